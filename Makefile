@@ -1,0 +1,61 @@
+# Every target first makes or refreshes the environment (under a second when nothing changed).
+STAGE ?= prod
+BIN := .venv/bin
+CDK := node_modules/.bin/cdk
+UV = $(shell command -v uv || echo .tools/bin/uv)
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command "make lock" $(LOCK_OPTIONS)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo local test check fmt synth bench deploy lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+
+setup: ## make or refresh .venv and node_modules from the locks
+	@scripts/setup.sh
+
+demo: setup ## the whole system on this machine for two minutes, four jobs, every run shown
+	@$(BIN)/duecourse demo
+
+local: setup ## the whole system on this machine until Ctrl-C; it keeps its data
+	@$(BIN)/duecourse local
+
+check: setup ## format, lint, types, imports, unit tests: under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q tests/unit
+
+test: setup ## everything: the checks and all tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest
+
+fmt: setup ## let ruff format and fix
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+synth: setup ## write the prod template to cdk.out (no account needed)
+	@$(CDK) synth --quiet -c stage=prod
+	@echo "cdk.out/Duecourse-prod.template.json is written"
+
+bench: setup ## measure the budgets
+	$(BIN)/python -m benchmarks.schedule
+
+deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod
+	$(CDK) deploy -c stage=$(STAGE)
+
+lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions)
+	$(COMPILE) scripts/requirements-uv.in -o scripts/requirements-uv.txt
+	$(COMPILE) layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
+	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt scripts/requirements-uv.txt package-lock.json
+
+clean: ## remove what was built; the local stack's data stay
+	rm -rf .venv .tools node_modules cdk.out .build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

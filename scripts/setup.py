@@ -1,0 +1,203 @@
+"""Makes the project's environment: uv, the locked Python packages, the project itself, the Node tools.
+
+Run by scripts/setup.sh for `make setup` (and so for every other target) with any Python from 3.11 on; only the
+standard library is used. Each step leaves a stamp with a hash of what it was made from, written when the step is
+complete: a second run does nothing, an interrupted one starts the unfinished step afresh.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infra.uv import OWN, base_python, environment, find_uv
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / ".tools"
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / "bin" / "python"
+OLDEST_NODE = 20
+NETWORK_HINT = "is the package index reachable? (pip's and uv's own settings are used)"
+
+
+class SetupError(Exception):
+    """What is missing and what to do about it, in one line."""
+
+
+def say(text: str) -> None:
+    """One short line of progress."""
+    print(f"setup: {text}", flush=True)
+
+
+def digest(*names: str) -> str:
+    """A hash of the named files of the project."""
+    whole = hashlib.sha256()
+    for name in names:
+        whole.update(name.encode() + b"\0" + (ROOT / name).read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+def run(command: list[str], failure: str, env: dict[str, str] | None = None) -> str:
+    """Run a command; when it fails show the end of what it said and raise `failure`."""
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        for line in done.stdout.strip().splitlines()[-12:]:
+            print(f"    {line}", file=sys.stderr)
+        raise SetupError(failure)
+    return done.stdout
+
+
+def works(command: list[str]) -> bool:
+    """Whether a command ends well; what it says is nobody's business."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+
+def find_or_bring_uv() -> str:
+    """uv from the PATH or from .tools/, else brought into .tools/ with pip."""
+    if found := find_uv():
+        return found
+    say("bringing uv into .tools/ ...")
+    building = TOOLS / f"uv.{os.getpid()}"
+    shutil.rmtree(building, ignore_errors=True)
+    try:
+        binary = install_uv(building, base_python())
+        OWN.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(binary, building / "ready")
+        (building / "ready").replace(OWN)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return str(OWN)
+
+
+def install_uv(folder: Path, python: str) -> Path:
+    """uv's binary, installed from its hashed lock into `folder` with the standard library's venv, or with pip alone."""
+    wanted = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "scripts/requirements-uv.txt"]
+    offline = f"uv could not be installed; {NETWORK_HINT}"
+    if works([python, "-m", "venv", str(folder)]):
+        run([str(folder / "bin" / "python"), *wanted], offline)
+        return folder / "bin" / "uv"
+    if works([python, "-m", "pip", "--version"]):
+        run([python, *wanted, "--target", str(folder / "target")], offline)
+        return folder / "target" / "bin" / "uv"
+    raise SetupError(
+        f"{python} has no working venv and no pip: install them (Debian, Ubuntu: apt-get install python3-venv) or uv"
+    )
+
+
+def make_environment() -> None:
+    """.venv with the locked packages."""
+    uv = find_or_bring_uv()
+    env = environment()
+    if not (VENV / ".made").exists() or not VENV_PYTHON.exists() or (VENV / ".made").read_text() != base_python():
+        say(f"making .venv with {base_python()} ...")
+        shutil.rmtree(VENV, ignore_errors=True)
+        run(
+            [uv, "venv", "--quiet", "--python", base_python(), str(VENV)],
+            "the virtual environment .venv could not be made",
+            env,
+        )
+        (VENV / ".made").write_text(base_python())
+    say("installing the locked Python packages ...")
+    install = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(VENV_PYTHON), "requirements-dev.txt"]
+    run(install, f"the Python packages could not be installed; {NETWORK_HINT}", env)
+
+
+def install_project() -> None:
+    """The project itself, editable, built with what the lock brought."""
+    uv = find_or_bring_uv()
+    env = environment()
+    say("installing the project ...")
+    offline = ["--offline", "--no-index", "--no-deps", "--no-build-isolation"]
+    run(
+        [uv, "pip", "install", "--quiet", *offline, "--python", str(VENV_PYTHON), "--editable", "."],
+        "the project could not be installed into .venv",
+        env,
+    )
+
+
+def check_node() -> None:
+    """Node and npm are there and new enough."""
+    needed = f"Node.js {OLDEST_NODE} or newer (with npm) is needed"
+    if not shutil.which("node") or not shutil.which("npm"):
+        raise SetupError(f"{needed} and was not found on the PATH: install it and try again")
+    said = run(["node", "--version"], f"{needed}; `node --version` fails")
+    version = re.match(r"v(\d+)", said)
+    if version and int(version[1]) < OLDEST_NODE:
+        raise SetupError(f"{needed}; this is {said.strip()}")
+
+
+def install_node_tools() -> None:
+    """The CDK command line and DynamoDB Local, from the lock."""
+    say("installing the Node tools (CDK command line, DynamoDB Local) ...")
+    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+    run(
+        ["npm", "ci", *quiet],
+        "npm could not install the Node tools; is the npm registry reachable? (npm's own settings are used)",
+    )
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two setups in one folder wait for each other."""
+    TOOLS.mkdir(exist_ok=True)
+    with (TOOLS / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another setup is running here; waiting for it ...")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def step(name: str, wanted: str, there: Path, work: Callable[[], None]) -> bool:
+    """Do `work` unless the stamp of this step says that it was done for `wanted`."""
+    stamp = TOOLS / f"{name}.stamp"
+    if there.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return False
+    stamp.unlink(missing_ok=True)
+    work()
+    stamp.write_text(wanted)
+    return True
+
+
+def setup() -> None:
+    """All steps; what is missing on the machine is said before anything is downloaded."""
+    began = time.monotonic()
+    with one_at_a_time():
+        python_wanted = f"{base_python()} {digest('requirements-dev.txt')}"
+        project_wanted = f"{python_wanted} {digest('pyproject.toml')}"
+        node_wanted = digest("package-lock.json")
+        if not (TOOLS / "node.stamp").exists() or not shutil.which("node"):
+            check_node()
+        changed = step("python", python_wanted, VENV_PYTHON, make_environment)
+        changed |= step("project", project_wanted, VENV / "bin" / "duecourse", install_project)
+        changed |= step("node", node_wanted, ROOT / "node_modules" / ".bin" / "cdk", install_node_tools)
+    if changed:
+        say(f"ready after {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    try:
+        setup()
+    except SetupError as error:
+        sys.exit(f"setup: {error}")
+    except KeyboardInterrupt:
+        sys.exit("setup: interrupted; run the same command again to go on")
