@@ -1,0 +1,1 @@
+"""Duecourse: a distributed job scheduler made of AWS serverless parts."""

@@ -1,0 +1,47 @@
+"""Names of jobs and runs.
+
+A run's name is a function of its job and its occurrence, so a run can exist only once however often it is enqueued.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from duecourse.domain.instants import from_basic, to_basic
+
+ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
+"""What ids of jobs and tenants match: safe in keys (`#`), run ids (`.`) and paths (`/`) without escaping."""
+
+_ID = re.compile(ID_PATTERN)
+_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>\d{{8}}T\d{{6}}Z)(?P<suffix>(\.[mb][A-Za-z0-9_-]{{1,32}})?)")
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """Job and nominal instant (UTC seconds) of a run; run-now and backfill runs carry a suffix (`.m…`, `.b…`)."""
+
+    job_id: str
+    occurrence: int
+    suffix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.job_id}.{self.local}"
+
+    @property
+    def local(self) -> str:
+        """The name within its job: the sort key's part of the run record. Sorts by occurrence."""
+        return to_basic(self.occurrence) + self.suffix
+
+
+def parse_run_id(text: str) -> RunName:
+    """`nightly.20261121T064700Z` as a name. Raises ValueError for another form."""
+    match = _RUN.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no run id; one looks like nightly.20261121T064700Z")
+    return RunName(match["job"], from_basic(match["at"]), match["suffix"])
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` may name a job or a tenant."""
+    return _ID.fullmatch(text) is not None

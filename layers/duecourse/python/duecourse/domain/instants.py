@@ -1,0 +1,32 @@
+"""Instants: UTC epoch seconds inside, ISO-8601 with `Z` outside."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_BASIC = "%Y%m%dT%H%M%SZ"
+
+
+def to_iso(seconds: float) -> str:
+    """`2026-11-21T06:47:00Z`; a fraction is kept to the millisecond (`…:00.250Z`), a whole second has none."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    whole = moment.microsecond < 500
+    return moment.isoformat(timespec="seconds" if whole else "milliseconds").replace("+00:00", "Z")
+
+
+def from_iso(text: str) -> float:
+    """The inverse of :func:`to_iso`. Raises ValueError for what is no instant with a zone."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no zone; write it as UTC with a trailing Z")
+    return moment.timestamp()
+
+
+def to_basic(seconds: int) -> str:
+    """`20261121T064700Z`: the form in run ids and sort keys; sorts as time does."""
+    return datetime.fromtimestamp(seconds, UTC).strftime(_BASIC)
+
+
+def from_basic(text: str) -> int:
+    """The inverse of :func:`to_basic`. Raises ValueError for another form."""
+    return int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())

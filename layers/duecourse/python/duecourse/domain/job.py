@@ -1,0 +1,121 @@
+"""A job: who owns it, when it is due, what it calls, and how it is treated when things go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.targets import Target
+
+
+class JobState(StrEnum):
+    """ACTIVE fires, PAUSED does not, COMPLETED has no occurrence left and its last run has ended."""
+
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    COMPLETED = "COMPLETED"
+
+
+class Lane(StrEnum):
+    """A queue and its workers."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+    LONG = "long"
+
+
+class Precision(StrEnum):
+    """SECOND: visible to a worker just after its second. EXACT: handed over one second early and held (about 50 ms)."""
+
+    SECOND = "second"
+    EXACT = "exact"
+
+
+class Overlap(StrEnum):
+    """What happens when a run comes due while another run of the same job is alive."""
+
+    SKIP = "skip"
+    ALLOW = "allow"
+
+
+class Delivery(StrEnum):
+    """AT_MOST_ONCE never tries a second attempt, not even when the first one's worker vanished."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
+class MissedMode(StrEnum):
+    """What becomes of occurrences that nobody enqueued in time."""
+
+    SKIP = "skip"
+    RUN_ONCE = "run_once"
+    RUN_ALL = "run_all"
+
+
+@dataclass(frozen=True, slots=True)
+class MissedPolicy:
+    """An occurrence is missed when it is later than `grace_seconds`; `max_missed` bounds `run_all` (at most 100,
+    so that one claim covers them and what is enqueued stays a function of the cursor alone).
+    """
+
+    mode: MissedMode = MissedMode.RUN_ONCE
+    grace_seconds: int = 60
+    max_missed: int = 10
+
+
+SHORT_TIMEOUT_SECONDS = 90
+"""The longest attempt of the lanes high, normal and low; a longer one belongs to `long`."""
+
+LONG_TIMEOUT_SECONDS = 840
+"""The longest attempt at all: a Lambda function lives 15 minutes, and a worker needs time to record the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
+
+    `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
+    """
+
+    tenant: str
+    id: str
+    schedule: ScheduleSpec
+    target: Target
+    generation: int
+    created_at: float
+    updated_at: float
+    changed_at: float
+    created_generation: int
+    name: str = ""
+    payload: Any = None
+    state: JobState = JobState.ACTIVE
+    priority: Lane = Lane.NORMAL
+    timeout_seconds: int = 30
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    missed: MissedPolicy = field(default_factory=MissedPolicy)
+    overlap: Overlap = Overlap.SKIP
+    precision: Precision = Precision.SECOND
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    idempotency_key: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def lane(self) -> Lane:
+        """Where its runs are queued: by priority, or `long` when an attempt may outlast the short workers."""
+        return Lane.LONG if self.timeout_seconds > SHORT_TIMEOUT_SECONDS else self.priority
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What is known of a job that was deleted: when (UTC seconds)."""
+
+    deleted_at: float
+
+
+JobSnapshot = Job | Gone | None
+"""A job as a worker finds it: there, deleted not long ago, or unknown."""

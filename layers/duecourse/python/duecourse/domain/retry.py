@@ -1,0 +1,49 @@
+"""How long to wait before the next attempt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Backoff(StrEnum):
+    """How the upper bound of the delay grows with the number of failed attempts."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`max_attempts` in all (1 = no retry); the delay after attempt n lies between `min_seconds` and a bound b(n):
+
+    - exponential: b(n) = min_seconds x 2^(n-1): for 2 s: 2, 4, 8, 16 …
+    - linear: b(n) = min_seconds x n: 2, 4, 6, 8 …
+    - fixed: b(n) = min_seconds: 2, 2, 2 …
+
+    b(n) never exceeds `max_seconds`. Within those bounds the delay is drawn evenly ("full jitter", AWS Architecture
+    Blog, Exponential Backoff And Jitter), so that runs which failed together do not come back together.
+    """
+
+    max_attempts: int = 4
+    backoff: Backoff = Backoff.EXPONENTIAL
+    min_seconds: float = 2
+    max_seconds: float = 3600
+
+    def delay(self, attempt: int, draw: float, retry_after: float | None = None) -> float:
+        """Seconds to wait after failed attempt `attempt` (1 …). `draw` is a random number in [0, 1).
+
+        A target's `retry_after` raises the delay, up to `max_seconds`.
+        """
+        match self.backoff:
+            case Backoff.EXPONENTIAL:
+                bound = self.min_seconds * 2.0 ** min(attempt - 1, 62)
+            case Backoff.LINEAR:
+                bound = self.min_seconds * attempt
+            case Backoff.FIXED:
+                bound = self.min_seconds
+        bound = min(bound, self.max_seconds)
+        low = min(self.min_seconds, bound)
+        drawn = low + (bound - low) * draw
+        return drawn if retry_after is None else min(max(drawn, retry_after), max(self.max_seconds, drawn))

@@ -1,0 +1,79 @@
+"""A run: the execution of one occurrence, and its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.job import Lane
+
+
+class RunState(StrEnum):
+    """QUEUED is never written: it is what the cursor has passed and no record answers for."""
+
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    RETRYING = "RETRYING"
+    SUCCEEDED = "SUCCEEDED"
+    DEAD = "DEAD"
+    CANCELLED = "CANCELLED"
+    SKIPPED = "SKIPPED"
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing but a redrive leads out of it."""
+        return self in _FINAL
+
+
+_FINAL = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The record of a run. Instants are UTC epoch seconds.
+
+    `attempt` counts from 1 and is never reset; `attempts_allowed` grows with a redrive. `token` names the writer of
+    the current state, `message_id` and `nonce` the message in whose hands the run is. `lease_until` is when its
+    worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
+    """
+
+    tenant: str
+    job_id: str
+    occurrence: int
+    due: int
+    generation: int
+    state: RunState
+    lane: Lane
+    suffix: str = ""
+    reason: str | None = None
+    attempt: int = 0
+    attempts_allowed: int = 1
+    token: str = ""
+    message_id: str = ""
+    nonce: str = ""
+    lease_until: float | None = None
+    not_before: float | None = None
+    first_started_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    error: str | None = None
+    result: object = None
+    count: int = 1
+    through: int | None = None
+    notified: bool = False
+    expires_at: int | None = None
+
+    @property
+    def name(self) -> RunName:
+        """Its name, which is a function of job and occurrence."""
+        return RunName(self.job_id, self.occurrence, self.suffix)
+
+    @property
+    def lateness(self) -> float | None:
+        """Seconds from the due second to the first start; None before that."""
+        return None if self.first_started_at is None else self.first_started_at - self.due
+
+    def written_as(self, other: Run) -> bool:
+        """Whether `other`, read back after a failed condition, is this very write: only its answer was lost."""
+        return (self.token, self.state, self.attempt) == (other.token, other.state, other.attempt)

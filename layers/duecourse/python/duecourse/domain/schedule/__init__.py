@@ -1,0 +1,25 @@
+"""What a schedule means: section 4 of the design, complete. Pure, but for reading zone data once per zone.
+
+Start with ``compile_schedule(ScheduleSpec("0 9 * * 1", "America/New_York")).next(after)``; ``preview`` (its own module)
+lists occurrences with their wall clock and what a DST rule did to them.
+"""
+
+from __future__ import annotations
+
+from duecourse.domain.schedule.compile import compile_schedule
+from duecourse.domain.schedule.error import ScheduleError
+from duecourse.domain.schedule.schedule import Schedule
+from duecourse.domain.schedule.spec import ScheduleSpec
+from duecourse.domain.schedule.tzif import TZDATA_VERSION, zone_names
+from duecourse.domain.schedule.zone import Zone, load_zone
+
+__all__ = [
+    "TZDATA_VERSION",
+    "Schedule",
+    "ScheduleError",
+    "ScheduleSpec",
+    "Zone",
+    "compile_schedule",
+    "load_zone",
+    "zone_names",
+]

@@ -1,0 +1,44 @@
+"""Where a cursor stands in the due index: a slot is one hour (the bucket) and one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from time import gmtime, strftime
+
+from duecourse.domain.instants import from_iso
+
+BUCKET_SECONDS = 3600
+MAX_SHARDS = 9999
+
+
+def shard_of(tenant: str, job_id: str, shards: int) -> int:
+    """The shard of a job: a stable hash of its key, modulo the shard count.
+
+    Not Python's `hash`, which differs from process to process.
+    """
+    digest = blake2b(f"{tenant}#{job_id}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) % shards
+
+
+def bucket_of(instant: float) -> str:
+    """The hour an instant (UTC seconds) falls into, `2026-11-21T06`; buckets sort as time does."""
+    return strftime("%Y-%m-%dT%H", gmtime(instant))
+
+
+def bucket_start(bucket: str) -> int:
+    """First second (UTC) of a bucket."""
+    return int(from_iso(f"{bucket}:00:00Z"))
+
+
+def slot_of(due: int, shard: int) -> str:
+    """Partition key of the due index: `2026-11-21T06/0007`."""
+    return f"{bucket_of(due)}/{shard:04d}"
+
+
+def buckets(first: str, until: float) -> Iterator[str]:
+    """Every bucket from `first` to the one `until` (UTC seconds) falls into, oldest first."""
+    start = bucket_start(first)
+    while start <= until:
+        yield bucket_of(start)
+        start += BUCKET_SECONDS

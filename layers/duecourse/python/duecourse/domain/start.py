@@ -1,0 +1,287 @@
+"""What a worker does with a message: start an attempt, or not, and why.
+
+The worker believes the tables, not the message. This module is the one place that decides between a message, the
+record of its run (if any) and the job as it is now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from duecourse.domain.job import Delivery, Gone, Job, JobSnapshot, JobState, Lane, MissedMode
+from duecourse.domain.run import Run, RunState
+
+LEASE_MARGIN_SECONDS = 10
+"""How much longer than its lease an attempt is believed alive: workers' clocks may differ by seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What a worker holds in hand. `token` names this invocation and message; `lease_until` is when Lambda kills it."""
+
+    message_id: str
+    token: str
+    lease_until: float
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the message says (see `messages.RunMessage`; the domain does not import it)."""
+
+    tenant: str
+    job_id: str
+    occurrence: int
+    due: int
+    generation: int
+    nonce: str
+    attempt: int
+    suffix: str
+    count: int
+    through: int | None
+    caught_up_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Write `run` (RUNNING) over `previous` (None: nothing may be there) and call the target."""
+
+    run: Run
+    previous: Run | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bury:
+    """Write `run` (DEAD or SKIPPED, its last attempt vanished) over `previous`, then go on as from that record."""
+
+    run: Run
+    previous: Run
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Write `run` (SKIPPED) where nothing is, and let the message go."""
+
+    run: Run
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Let the message go; nothing is written."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """The record is already past this message: repeat what follows from it (all of that is idempotent)."""
+
+    run: Run
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """This message's own attempt may still be alive: look again at `until` (UTC seconds)."""
+
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """The message stands for more missed occurrences than the run of its name, which is there already: what is left
+    of them, from `occurrence` on, is `count` and needs a run of its own.
+    """
+
+    occurrence: int
+    count: int
+    reason: str
+
+
+StartDecision = Start | Bury | Skip | Drop | FollowUp | Leave | Remainder
+
+
+Following = Callable[[Job, int], int | None]
+"""The next occurrence of a job strictly after an instant. Asked only where lateness matters."""
+
+
+def decide_start(
+    offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, following: Following, now: float
+) -> StartDecision:
+    """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
+    if run is not None:
+        return _remainder(offer, job, run, following) or _go_on(offer, job, run, hand, now)
+    if offer.attempt > 1:
+        return Drop("the record of an earlier attempt is gone")
+    if not isinstance(job, Job):
+        if isinstance(job, Gone) and offer.due <= job.deleted_at:
+            return _skip(offer, job, hand, "deleted")
+        return Drop("the job is gone")
+    if refusal := _generation(offer, job, hand):
+        return refusal
+    if late := _lateness(offer, job, hand, following, now):
+        return late
+    return Start(_first(offer, job, hand, now), None, "due")
+
+
+def _generation(offer: Offer, job: Job, hand: Handover) -> StartDecision | None:
+    """Whether the job is still the one this occurrence was enqueued for; None when it may run."""
+    if offer.generation > job.generation:
+        return Drop("the message is newer than the job")
+    if offer.generation == job.generation:
+        # An unchanged COMPLETED job has ended all its runs; what still comes is a copy whose record has expired.
+        return None if job.state is JobState.ACTIVE else Drop(f"the job is {job.state}")
+    if offer.generation < job.created_generation:
+        return Drop("the job was deleted and created anew")
+    if offer.due > job.changed_at:
+        return Drop("the schedule changed before this was due")
+    match job.state:
+        case JobState.PAUSED:
+            return _skip(offer, job, hand, "paused")
+        case JobState.ACTIVE | JobState.COMPLETED:
+            return None
+
+
+def _lateness(offer: Offer, job: Job, hand: Handover, following: Following, now: float) -> StartDecision | None:
+    """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
+    since = offer.due if offer.caught_up_at is None else max(offer.due, offer.caught_up_at)
+    if now - since <= job.missed.grace_seconds:
+        return None
+    match job.missed.mode:
+        case MissedMode.RUN_ALL:
+            return None
+        case MissedMode.SKIP:
+            return _skip(offer, job, hand, "missed")
+        case MissedMode.RUN_ONCE:
+            later = following(job, offer.through or offer.occurrence)
+            return _skip(offer, job, hand, "superseded") if later is not None and later <= now else None
+
+
+def _remainder(offer: Offer, job: JobSnapshot, run: Run, following: Following) -> Remainder | None:
+    """What a catch-up stands for beyond the record of its first occurrence.
+
+    Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died); a catch-up
+    after a long outage is still named after the first of them, since names come from the cursor alone.
+    """
+    covered = run.occurrence if run.through is None else run.through
+    if offer.through is None or offer.through <= covered or not isinstance(job, Job):
+        return None
+    if offer.generation != job.generation:
+        return None
+    uncovered = following(job, covered)
+    if uncovered is None or uncovered > offer.through:
+        return None
+    return Remainder(uncovered, max(offer.count - run.count, 1), "the first of the missed occurrences has run already")
+
+
+def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> StartDecision:
+    """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
+    redriven = run.nonce == offer.nonce and run.message_id != hand.message_id
+    match run.state:
+        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
+            return FollowUp(run, f"already {run.state}")
+        case RunState.DEAD if redriven and isinstance(job, Job):
+            allowed = replace(run, attempts_allowed=run.attempt + job.retry.max_attempts)
+            return Start(_next(allowed, offer, hand, now), run, "redriven")
+        case RunState.DEAD if run.message_id == hand.message_id:
+            return FollowUp(run, "dead")
+        case RunState.DEAD:
+            return Drop("a copy for a dead run")
+        case RunState.RETRYING:
+            return _retry(offer, job, run, hand, now)
+        case RunState.RUNNING | RunState.QUEUED:
+            return _take_over(offer, job, run, hand, now)
+
+
+def _retry(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> StartDecision:
+    if offer.attempt <= run.attempt:
+        return FollowUp(run, "the next attempt is already decided")
+    if offer.attempt > run.attempt + 1:
+        return Drop("a message for an attempt that is not next")
+    if not isinstance(job, Job):
+        return Bury(_ended(run, RunState.CANCELLED, "deleted", hand, now), run, "the job was deleted")
+    return Start(_next(run, offer, hand, now), run, "retry")
+
+
+def _take_over(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> StartDecision:
+    believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+    if now < believed_until:
+        if run.message_id == hand.message_id:
+            return Leave(believed_until, "its attempt may still be alive")
+        return Drop("another message has started it")
+    if not isinstance(job, Job):
+        return Bury(_ended(run, RunState.CANCELLED, "deleted", hand, now), run, "the job was deleted")
+    once = job.delivery is Delivery.AT_MOST_ONCE
+    if once or run.attempt >= run.attempts_allowed:
+        lost = replace(run, error=run.error or "the worker vanished during the attempt", nonce=offer.nonce)
+        return Bury(_ended(lost, RunState.DEAD, "lost", hand, now), run, "the last attempt's worker vanished")
+    return Start(_next(run, offer, hand, now), run, "taken over")
+
+
+def _first(offer: Offer, job: Job, hand: Handover, now: float) -> Run:
+    allowed = 1 if job.delivery is Delivery.AT_MOST_ONCE else job.retry.max_attempts
+    empty = Run(
+        tenant=offer.tenant,
+        job_id=offer.job_id,
+        occurrence=offer.occurrence,
+        due=offer.due,
+        generation=offer.generation,
+        state=RunState.QUEUED,
+        lane=job.lane,
+        suffix=offer.suffix,
+        attempts_allowed=allowed,
+        count=offer.count,
+        through=offer.through,
+        expires_at=hand.expires_at,
+    )
+    return _next(empty, offer, hand, now)
+
+
+def _next(run: Run, offer: Offer, hand: Handover, now: float) -> Run:
+    """The run with its next attempt begun, in the hands of this message."""
+    return replace(
+        run,
+        state=RunState.RUNNING,
+        reason=None,
+        attempt=run.attempt + 1,
+        token=hand.token,
+        message_id=hand.message_id,
+        nonce=offer.nonce,
+        lease_until=hand.lease_until,
+        not_before=None,
+        first_started_at=run.first_started_at if run.first_started_at is not None else now,
+        started_at=now,
+        finished_at=None,
+        notified=False,
+        expires_at=hand.expires_at,
+    )
+
+
+def _ended(run: Run, state: RunState, reason: str, hand: Handover, now: float) -> Run:
+    return replace(
+        run, state=state, reason=reason, token=hand.token, message_id=hand.message_id, lease_until=None, finished_at=now
+    )
+
+
+def _skip(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Skip:
+    run = Run(
+        tenant=offer.tenant,
+        job_id=offer.job_id,
+        occurrence=offer.occurrence,
+        due=offer.due,
+        generation=offer.generation,
+        state=RunState.SKIPPED,
+        lane=job.lane if isinstance(job, Job) else Lane.NORMAL,
+        suffix=offer.suffix,
+        reason=reason,
+        token=hand.token,
+        count=offer.count,
+        through=offer.through,
+        expires_at=hand.expires_at,
+    )
+    return Skip(run, reason)

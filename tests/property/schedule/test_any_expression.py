@@ -1,0 +1,117 @@
+"""Whatever text comes in, and whenever it is asked: an error that says why, or times that rise, within bounded work."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
+from tests.support import schedule_expressions as expressions
+from tests.support.schedule_oracle import Reading, wall_clock
+from tests.support.steps import steps
+
+LIMIT = 25_000  # lines of Python: below 5 ms (tests/unit/schedule/test_hostile_input.py)
+
+ZONES = st.sampled_from(
+    [
+        *("UTC", "America/New_York", "Europe/Dublin", "Australia/Lord_Howe", "Pacific/Apia", "Antarctica/Troll"),
+        *("America/Sao_Paulo", "Africa/Casablanca", "Asia/Kolkata", "America/Havana", "Asia/Gaza", "America/St_Johns"),
+    ]
+)
+INSTANTS = st.one_of(st.integers(0, 2_200_000_000), st.integers(-(10**11), 3 * 10**11))
+GAPS = st.sampled_from(["next", "skip"])
+FOLDS = st.sampled_from(["first", "second", "both"])
+KNOWN = st.randoms(use_true_random=False).map(expressions.anything)
+EVENTBRIDGE = st.randoms(use_true_random=False).map(expressions.eventbridge)
+#: Text made of what the grammar is made of, nearly all of it wrong.
+PIECES = st.sampled_from(
+    [
+        *"0123456789*?/,-#LWR()@:TZPHDMS ",
+        *(" ", " ", "*", "* ", "0 ", "MON", "jan", "SUN", "L-3", "LW", "15W", "#2", "@daily", "cron(", "rate(", "at("),
+        *("R/", "PT5M", "2026-03-08T02:30:00", "Z", "+01:00", " minutes", "99", "FRI-SUN", "\t", "\n", "\0", "é", "٣"),
+    ]
+)
+SOUP = st.one_of(st.lists(PIECES, max_size=24).map("".join), st.text(max_size=60))
+
+
+@settings(max_examples=1_000, derandomize=True, deadline=None)
+@given(SOUP, ZONES, INSTANTS)
+def test_any_text_is_understood_or_refused_with_a_reason(text, zone, after):
+    def ask():
+        try:
+            schedule = compile_schedule(ScheduleSpec(text, zone, anchor=0))
+        except ScheduleError as error:
+            assert error.field == "schedule"
+            assert error.detail
+        else:
+            assert schedule.words
+            assert compile_schedule(ScheduleSpec(schedule.canonical, zone, anchor=0)).canonical == schedule.canonical
+            found = schedule.next(after)
+            assert found is None or found > after
+
+    assert steps(ask) < LIMIT
+
+
+@settings(max_examples=500, derandomize=True, deadline=None)
+@given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, INSTANTS, GAPS, FOLDS)
+def test_occurrences_rise_and_none_is_jumped_over(expression, zone, after, gap, fold):
+    try:
+        schedule = compile_schedule(ScheduleSpec(expression, zone, gap, fold))
+    except ScheduleError as error:
+        assert "no year has such a day" in error.detail  # the only fault such an expression can have
+        return
+    row = []
+    at = after
+    for _ in range(6):
+        found = schedule.next(at)
+        if found is None:
+            break
+        assert found > at
+        row.append(found)
+        at = found
+    # From anywhere between two occurrences the second is next.
+    for first, second in zip([after, *row], row, strict=False):
+        assert schedule.next(second - 1) == second
+        assert schedule.next((first + second) // 2) == second
+    assert steps(lambda: schedule.next(after)) < LIMIT
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000))
+def test_every_occurrence_is_named_by_the_expression_unless_a_gap_moved_it(expression, zone, after):
+    try:
+        schedule = compile_schedule(ScheduleSpec(expression, zone, dst_gap="skip"))
+    except ScheduleError:
+        return
+    reading = Reading(expression)
+    at = after
+    for _ in range(5):
+        at = schedule.next(at)
+        if at is None:
+            break
+        assert reading.matches(wall_clock(at, zone)), at
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000))
+def test_the_canonical_form_means_the_same(expression, zone, after):
+    try:
+        schedule = compile_schedule(ScheduleSpec(expression, zone))
+    except ScheduleError:
+        return
+    again = compile_schedule(ScheduleSpec(schedule.canonical, zone))
+    at = after
+    for _ in range(5):
+        assert schedule.next(at) == again.next(at)
+        at = schedule.next(at)
+        if at is None:
+            break
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.integers(1, 10**7), st.integers(0, 2 * 10**9), st.integers(-(10**9), 3 * 10**9))
+def test_a_rate_is_its_anchor_and_whole_intervals_after_it(seconds, anchor, after):
+    unit = "second" if seconds == 1 else "seconds"
+    found = compile_schedule(ScheduleSpec(f"rate({seconds} {unit})", anchor=anchor)).next(after)
+    assert found > after
+    assert found >= anchor
+    assert (found - anchor) % seconds == 0
+    assert found - seconds <= after or found == anchor
