@@ -1,0 +1,43 @@
+"""The dispatcher: a shard's message in, one dispatch round done."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+import orjson
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse import bootstrap
+from duecourse.telemetry import publish
+from duecourse.usecases.dispatch import Dispatch
+from duecourse.usecases.report import Report
+
+MARGIN_SECONDS = 5  # what a round keeps of its invocation to claim what it has sent
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def _dispatch() -> Dispatch:
+    return bootstrap.dispatch(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Always answers success: a failed round would block its shard's group, and the next tick repeats it anyway."""
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
+    for record in event["Records"]:
+        report = Report()
+        try:
+            report = _dispatch()(orjson.loads(record["body"])["shard"], deadline)
+        except Exception as problem:
+            logger.exception("round_failed", extra={"action": "round_failed", "body": record["body"]})
+            report.counts["RoundsFailed"] += 1
+            report.add("round_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+        publish(report, logger, metrics, function="dispatch")
+    return {}

@@ -1,0 +1,43 @@
+"""A worker: a batch of a lane's messages in, the ids of those that stay in the queue out."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse import bootstrap
+from duecourse.telemetry import publish
+from duecourse.usecases.execute import Execute
+from duecourse.usecases.hand import Delivery
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def _execute() -> Execute:
+    return bootstrap.execute(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Reports partial batch failures: what is named stays in the queue, the rest is deleted."""
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000
+    received = [(_delivery(record, context), record["body"]) for record in event["Records"]]
+    batch = _execute()(received, deadline)
+    publish(batch.report, logger, metrics, function="execute", lane=os.environ["DUECOURSE_LANE"])
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in batch.left]}
+
+
+def _delivery(record: dict[str, Any], context: LambdaContext) -> Delivery:
+    return Delivery(
+        message_id=record["messageId"],
+        receipt=record["receiptHandle"],
+        receive_count=int(record["attributes"]["ApproximateReceiveCount"]),
+        request_id=context.aws_request_id,
+    )

@@ -1,0 +1,32 @@
+"""The tick: EventBridge's minute in, one message a shard out."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse import bootstrap
+from duecourse.telemetry import publish
+from duecourse.usecases.tick import Tick
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def _tick() -> Tick:
+    return bootstrap.tick(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """A refused message fails the invocation, so that EventBridge's retry sends it again."""
+    report = _tick()()
+    publish(report, logger, metrics, function="tick")
+    if report.counts["TicksRefused"]:
+        raise RuntimeError(f"{report.counts['TicksRefused']} shards could not be ticked")
+    return {}

@@ -1,0 +1,86 @@
+"""boto3 clients: made once each, at first use, all with time-outs that fit a Lambda function.
+
+The endpoint is AWS's own or, for a local stack, that of `AWS_ENDPOINT_URL`, which boto3 reads by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from duecourse.version import VERSION
+
+_CONNECT_SECONDS = 2
+_READ_SECONDS = 5
+_ATTEMPTS = 4
+_CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
+_CALLING_CLIENTS = 8
+
+
+class AwsClients:
+    """One factory for all clients of a process. Safe to share between threads, as the clients are."""
+
+    def __init__(self, session: boto3.Session | None = None, *, endpoint_url: str | None = None) -> None:
+        """`session` and `endpoint_url` are for tests; without them credentials and region come from the environment."""
+        self._session = session
+        self._endpoint_url = endpoint_url
+        self._clients: dict[str, Any] = {}
+        self._calling: OrderedDict[tuple[str, int], Any] = OrderedDict()
+        self._lock = Lock()  # a session must not make two clients at once
+
+    def get(self, service: str) -> Any:
+        """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included)."""
+        with self._lock:
+            client = self._clients.get(service)
+            if client is None:
+                client = self._clients[service] = self._make(service, _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
+            return client
+
+    def calling(self, service: str, seconds: int) -> Any:
+        """A client for calls to targets: waits `seconds` for the answer and never sends a request twice, because
+        attempts are ours to count.
+
+        botocore's time-out belongs to the client, so there is one client per whole number of seconds. The first of a
+        service reads its model (0.1 s), each further one costs 2 to 3 ms; the last eight used are kept. The time-out
+        is a bound for the whole call as long as the service answers at once when it answers, as Lambda does.
+        """
+        with self._lock:
+            client = self._calling.pop((service, seconds), None)
+            if client is None:
+                client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1)
+            self._calling[service, seconds] = client
+            if len(self._calling) > _CALLING_CLIENTS:
+                self._calling.popitem(last=False)
+            return client
+
+    def _make(self, service: str, connect: int, read: int, attempts: int) -> Any:
+        if self._session is None:
+            # boto3 itself reads AWS_DEFAULT_REGION only; Lambda sets both, people often just AWS_REGION.
+            self._session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
+        config = Config(
+            connect_timeout=connect,
+            read_timeout=read,
+            retries={"mode": "standard", "total_max_attempts": attempts},
+            tcp_keepalive=True,
+            max_pool_connections=_CONNECTIONS,
+            parameter_validation=False,  # a fifth of the client's CPU per request; our own types come before it
+            user_agent_extra=f"duecourse/{VERSION}",
+        )
+        return self._session.client(service, config=config, endpoint_url=self._endpoint_url)
+
+
+@cache
+def clients() -> AwsClients:
+    """The factory of this process."""
+    return AwsClients()
+
+
+def client(service: str) -> Any:
+    """The client of this process for a part of our own infrastructure."""
+    return clients().get(service)

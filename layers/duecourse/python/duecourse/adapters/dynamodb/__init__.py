@@ -1,0 +1,1 @@
+"""The tables: keys, items and conditional writes."""

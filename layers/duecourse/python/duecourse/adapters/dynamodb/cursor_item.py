@@ -1,0 +1,63 @@
+"""The item of a cursor: rewritten at each claim, so it stays far below 1 KB."""
+
+from __future__ import annotations
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.job_item import missed_policy
+from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, owner_of
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Lane, Precision
+from duecourse.domain.schedule import ScheduleSpec
+
+
+def to_item(cursor: Cursor, shards: int) -> Item:
+    """The item of a cursor in a stage with `shards` shards."""
+    spec = cursor.schedule
+    rules = {
+        "expression": spec.expression,
+        "timezone": spec.timezone,
+        "dst_gap": spec.dst_gap,
+        "dst_fold": spec.dst_fold,
+        "anchor": spec.anchor,
+        "start": spec.start,
+        "end": spec.end,
+        "missed": {
+            "mode": cursor.missed.mode,
+            "grace_seconds": cursor.missed.grace_seconds,
+            "max_missed": cursor.missed.max_missed,
+        },
+    }
+    return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
+        {
+            "slot": cursor.slot(shards),
+            "due": cursor.due,
+            "occurrence": cursor.occurrence,
+            "generation": cursor.generation,
+            "rules": values.document(rules),
+            "lane": cursor.lane,
+            "precision": cursor.precision,
+            "tzdata": cursor.tzdata,
+            "error": cursor.error,
+            "last": cursor.last,
+        }
+    )
+
+
+def from_item(item: Item) -> Cursor:
+    """The cursor of an item. Raises KeyError, TypeError or ValueError for one that this version cannot read."""
+    tenant, job_id = owner_of(item["PK"]["S"])
+    rules = values.parse(values.text(item, "rules"))
+    missed = rules.pop("missed")
+    return Cursor(
+        tenant=tenant,
+        job_id=job_id,
+        generation=int(item["generation"]["N"]),
+        schedule=ScheduleSpec(**rules),
+        occurrence=values.optional_integer(item, "occurrence"),
+        lane=Lane(item["lane"]["S"]),
+        precision=Precision(item["precision"]["S"]),
+        missed=missed_policy(missed),
+        tzdata=item["tzdata"]["S"],
+        error=values.optional_text(item, "error"),
+        last=values.optional_integer(item, "last"),
+    )

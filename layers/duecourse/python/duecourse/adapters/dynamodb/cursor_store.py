@@ -1,0 +1,124 @@
+"""Cursors and watermarks in the jobs table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.dynamodb import claims, cursor_item, values
+from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, shard_key
+from duecourse.domain.cursor import Cursor
+from duecourse.ports import BrokenCursor, Claim, ClaimResult, Clock
+
+PAGE = 1000
+"""Cursors read at once: with what is planned for them well under the memory of a small function."""
+
+
+class DynamoCursorStore:
+    """ports.CursorStore."""
+
+    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+
+    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor]]:
+        """See ports.CursorStore."""
+        start: Item | None = None
+        while True:
+            answer = self._client.query(
+                TableName=self._table,
+                IndexName="due",
+                KeyConditionExpression="#slot = :slot AND #due <= :until",
+                ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
+                ExpressionAttributeValues=values.pack({":slot": slot, ":until": int(until)}),
+                Limit=PAGE,
+                **({} if start is None else {"ExclusiveStartKey": start}),
+            )
+            if answer["Items"]:
+                yield [_read(item) for item in answer["Items"]]
+            start = answer.get("LastEvaluatedKey")
+            if start is None:
+                return
+
+    def claim(self, wanted: Sequence[Claim], shards: int) -> list[ClaimResult]:
+        """See ports.CursorStore."""
+        return claims.claim(self._client, self._table, wanted, shards, self._clock)
+
+    def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
+        """See ports.CursorStore."""
+        stand: dict[str, object]
+        match cursor:
+            case Cursor():
+                where = job_key(cursor.tenant, cursor.job_id, CURSOR)
+                stand = {"due": cursor.due, "generation": cursor.generation}
+            case BrokenCursor():
+                where = {"PK": {"S": cursor.key[0]}, "SK": {"S": cursor.key[1]}}
+                stand = {"due": cursor.due}
+        return self._update(
+            where,
+            "SET #error = :error REMOVE #slot",
+            " AND ".join(["attribute_exists(#slot)", *(f"#{name} = :{name}" for name in stand)]),
+            ["error", "slot", *stand],
+            {"error": error[:400]} | stand,
+        )
+
+    def watermark(self, shard: int) -> str | None:
+        """See ports.CursorStore."""
+        item = self._get(shard_key(shard))
+        return None if item is None else values.text(item, "bucket")
+
+    def advance_watermark(self, shard: int, bucket: str) -> bool:
+        """See ports.CursorStore."""
+        return self._update(
+            shard_key(shard),
+            "SET #bucket = :bucket",
+            "attribute_not_exists(PK) OR #bucket < :bucket",
+            ["bucket"],
+            {"bucket": bucket},
+        )
+
+    def highest_shards(self, shards: int) -> int:
+        """See ports.CursorStore."""
+        item = self._get(SHARDS_KEY)
+        highest = 0 if item is None else values.integer(item, "shards")
+        if highest < shards:
+            self._update(
+                SHARDS_KEY,
+                "SET #shards = :shards",
+                "attribute_not_exists(PK) OR #shards < :shards",
+                ["shards"],
+                {"shards": shards},
+            )
+        return max(highest, shards)
+
+    def _get(self, key: Item) -> Item | None:
+        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+        return item
+
+    def _update(self, key: Item, update: str, condition: str, names: list[str], stand: dict[str, object]) -> bool:
+        try:
+            self._client.update_item(
+                TableName=self._table,
+                Key=key,
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ExpressionAttributeNames={f"#{name}": name for name in names},
+                ExpressionAttributeValues={f":{name}": v for name, v in values.pack(stand).items()},
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            return False
+        return True
+
+
+def _read(item: Item) -> Cursor | BrokenCursor:
+    try:
+        return cursor_item.from_item(item)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        key = (item["PK"]["S"], item["SK"]["S"])
+        return BrokenCursor(key, int(item["due"]["N"]), f"the cursor cannot be read: {problem!r}")

@@ -1,0 +1,44 @@
+"""How DynamoDB says no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.dynamodb.keys import Item
+
+RETRYABLE = frozenset(
+    {
+        "TransactionConflict",
+        "ThrottlingError",
+        "ThrottlingException",
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "InternalServerError",
+    }
+)
+"""Codes of single statements and cancelled transactions after which the same write may be tried again.
+
+Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledException.
+"""
+
+
+def condition_failed(error: ClientError) -> bool:
+    """Whether a write was refused for its condition alone."""
+    return bool(error.response["Error"]["Code"] == "ConditionalCheckFailedException")
+
+
+def found(error: ClientError) -> Item | None:
+    """The item as it is, where the write asked for it (ReturnValuesOnConditionCheckFailure)."""
+    response: dict[str, Any] = error.response
+    return response.get("Item") or None
+
+
+def cancellation_codes(error: ClientError) -> list[str] | None:
+    """The code of each part of a cancelled transaction, in order; None when it is another error."""
+    if error.response["Error"]["Code"] != "TransactionCanceledException":
+        return None
+    response: dict[str, Any] = error.response
+    return [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]

@@ -1,0 +1,127 @@
+"""The item of a job: what conditions look at are attributes of their own, the rest is one document."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import JOB, Item, job_key
+from duecourse.domain.job import (
+    Delivery,
+    Job,
+    JobState,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+    Precision,
+)
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
+
+INLINE_PAYLOAD_BYTES = 4096
+"""A larger payload lives in an item of its own, so that listing jobs does not drag it along."""
+
+
+def to_item(job: Job) -> tuple[Item, str | None]:
+    """The job's item, and the payload's JSON when that belongs into an item of its own."""
+    payload = values.document(job.payload)
+    inline = len(payload.encode()) <= INLINE_PAYLOAD_BYTES
+    definition = {
+        "name": job.name,
+        "schedule": asdict(job.schedule),
+        "target": _target_document(job.target),
+        "priority": job.priority,
+        "timeout_seconds": job.timeout_seconds,
+        "retry": asdict(job.retry),
+        "missed": asdict(job.missed),
+        "overlap": job.overlap,
+        "precision": job.precision,
+        "delivery": job.delivery,
+        "idempotency_key": job.idempotency_key,
+        "tags": job.tags,
+    }
+    item = job_key(job.tenant, job.id, JOB) | values.pack(
+        {
+            "tenant": job.tenant,
+            "job_id": job.id,
+            "state": job.state,
+            "generation": job.generation,
+            "created_generation": job.created_generation,
+            "created_at": job.created_at,
+            "updated_at": job.updated_at,
+            "changed_at": job.changed_at,
+            "definition": values.document(definition),
+            "payload": payload if inline else None,
+        }
+    )
+    return item, None if inline else payload
+
+
+def has_own_payload(item: Item) -> bool:
+    """Whether the payload must be read from its own item."""
+    return "payload" not in item
+
+
+def from_item(item: Item, payload: str | None = None) -> Job:
+    """The job of an item; `payload` is the JSON of its own payload item where it has one.
+
+    Raises KeyError or ValueError for an item that this version cannot read.
+    """
+    definition: dict[str, Any] = values.parse(values.text(item, "definition"))
+    retry, missed = definition["retry"], definition["missed"]
+    stored = values.optional_text(item, "payload") or payload
+    return Job(
+        tenant=values.text(item, "tenant"),
+        id=values.text(item, "job_id"),
+        schedule=ScheduleSpec(**definition["schedule"]),
+        target=_target(definition["target"]),
+        generation=values.integer(item, "generation"),
+        created_at=float(item["created_at"]["N"]),
+        updated_at=float(item["updated_at"]["N"]),
+        changed_at=float(item["changed_at"]["N"]),
+        created_generation=values.integer(item, "created_generation"),
+        name=definition["name"],
+        payload=None if stored is None else values.parse(stored),
+        state=JobState(values.text(item, "state")),
+        priority=Lane(definition["priority"]),
+        timeout_seconds=definition["timeout_seconds"],
+        retry=RetryPolicy(
+            max_attempts=retry["max_attempts"],
+            backoff=Backoff(retry["backoff"]),
+            min_seconds=retry["min_seconds"],
+            max_seconds=retry["max_seconds"],
+        ),
+        missed=missed_policy(missed),
+        overlap=Overlap(definition["overlap"]),
+        precision=Precision(definition["precision"]),
+        delivery=Delivery(definition["delivery"]),
+        idempotency_key=definition["idempotency_key"],
+        tags=tuple(definition["tags"]),
+    )
+
+
+def missed_policy(document: dict[str, Any]) -> MissedPolicy:
+    """The policy of its stored document."""
+    return MissedPolicy(MissedMode(document["mode"]), document["grace_seconds"], document["max_missed"])
+
+
+def _target_document(target: Target) -> dict[str, Any]:
+    match target:
+        case HttpTarget():
+            return {"type": "http"} | asdict(target)
+        case LambdaTarget():
+            return {"type": "lambda"} | asdict(target)
+
+
+def _target(document: dict[str, Any]) -> Target:
+    match document["type"]:
+        case "http":
+            headers = tuple((name, value) for name, value in document["headers"])
+            return HttpTarget(document["url"], document["method"], headers)
+        case "lambda":
+            return LambdaTarget(document["function"])
+        case other:
+            raise ValueError(f"unknown target type {other!r}")

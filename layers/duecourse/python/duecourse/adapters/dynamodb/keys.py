@@ -1,0 +1,48 @@
+"""Keys of both tables. The tenant is in every key: no read or write can leave it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Item = dict[str, Any]
+"""A low-level item: attribute name -> {"S": …} and the like."""
+
+JOB = "JOB"
+CURSOR = "CURSOR"
+PAYLOAD = "PAYLOAD"
+GONE = "GONE"
+ACTIVE = "ACTIVE"
+RUN_PREFIX = "RUN#"
+WATERMARK = "WATERMARK"
+
+
+def job_partition(tenant: str, job_id: str) -> str:
+    """`JOB#default#nightly`; neither part can contain a `#` (see `domain.ids`)."""
+    return f"JOB#{tenant}#{job_id}"
+
+
+def owner_of(partition: str) -> tuple[str, str]:
+    """Tenant and job id of a job's partition key. Raises ValueError for another key."""
+    kind, tenant, job_id = partition.split("#")
+    if kind != "JOB":
+        raise ValueError(f"{partition!r} is no job's partition")
+    return tenant, job_id
+
+
+def key(partition: str, sort: str) -> Item:
+    """A primary key."""
+    return {"PK": {"S": partition}, "SK": {"S": sort}}
+
+
+def job_key(tenant: str, job_id: str, sort: str) -> Item:
+    """The key of one of a job's items."""
+    return key(job_partition(tenant, job_id), sort)
+
+
+def shard_key(shard: int) -> Item:
+    """`SHARD#7/WATERMARK`."""
+    return key(f"SHARD#{shard}", WATERMARK)
+
+
+SHARDS_KEY = key("SHARDS", "HIGHEST")
+"""Where the largest shard count ever used is kept."""

@@ -1,0 +1,96 @@
+"""The item of a run, and of the overlap lock. Defaults are left out: a record without a result is about half a KB."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
+from duecourse.domain.ids import parse_run_id
+from duecourse.domain.job import Lane
+from duecourse.domain.overlap import Lock
+from duecourse.domain.run import Run, RunState
+
+DEAD_PARTITIONS = 8
+"""Over how many index partitions a tenant's dead runs are spread."""
+
+
+def to_item(run: Run) -> Item:
+    """The item of a run; a dead one is in the `dead` index."""
+    dead = run.state is RunState.DEAD
+    return job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
+        {
+            "due": run.due,
+            "generation": run.generation,
+            "state": run.state,
+            "lane": run.lane,
+            "reason": run.reason,
+            "attempt": run.attempt,
+            "attempts_allowed": run.attempts_allowed,
+            "token": run.token,
+            "message_id": run.message_id or None,
+            "nonce": run.nonce or None,
+            "lease_until": run.lease_until,
+            "not_before": run.not_before,
+            "first_started_at": run.first_started_at,
+            "started_at": run.started_at,
+            "finished_at": run.finished_at,
+            "error": run.error,
+            "result": None if run.result is None else values.document(run.result),
+            "count": run.count if run.count != 1 else None,
+            "through": run.through,
+            "notified": True if run.notified else None,
+            "expires_at": run.expires_at,
+            "dead_key": dead_key(run.tenant, run.job_id) if dead else None,
+            "died_at": run.finished_at if dead else None,
+        }
+    )
+
+
+def dead_key(tenant: str, job_id: str) -> str:
+    """Partition of the `dead` index: tenant and a small hash."""
+    return f"{tenant}#{crc32(job_id.encode()) % DEAD_PARTITIONS}"
+
+
+def from_item(item: Item) -> Run:
+    """The run of an item. Raises KeyError or ValueError for one that this version cannot read."""
+    tenant, job_id = owner_of(item["PK"]["S"])
+    name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
+    result = values.optional_text(item, "result")
+    return Run(
+        tenant=tenant,
+        job_id=job_id,
+        occurrence=name.occurrence,
+        due=values.integer(item, "due"),
+        generation=values.integer(item, "generation"),
+        state=RunState(values.text(item, "state")),
+        lane=Lane(values.text(item, "lane")),
+        suffix=name.suffix,
+        reason=values.optional_text(item, "reason"),
+        attempt=values.integer(item, "attempt"),
+        attempts_allowed=values.integer(item, "attempts_allowed"),
+        token=values.text(item, "token"),
+        message_id=values.optional_text(item, "message_id") or "",
+        nonce=values.optional_text(item, "nonce") or "",
+        lease_until=values.optional_float(item, "lease_until"),
+        not_before=values.optional_float(item, "not_before"),
+        first_started_at=values.optional_float(item, "first_started_at"),
+        started_at=values.optional_float(item, "started_at"),
+        finished_at=values.optional_float(item, "finished_at"),
+        error=values.optional_text(item, "error"),
+        result=None if result is None else values.parse(result),
+        count=values.optional_integer(item, "count") or 1,
+        through=values.optional_integer(item, "through"),
+        notified="notified" in item,
+        expires_at=values.optional_integer(item, "expires_at"),
+    )
+
+
+def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
+    """The item of an overlap lock."""
+    return job_key(tenant, job_id, ACTIVE) | values.pack({"holder": lock.holder, "until": lock.until})
+
+
+def lock_from_item(item: Item) -> Lock:
+    """The lock of its item."""
+    return Lock(values.text(item, "holder"), float(item["until"]["N"]))

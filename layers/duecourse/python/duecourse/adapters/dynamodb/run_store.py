@@ -1,0 +1,116 @@
+"""Runs in the runs table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.dynamodb import run_item, values
+from duecourse.adapters.dynamodb.errors import condition_failed, found
+from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.domain.overlap import Lock
+from duecourse.domain.run import Run
+from duecourse.ports import Conflict
+
+_SAME = "#state = :state AND #attempt = :attempt AND #token = :token"
+_SAME_NAMES = {"#state": "state", "#attempt": "attempt", "#token": "token"}
+
+
+class DynamoRunStore:
+    """ports.RunStore."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def get(self, tenant: str, job_id: str, local: str) -> Run | None:
+        """See ports.RunStore."""
+        item = self._get(job_key(tenant, job_id, RUN_PREFIX + local))
+        return None if item is None else run_item.from_item(item)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        """See ports.RunStore."""
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
+        if previous is not None:
+            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
+            condition = {
+                "ConditionExpression": _SAME,
+                "ExpressionAttributeNames": _SAME_NAMES,
+                "ExpressionAttributeValues": {f":{name}": v for name, v in values.pack(stand).items()},
+            }
+        try:
+            self._client.put_item(
+                TableName=self._table,
+                Item=run_item.to_item(run),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **condition,
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            item = found(error)
+            return Conflict(None if item is None else run_item.from_item(item))
+        return None
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+        """See ports.RunStore."""
+        partition = job_partition(tenant, job_id)
+        runs: list[Run] = []
+        start = None if before is None else job_key(tenant, job_id, RUN_PREFIX + before)
+        while len(runs) < limit:
+            answer = self._client.query(
+                TableName=self._table,
+                KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
+                ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
+                ScanIndexForward=False,
+                Limit=limit - len(runs),
+                **({} if start is None else {"ExclusiveStartKey": start}),
+            )
+            runs.extend(run_item.from_item(item) for item in answer["Items"])
+            start = answer.get("LastEvaluatedKey")
+            if start is None:
+                break
+        return runs
+
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
+        """See ports.RunStore."""
+        whose = {":mine": {"S": lock.holder}}
+        condition = "attribute_not_exists(PK) OR #holder = :mine"
+        if previous is not None:
+            whose[":previous"] = {"S": previous.holder}
+            condition += " OR #holder = :previous"
+        try:
+            self._client.put_item(
+                TableName=self._table,
+                Item=run_item.lock_item(tenant, job_id, lock),
+                ConditionExpression=condition,
+                ExpressionAttributeNames={"#holder": "holder"},
+                ExpressionAttributeValues=whose,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            item = found(error) or self._get(job_key(tenant, job_id, ACTIVE))
+            # Released between the refusal and the read: say it was free until now, and the caller asks again.
+            return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
+        return None
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> None:
+        """See ports.RunStore."""
+        try:
+            self._client.delete_item(
+                TableName=self._table,
+                Key=job_key(tenant, job_id, ACTIVE),
+                ConditionExpression="#holder = :mine",
+                ExpressionAttributeNames={"#holder": "holder"},
+                ExpressionAttributeValues={":mine": {"S": holder}},
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+
+    def _get(self, key: Item) -> Item | None:
+        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+        return item

@@ -1,0 +1,49 @@
+"""Notices to people, by SNS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from duecourse.domain.instants import to_iso
+from duecourse.ports import Death
+
+_SUBJECT_CHARACTERS = 100
+
+
+class SnsNotices:
+    """Publishes to the topic of deaths. Tenant and job are message attributes too: subscriptions can filter by them."""
+
+    def __init__(self, client: Any, topic_arn: str) -> None:
+        self._client = client
+        self._topic_arn = topic_arn
+
+    def death(self, death: Death) -> None:
+        """Publish; raises botocore's error when it was not accepted."""
+        run = death.run
+        notice = {
+            "tenant": run.tenant,
+            "job_id": run.job_id,
+            "run_id": str(run.name),
+            "occurrence": to_iso(run.occurrence),
+            "attempts": run.attempt,
+            "error": run.error,
+            "died_at": to_iso(death.died_at),
+        }
+        self._client.publish(
+            TopicArn=self._topic_arn,
+            Subject=_subject(str(run.name)),
+            Message=orjson.dumps(notice).decode(),
+            MessageAttributes={
+                "tenant": {"DataType": "String", "StringValue": run.tenant},
+                "job_id": {"DataType": "String", "StringValue": run.job_id},
+            },
+        )
+
+
+def _subject(run_id: str) -> str:
+    """At most 100 characters of ASCII, as SNS demands; a long run id loses its end, the message has all of it."""
+    room = _SUBJECT_CHARACTERS - len("Duecourse: run  is dead")
+    shown = run_id if len(run_id) <= room else f"{run_id[: room - 3]}..."
+    return f"Duecourse: run {shown} is dead"

@@ -1,0 +1,63 @@
+"""SendMessageBatch: ten entries at most, each accepted or refused by itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+BATCH_ENTRIES = 10
+
+BATCH_BYTES = 256 * 1024
+"""Bodies of one batch together. SQS takes 1 MiB since 2025; it took this much before, as emulators may still do, and
+messages of a few hundred bytes never come near either."""
+
+_logger = logging.getLogger(__name__)
+
+Entry = dict[str, Any]
+"""What SendMessageBatch calls an entry, without its `Id`."""
+
+
+def batches(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[tuple[int, Entry]]]:
+    """Numbered entries in the order given, in as few batches as the limits allow."""
+    batch: list[tuple[int, Entry]] = []
+    size = 0
+    for number, entry in entries:
+        length = len(entry["MessageBody"].encode())
+        if batch and (len(batch) == BATCH_ENTRIES or size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append((number, entry))
+        size += length
+    if batch:
+        yield batch
+
+
+def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) -> set[int]:
+    """Send one batch; the numbers of the entries that were accepted. What was not is logged with its reason.
+
+    A call that failed as a whole may still have taken effect (its answer was lost): whoever sends again must not mind
+    a repeat.
+    """
+    entries = [{"Id": str(number), **entry} for number, entry in batch]
+    try:
+        answer = client.send_message_batch(QueueUrl=queue_url, Entries=entries)
+    except (BotoCoreError, ClientError) as problem:
+        _logger.warning(
+            "no message of a batch was accepted",
+            extra={"queue_url": queue_url, "messages": len(batch), "error": str(problem)},
+        )
+        return set()
+    for failure in answer.get("Failed", ()):
+        _logger.warning(
+            "a message was not accepted",
+            extra={
+                "queue_url": queue_url,
+                "entry": failure.get("Id"),
+                "error": f"{failure.get('Code')}: {failure.get('Message')}",
+                "sender_fault": failure.get("SenderFault"),
+            },
+        )
+    return {int(success["Id"]) for success in answer.get("Successful", ())}

@@ -1,0 +1,39 @@
+"""The FIFO queue of dispatch rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from duecourse.adapters.sqs.batch import batches, send_batch
+
+
+class SqsShardQueue:
+    """A shard is a message group, so its rounds run one at a time; a round exists once a minute, however often the
+    tick comes.
+    """
+
+    def __init__(self, client: Any, queue_url: str) -> None:
+        self._client = client
+        self._queue_url = queue_url
+
+    def send(self, shards: Iterable[int], minute: int) -> list[int]:
+        """One message a shard, deduplicated by shard and minute (epoch minutes); the shards that were not accepted."""
+        asked = list(shards)
+        entries = (
+            (
+                shard,
+                {
+                    "MessageBody": orjson.dumps({"shard": shard, "minute": minute}).decode(),
+                    "MessageGroupId": f"{shard:04d}",
+                    "MessageDeduplicationId": f"{shard:04d}-{minute}",
+                },
+            )
+            for shard in asked
+        )
+        accepted: set[int] = set()
+        for batch in batches(entries):
+            accepted |= send_batch(self._client, self._queue_url, batch)
+        return [shard for shard in asked if shard not in accepted]

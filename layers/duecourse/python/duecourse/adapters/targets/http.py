@@ -1,0 +1,156 @@
+"""HTTP targets.
+
+The standard library's `http.client` on a socket of our own, rather than a pool: the socket is connected to the very
+address that was checked, certificates are checked against the host's name, one deadline bounds everything from the name
+look-up to the last byte, no proxy of the environment and no redirect leads elsewhere.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPConnection, HTTPException, IncompleteRead, responses
+from importlib.resources import files
+from typing import Any, cast
+
+from duecourse.adapters.targets.answer import READ_BYTES, excerpt, kept
+from duecourse.adapters.targets.deadline import Deadline, DeadlineSocket
+from duecourse.adapters.targets.endpoint import Endpoint, EndpointError
+from duecourse.adapters.targets.request import Request, RequestError, request_of
+from duecourse.adapters.targets.resolve import AddressRefusedError, Resolver, addresses_of, system_resolver
+from duecourse.adapters.targets.retry_after import retry_after_seconds
+from duecourse.domain.targets import Failed, HttpTarget, Outcome, Succeeded
+from duecourse.ports import Call, Clock
+
+_CONNECT_SECONDS = 10.0
+_ADDRESSES_TRIED = 4
+_RETRYABLE_STATUSES = frozenset({408, 425, 429})
+
+
+@cache
+def system_trust() -> ssl.SSLContext:
+    """The certificate authorities of the operating system, or botocore's copy where Python finds none."""
+    context = ssl.create_default_context()
+    if not context.cert_store_stats()["x509_ca"] and ssl.get_default_verify_paths().capath is None:
+        context.load_verify_locations(cadata=files("botocore").joinpath("cacert.pem").read_text())
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes
+    content_type: str
+    retry_after: str | None
+
+
+class HttpCaller:
+    """Calls HTTP endpoints. Safe to share between threads."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        private: bool,
+        resolve: Resolver = system_resolver,
+        trust: Callable[[], ssl.SSLContext] = system_trust,
+    ) -> None:
+        """`private` allows addresses that are not public (stage `local`)."""
+        self._clock = clock
+        self._private = private
+        self._resolve = resolve
+        self._trust = trust
+
+    def call(self, call: Call, target: HttpTarget) -> Outcome:
+        """2xx succeeds. Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, and time-outs."""
+        try:
+            request = request_of(call, target)
+        except (RequestError, EndpointError) as problem:
+            return Failed(str(problem), retryable=False)
+        try:
+            answer = self._exchange(request, Deadline(call.timeout_seconds))
+        except AddressRefusedError as refused:
+            text = (
+                f"{request.name}: its host stands at an address that is not public ({refused}), which jobs may not call"
+            )
+            return Failed(text, retryable=False)
+        except TimeoutError:
+            return Failed(f"{request.name} gave no full answer within {max(call.timeout_seconds, 0):g} s")
+        except (OSError, HTTPException) as problem:
+            return Failed(f"{request.name}: {_plainly(problem)}")
+        return self._judge(request, answer)
+
+    def _exchange(self, request: Request, deadline: Deadline) -> _Answer:
+        endpoint = request.endpoint
+        addresses = addresses_of(endpoint.host, endpoint.port, self._resolve, deadline, private=self._private)
+        with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
+            connection = HTTPConnection(endpoint.host, endpoint.port)
+            connection.sock = cast("Any", DeadlineSocket(sock, deadline))
+            connection.putrequest(request.method, endpoint.resource, skip_host=True, skip_accept_encoding=True)
+            for name, value in request.headers:
+                connection.putheader(name, value)
+            connection.endheaders(request.body)
+            with connection.getresponse() as response:
+                body = response.read(READ_BYTES + 1)
+                if len(body) <= READ_BYTES and response.length:
+                    raise IncompleteRead(body, response.length)
+                content_type = response.getheader("Content-Type", "")
+                return _Answer(response.status, body, content_type, response.getheader("Retry-After"))
+
+    def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+        """The same connection, inside TLS for https: name indication and certificate are the host's, not the IP's."""
+        if endpoint.scheme == "http":
+            return sock
+        sock.settimeout(deadline.left())
+        return self._trust().wrap_socket(sock, server_hostname=endpoint.host)
+
+    def _judge(self, request: Request, answer: _Answer) -> Outcome:
+        status = answer.status
+        if 200 <= status < 300:
+            return Succeeded(kept(status, answer.body, json="json" in answer.content_type.lower()))
+        error = f"{request.name} answered {status} {responses.get(status, '')}".rstrip()
+        if 300 <= status < 400:
+            return Failed(f"{error}: redirects are not followed, give the job the final URL", retryable=False)
+        if said := excerpt(answer.body, request.secrets):
+            error = f"{error}: {said}"
+        retryable = status >= 500 or status in _RETRYABLE_STATUSES
+        return Failed(error, retryable, retry_after_seconds(answer.retry_after, self._clock.now()))
+
+
+def _connect(addresses: list[str], endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+    """A connection to the first address that takes one."""
+    problem: OSError = OSError("the host has no address")
+    for address in addresses[:_ADDRESSES_TRIED]:
+        left = deadline.left()
+        try:
+            sock = socket.create_connection((address, endpoint.port), timeout=min(left, _CONNECT_SECONDS))
+        except TimeoutError:
+            deadline.left()  # raises where it was the call's own time that ran out
+            problem = ConnectionError(f"no connection within {_CONNECT_SECONDS:g} s")
+        except OSError as refused:
+            problem = refused
+        else:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+    raise problem
+
+
+def _plainly(problem: Exception) -> str:
+    match problem:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate was not accepted ({problem.verify_message})"
+        case ssl.SSLError():
+            return f"no TLS connection ({problem.reason or type(problem).__name__})"
+        case socket.gaierror():
+            return "its host's name could not be resolved"
+        case IncompleteRead() | ConnectionResetError() | BrokenPipeError():
+            return "the connection broke before the answer was complete"
+        case HTTPException():
+            return f"the answer is not valid HTTP ({type(problem).__name__})"
+        case OSError() if problem.strerror:
+            return problem.strerror.lower()
+        case _:
+            return str(problem)

@@ -1,0 +1,91 @@
+"""What is answered: jobs and runs as JSON documents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from duecourse.domain.instants import to_iso
+from duecourse.domain.run import Run
+from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
+from duecourse.usecases.jobs import JobView
+
+Document = dict[str, Any]
+
+
+def job_document(view: JobView) -> Document:
+    """The fields of the posted body, defaults filled in, and what became of them."""
+    job = view.job
+    return {
+        "id": job.id,
+        "tenant": job.tenant,
+        "name": job.name,
+        "state": job.state.value,
+        "schedule": job.schedule.expression,
+        "timezone": job.schedule.timezone,
+        "dst_gap": job.schedule.dst_gap,
+        "dst_fold": job.schedule.dst_fold,
+        "next_occurrence": _second(view.next_occurrence),
+        "target": _target(job.target),
+        "payload": job.payload,
+        "priority": job.priority.value,
+        "timeout_seconds": job.timeout_seconds,
+        "retry": {
+            "max_attempts": job.retry.max_attempts,
+            "backoff": job.retry.backoff.value,
+            "min_seconds": job.retry.min_seconds,
+            "max_seconds": job.retry.max_seconds,
+        },
+        "missed": {
+            "policy": job.missed.mode.value,
+            "grace_seconds": job.missed.grace_seconds,
+            "max_missed": job.missed.max_missed,
+        },
+        "overlap": job.overlap.value,
+        "precision": job.precision.value,
+        "delivery": job.delivery.value,
+        "idempotency_key": job.idempotency_key,
+        "tags": list(job.tags),
+        "created_at": _millisecond(job.created_at),
+        "updated_at": _millisecond(job.updated_at),
+        "error": view.error,
+    }
+
+
+def run_document(run: Run) -> Document:
+    """A run: `started_at` and `lateness_seconds` are those of its first start."""
+    started = run.started_at if run.first_started_at is None else run.first_started_at
+    return {
+        "id": str(run.name),
+        "job_id": run.job_id,
+        "state": run.state.value,
+        "reason": run.reason,
+        "occurrence": to_iso(run.occurrence),
+        "due": to_iso(run.due),
+        "started_at": _millisecond(started),
+        "finished_at": _millisecond(run.finished_at),
+        "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
+        "attempts": run.attempt,
+        "max_attempts": run.attempts_allowed,
+        "result": run.result,
+        "error": run.error,
+        "count": run.count,
+    }
+
+
+def _target(target: Target) -> Document:
+    match target:
+        case HttpTarget():
+            return {"type": "http", "url": target.url, "method": target.method, "headers": dict(target.headers)}
+        case LambdaTarget():
+            return {"type": "lambda", "function": target.function}
+
+
+def _second(instant: int | None) -> str | None:
+    return None if instant is None else to_iso(instant)
+
+
+def _millisecond(instant: float | None) -> str | None:
+    if instant is None:
+        return None
+    return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

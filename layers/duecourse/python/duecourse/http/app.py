@@ -1,0 +1,120 @@
+"""The HTTP application: Powertools resolves the route; every answer, good or bad, is made and logged here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.metrics import MetricUnit, single_metric
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.http.jsontext import write_json
+from duecourse.http.problems import Problem
+from duecourse.http.request import Request, read_request
+from duecourse.http.routes import ROUTES, Answer, Api, Route
+
+JSON = "application/json"
+PROBLEM_JSON = "application/problem+json"
+NAMESPACE = "Duecourse"
+SHOWN_FAULTS = 5
+"""Faults of a refused request that are logged."""
+
+
+class Application:
+    """Answers API Gateway's events (payload format 2.0). Only a broken event or runtime makes it raise."""
+
+    def __init__(self, api: Api, logger: Logger) -> None:
+        self._api = api
+        self._logger = logger
+        self._request = Request("")
+        self._resolver = APIGatewayHttpResolver()
+        for method, path, route in ROUTES:
+            self._resolver.route(path, method=method)(self._bound(route))
+        self._resolver.not_found(self._no_route)
+
+    def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+        """The answer to one request."""
+        self._request = read_request(event)
+        return self._resolver.resolve(event, context)
+
+    def _bound(self, route: Route) -> Callable[..., Response[str]]:
+        def answer(**parameters: str) -> Response[str]:
+            return self._answered(lambda: route(self._api, self._request, parameters))
+
+        return answer
+
+    def _no_route(self, _error: NotFoundError) -> Response[str]:
+        event = self._resolver.current_event
+        return self._answered(lambda: _refuse_route(event.http_method, event.path))
+
+    def _answered(self, work: Callable[[], Answer]) -> Response[str]:
+        """Whatever happens becomes an answer and one line in the log."""
+        request = self._request
+        try:
+            answer = work()
+            response = _response(answer, request.request_id)
+        except Problem as problem:
+            answer = Answer(
+                problem.status,
+                "request_refused",
+                problem.document(request.request_id),
+                problem.headers,
+                {"problem": problem.kind, "detail": problem.detail, "faults": _shown(problem)},
+            )
+            response = _response(answer, request.request_id)
+        except Exception:
+            self._logger.exception("request_failed", extra={"request_id": request.request_id})
+            document = _internal().document(request.request_id)
+            answer = Answer(_internal().status, "request_failed", document, counts={"InternalErrors": 1})
+            response = _response(answer, request.request_id)
+        line = {"action": answer.action, "status": int(answer.status), "tenant": request.tenant}
+        self._logger.info(answer.action, extra={**line, "request_id": request.request_id, **answer.facts})
+        for name, count in answer.counts.items():
+            with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=NAMESPACE) as metric:
+                metric.add_dimension(name="function", value="api")
+        return response
+
+
+def _response(answer: Answer, request_id: str) -> Response[str]:
+    headers = {"x-request-id": request_id, "cache-control": "no-store", **answer.headers}
+    if answer.body is None:
+        return Response(int(answer.status), headers=dict(headers), body="")
+    content_type = PROBLEM_JSON if answer.status >= HTTPStatus.BAD_REQUEST else JSON
+    return Response(int(answer.status), content_type, write_json(answer.body), dict(headers))
+
+
+def _refuse_route(method: str, path: str) -> Answer:
+    """404 for a path that nothing lives at, 405 for a method that the path does not know."""
+    allowed = sorted(known for known, pattern, _ in ROUTES if _matches(pattern, path))
+    if not allowed or method in allowed:  # the latter: a segment of characters that no route takes
+        paths = ", ".join(sorted({pattern for _, pattern, _ in ROUTES}))
+        raise Problem(HTTPStatus.NOT_FOUND, "unknown-path", f"Nothing lives at this path; there are {paths}.")
+    raise Problem(
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "unknown-method",
+        f"{method} is not known here; use {' or '.join(allowed)}.",
+        headers={"allow": ", ".join(allowed)},
+    )
+
+
+def _matches(pattern: str, path: str) -> bool:
+    wanted, given = pattern.split("/"), path.split("/")
+    return len(wanted) == len(given) and all(
+        part == found or (part.startswith("<") and found) for part, found in zip(wanted, given, strict=True)
+    )
+
+
+def _shown(problem: Problem) -> list[dict[str, str]]:
+    return [fault.document() for fault in problem.faults[:SHOWN_FAULTS]]
+
+
+def _internal() -> Problem:
+    return Problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal",
+        "Something went wrong on our side. Try again, and name the request id if it goes on.",
+    )

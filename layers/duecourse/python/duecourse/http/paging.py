@@ -1,0 +1,97 @@
+"""Pages: how many, and from where on. A cursor is opaque to callers and names its own kind and version."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from duecourse.domain.ids import is_id, parse_run_id
+from duecourse.http.jsontext import write_json
+from duecourse.http.problems import bad_parameter
+
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 100
+
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+"""Lambda answers with 6 MB at most (quota "Invocation payload", synchronous); some is left for quoting and headers."""
+
+_JOBS = "1j:"
+_RUNS = "1r:"
+_PARAMETERS = ("limit", "cursor")
+
+
+def read_limit(query: Mapping[str, str] | None) -> int:
+    """How many items a page has. Refuses parameters that no list knows, so that a misspelt one is not overlooked."""
+    for name in query or {}:
+        if name not in _PARAMETERS:
+            raise bad_parameter(name, f"is not known here; the parameters are {', '.join(_PARAMETERS)}")
+    text = (query or {}).get("limit")
+    if text is None:
+        return DEFAULT_LIMIT
+    if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MAX_LIMIT):
+        raise bad_parameter("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
+    return int(text)
+
+
+def job_cursor(last: str) -> str:
+    """Goes on after the job `last`."""
+    return _sealed(_JOBS + last)
+
+
+def read_job_cursor(query: Mapping[str, str] | None) -> str | None:
+    """The id after which the page begins."""
+    text = _opened(query, _JOBS)
+    if text is not None and not is_id(text):
+        raise _bad_cursor()
+    return text
+
+
+def run_cursor(job_id: str, last: str) -> str:
+    """Goes on before the run of that local name."""
+    return _sealed(f"{_RUNS}{job_id}.{last}")
+
+
+def read_run_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
+    """The local name of the run before which the page begins."""
+    text = _opened(query, _RUNS)
+    if text is None:
+        return None
+    try:
+        name = parse_run_id(text)
+    except ValueError:
+        raise _bad_cursor() from None
+    if name.job_id != job_id:
+        raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
+    return name.local
+
+
+def fitting(items: Sequence[Mapping[str, Any]]) -> int:
+    """How many of the first items fit into one answer; one at least."""
+    room = MAX_ANSWER_BYTES
+    for count, item in enumerate(items):
+        room -= len(write_json(item)) * 2  # the answer is quoted once more on its way out
+        if room < 0 and count:
+            return count
+    return len(items)
+
+
+def _sealed(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _opened(query: Mapping[str, str] | None, kind: str) -> str | None:
+    sealed = (query or {}).get("cursor")
+    if sealed is None:
+        return None
+    try:
+        text = urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4)).decode("ascii")
+    except ValueError:
+        raise _bad_cursor() from None
+    if not text.startswith(kind) or _sealed(text) != sealed:
+        raise _bad_cursor()
+    return text.removeprefix(kind)
+
+
+def _bad_cursor() -> Exception:
+    return bad_parameter("cursor", "is not one of this list; take next_cursor of the page before, or begin without one")

@@ -1,0 +1,97 @@
+"""A request as the routes see it, read from API Gateway's event (payload format 2.0)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from duecourse.http.jsontext import read_json
+from duecourse.http.problems import Fault, Problem, malformed
+
+MAX_BODY_BYTES = 256 * 1024
+
+DEFAULT_TENANT = "default"
+"""Whose jobs all are until tokens name a tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw."""
+
+    request_id: str
+    tenant: str = DEFAULT_TENANT
+    query: Mapping[str, str] | None = None
+    content_type: str | None = None
+    body: str | None = None
+    is_base64: bool = False
+
+    def json(self) -> Any:
+        """The body's value. Raises Problem: 415 for another content type, 413 for too much, 400 for what is no JSON."""
+        _check_content_type(self.content_type)
+        if not self.body:
+            raise malformed("The body is missing; send a JSON object.")
+        if len(self.body) > MAX_BODY_BYTES * 2:
+            raise _too_large()
+        raw = _decoded(self.body) if self.is_base64 else _encoded(self.body)
+        if len(raw) > MAX_BODY_BYTES:
+            raise _too_large()
+        return read_json(raw)
+
+
+def read_request(event: Mapping[str, Any]) -> Request:
+    """The request of an event. Nothing in it is trusted to be there."""
+    headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+    return Request(
+        request_id=str((event.get("requestContext") or {}).get("requestId") or ""),
+        query=event.get("queryStringParameters") or {},
+        content_type=headers.get("content-type"),
+        body=event.get("body"),
+        is_base64=bool(event.get("isBase64Encoded")),
+    )
+
+
+def _check_content_type(header: str | None) -> None:
+    if not header:
+        raise _unsupported("is missing")
+    media, *parameters = (part.strip().lower() for part in header.split(";"))
+    if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
+        raise _unsupported("names another kind of document")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
+            raise _unsupported("names another character set than UTF-8")
+
+
+def _unsupported(what: str) -> Problem:
+    remedy = "send content-type: application/json"
+    return Problem(
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "unsupported-content-type",
+        f"The content type {what}; {remedy}.",
+        faults=[Fault(f"{what}; {remedy}", header="content-type")],
+        headers={"accept-post": "application/json"},
+    )
+
+
+def _too_large() -> Problem:
+    return Problem(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body-too-large", f"The body may have at most {MAX_BODY_BYTES} bytes."
+    )
+
+
+def _decoded(body: str) -> bytes:
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        raise malformed("The body is marked as base64 and is not.") from None
+
+
+def _encoded(body: str) -> bytes:
+    try:
+        return body.encode("utf-8")
+    except UnicodeEncodeError:
+        raise malformed("The body is not UTF-8; send JSON encoded as UTF-8.") from None

@@ -1,0 +1,159 @@
+"""What each route does: request in, use case, answer out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from duecourse.domain.ids import is_id
+from duecourse.http.answers import Document, job_document, run_document
+from duecourse.http.models import Rules
+from duecourse.http.paging import (
+    fitting,
+    job_cursor,
+    read_job_cursor,
+    read_limit,
+    read_run_cursor,
+    run_cursor,
+)
+from duecourse.http.problems import Fault, Problem, unknown_job
+from duecourse.http.request import Request
+from duecourse.http.validation import read_job
+from duecourse.settings import ApiSettings
+from duecourse.usecases.history import History
+from duecourse.usecases.jobs import JobChangedError, JobExistsError, Jobs, JobUnknownError
+
+
+class Api(Protocol):
+    """What the routes need; `bootstrap.api` makes one."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """Create, read, delete."""
+
+    @property
+    def history(self) -> History:
+        """Runs."""
+
+    @property
+    def settings(self) -> ApiSettings:
+        """What the stage allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back, and what is noted of it: a stable `action` and its `facts` in the log, `counts` as metrics."""
+
+    status: HTTPStatus
+    action: str
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+Route = Callable[[Api, Request, Mapping[str, str]], Answer]
+
+
+def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/jobs."""
+    settings = api.settings
+    rules = Rules(settings.private_targets == "allow", settings.lambda_targets, settings.default_precision)
+    draft = read_job(request.json(), request.tenant, rules, api.jobs.check)
+    try:
+        created = api.jobs.create(draft)
+    except JobExistsError:
+        detail = "is taken; choose another id, or delete that job first"
+        raise Problem(
+            HTTPStatus.CONFLICT, "job-exists", f'There is a job "{draft.id}" already.', faults=[Fault(detail, "/id")]
+        ) from None
+    job = created.view.job
+    facts = {"job_id": job.id, "sent": created.sent, "unsent": created.unsent, "send_error": created.send_error}
+    return Answer(
+        HTTPStatus.CREATED,
+        "job_created",
+        job_document(created.view),
+        {"location": f"/v1/jobs/{job.id}"},
+        facts,
+        {"SendsRefused": created.unsent} if created.unsent else {},
+    )
+
+
+def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """GET /v1/jobs."""
+    limit, after = read_limit(request.query), read_job_cursor(request.query)
+    page = api.jobs.page(request.tenant, limit=limit, after=after)
+    items = [job_document(view) for view in page.items]
+    count = fitting(items)
+    following = items[count - 1]["id"] if count < len(items) else page.following
+    return _page("jobs_listed", items[:count], None if following is None else job_cursor(following), {})
+
+
+def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """GET /v1/jobs/<job_id>."""
+    job_id = _job_id(parameters)
+    try:
+        view = api.jobs.get(request.tenant, job_id)
+    except JobUnknownError:
+        raise unknown_job(job_id) from None
+    return Answer(HTTPStatus.OK, "job_read", job_document(view), facts={"job_id": job_id})
+
+
+def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """DELETE /v1/jobs/<job_id>."""
+    job_id = _job_id(parameters)
+    try:
+        api.jobs.delete(request.tenant, job_id)
+    except JobUnknownError:
+        raise unknown_job(job_id) from None
+    except JobChangedError:
+        detail = "The job was changed at the same moment; try again."
+        raise Problem(HTTPStatus.CONFLICT, "job-changed", detail) from None
+    return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
+
+
+def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """GET /v1/jobs/<job_id>/runs."""
+    job_id = _job_id(parameters)
+    limit, before = read_limit(request.query), read_run_cursor(request.query, job_id)
+    try:
+        page = api.history.page(request.tenant, job_id, limit=limit, before=before)
+    except JobUnknownError:
+        raise unknown_job(job_id) from None
+    items = [run_document(run) for run in page.items]
+    count = fitting(items)
+    following = page.items[count - 1].name.local if count < len(items) else page.following
+    cursor = None if following is None else run_cursor(job_id, following)
+    return _page("runs_listed", items[:count], cursor, {"job_id": job_id})
+
+
+def health(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """GET /v1/health."""
+    return Answer(HTTPStatus.OK, "health_asked", {"status": "ok"})
+
+
+ROUTES: tuple[tuple[str, str, Route], ...] = (
+    ("GET", "/v1/health", health),
+    ("GET", "/v1/jobs", list_jobs),
+    ("POST", "/v1/jobs", create_job),
+    ("GET", "/v1/jobs/<job_id>", get_job),
+    ("DELETE", "/v1/jobs/<job_id>", delete_job),
+    ("GET", "/v1/jobs/<job_id>/runs", list_runs),
+)
+"""Method, path and function of every route."""
+
+
+def _job_id(parameters: Mapping[str, str]) -> str:
+    """The id in a path. One that no job can have is an unknown job's."""
+    job_id = unquote(parameters["job_id"])
+    if not is_id(job_id):
+        raise unknown_job(job_id)
+    return job_id
+
+
+def _page(action: str, items: list[Document], next_cursor: str | None, facts: Mapping[str, object]) -> Answer:
+    body = {"items": items, "next_cursor": next_cursor}
+    return Answer(HTTPStatus.OK, action, body, facts={**facts, "items": len(items)})

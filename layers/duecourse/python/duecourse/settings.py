@@ -1,0 +1,148 @@
+"""Settings: one frozen class per function, read from its environment.
+
+Wrong or missing values are refused at start, all of them named at once. Every variable is `DUECOURSE_` and the field's
+name in capitals; a mapping by lane is one variable a lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, get_type_hints
+
+from duecourse.domain.job import Lane, Precision
+from duecourse.domain.sharding import MAX_SHARDS
+
+PREFIX = "DUECOURSE_"
+
+
+class SettingsError(ValueError):
+    """The environment does not fit; the message names every variable that is missing or wrong, and what it wants."""
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+            raise ValueError(f"wants a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"wants one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "shards": _integer(1, MAX_SHARDS),
+    # A message can be held back for 900 s at most (SQS, DelaySeconds); a minute is left for waiting and clocks.
+    "lead_seconds": _integer(60, 840),
+    "reach_seconds": _integer(60, 840),
+    "run_retention_days": _integer(1, 3650),
+    "max_receive_count": _integer(2, 1000),
+    "lane": Lane,
+    "default_precision": Precision,
+    "private_targets": _one_of("allow", "refuse"),
+    "lambda_targets": _words,
+}
+
+
+class _FromEnvironment:
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        """Read every field. Raises SettingsError naming all that is wrong."""
+        values: dict[str, Any] = {}
+        wrong: list[str] = []
+        hints = get_type_hints(cls)
+        for field in fields(cls):  # type: ignore[arg-type]
+            if hints[field.name] == Mapping[Lane, str]:
+                stem = field.name.removesuffix("s")
+                values[field.name] = {lane: _read(f"{stem}_{lane.value}", field.name, environ, wrong) for lane in Lane}
+            else:
+                values[field.name] = _read(field.name, field.name, environ, wrong)
+        if wrong:
+            raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))
+        return cls(**values)
+
+
+def _read(variable: str, field: str, environ: Mapping[str, str], wrong: list[str]) -> Any:
+    name = PREFIX + variable.upper()
+    if name not in environ:
+        wrong.append(f"{name} is missing")
+        return None
+    try:
+        return _READERS.get(field, _text)(environ[name])
+    except ValueError as problem:
+        wrong.append(f"{name}={environ[name]!r}: {problem}")
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickSettings(_FromEnvironment):
+    """The once-a-minute start of a dispatch round."""
+
+    stage: str
+    jobs_table: str
+    shards: int
+    shard_queue_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchSettings(_FromEnvironment):
+    """A cursor is picked up when due within `lead_seconds`; its occurrences are enqueued `reach_seconds` ahead."""
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+    lead_seconds: int
+    reach_seconds: int
+    run_retention_days: int
+    queue_urls: Mapping[Lane, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecuteSettings(_FromEnvironment):
+    """The workers of one lane; `max_receive_count` is that of the lane's redrive policy."""
+
+    stage: str
+    lane: Lane
+    jobs_table: str
+    runs_table: str
+    run_retention_days: int
+    queue_url: str
+    deaths_topic_arn: str
+    max_receive_count: int
+    private_targets: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiSettings(_FromEnvironment):
+    """The HTTP API."""
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+    lead_seconds: int
+    reach_seconds: int
+    run_retention_days: int
+    queue_urls: Mapping[Lane, str]
+    default_precision: Precision
+    private_targets: str
+    lambda_targets: tuple[str, ...]

@@ -1,0 +1,26 @@
+"""How reports become log lines and metrics: one structured line a decision, EMF metrics of low cardinality."""
+
+from __future__ import annotations
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+
+from duecourse.usecases.report import Report
+
+
+def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str) -> None:
+    """Log the events of a report and emit its counts and durations.
+
+    `dimensions` (a stage, a lane) are added to every metric; anything of high cardinality belongs into the log line.
+    """
+    for event in report.events:
+        log = logger.error if event.alarming else logger.info
+        log(event.action, extra={"action": event.action, **event.facts})
+    for name, value in dimensions.items():
+        metrics.add_dimension(name=name, value=value)
+    for metric, count in report.counts.items():
+        metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
+    for metric, measured in report.seconds.items():
+        for seconds in measured:
+            metrics.add_metric(name=metric, unit=MetricUnit.Milliseconds, value=round(seconds * 1000, 3))
+    metrics.flush_metrics()

@@ -1,0 +1,1 @@
+"""Use cases: load, decide (pure), write with a condition, send, report."""

@@ -1,0 +1,79 @@
+"""What follows from a record that is written: the next message, the notice, the freed lock, the job's completion.
+
+Every step may be repeated: a redelivered message on a record that is already past goes through here again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.job import Job, JobSnapshot
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.schedule import compile_schedule
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
+from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.hand import Delivery, Forwarder
+from duecourse.usecases.overlap import Overlaps
+from duecourse.usecases.report import Report
+
+DEAD_VISIBILITY_SECONDS = 1
+"""A dead run's message is failed until SQS itself moves it: only so does the console's redrive know its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """Does what follows from a run's record."""
+
+    jobs: JobStore
+    runs: RunStore
+    notices: Notices
+    clock: Clock
+    randomness: Randomness
+    overlaps: Overlaps
+    forwarder: Forwarder
+
+    def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> bool:
+        """Whether the message may be deleted now. `job` may be as old as the attempt."""
+        match run.state:
+            case RunState.RETRYING:
+                return self._retry(run, message, report)
+            case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
+                self._end(run, job, report)
+                return True
+            case RunState.DEAD:
+                self._end(run, job, report)
+                self._notify(run, report)
+                self.forwarder.postpone(delivery, DEAD_VISIBILITY_SECONDS)
+                return False
+            case RunState.RUNNING | RunState.QUEUED:
+                raise AssertionError(f"nothing follows from a run that is {run.state}")
+
+    def _retry(self, run: Run, message: RunMessage, report: Report) -> bool:
+        not_before = run.not_before if run.not_before is not None else self.clock.now()
+        following = message.again(nonce=self.randomness.nonce(), not_before=not_before, attempt=run.attempt + 1)
+        sent = self.forwarder.send(following, not_before)
+        if not sent:
+            report.add("send_refused", alarming=True, run_id=str(run.name), reason="the next attempt's message")
+        return sent
+
+    def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
+        """Free the lock, and complete the job if this was its last run."""
+        if not isinstance(job, Job):
+            return
+        self.overlaps.release(job, run)
+        if self._ends(job) and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=self.clock.now()):
+            report.add("job_completed", tenant=job.tenant, job_id=job.id)
+
+    def _ends(self, job: Job) -> bool:
+        """Whether the job's schedule has nothing left to come."""
+        return compile_schedule(job.schedule).next(int(self.clock.now())) is None
+
+    def _notify(self, run: Run, report: Report) -> None:
+        if run.notified:
+            return
+        died_at = run.finished_at if run.finished_at is not None else self.clock.now()
+        self.notices.death(Death(run, died_at))
+        self.runs.write(replace(run, notified=True), run)
+        report.counts["DeathsAnnounced"] += 1
+        report.add("death_announced", alarming=True, tenant=run.tenant, run_id=str(run.name), error=run.error)

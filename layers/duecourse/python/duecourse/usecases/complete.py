@@ -1,0 +1,24 @@
+"""A job is COMPLETED when its schedule has nothing left and its last run has ended."""
+
+from __future__ import annotations
+
+from duecourse.ports import JobStore, RunStore
+
+RECENT_RUNS = 50
+"""Runs looked at for one that is still alive; more than a job can have alive at its end without being in trouble."""
+
+
+def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, *, at: float) -> bool:
+    """Set the job COMPLETED if nothing of it is left to run; whether this call did it. Idempotent.
+
+    Asked by the worker that ended a run and by the dispatcher that claimed the last occurrence: whichever comes second
+    finds both done.
+    """
+    cursor = jobs.get_cursor(tenant, job_id)
+    if cursor is None or cursor.occurrence is not None or cursor.last is None:
+        return False
+    recent = runs.page(tenant, job_id, limit=RECENT_RUNS, before=None)
+    if not all(run.state.final for run in recent) or not any(run.occurrence == cursor.last for run in recent):
+        return False
+    job = jobs.get(tenant, job_id)
+    return job is not None and job.generation == cursor.generation and jobs.complete(job, at=at)

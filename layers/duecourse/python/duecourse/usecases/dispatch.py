@@ -1,0 +1,266 @@
+"""A dispatch round of one shard: enqueue what is due soon, then claim.
+
+A dispatcher that dies between the two leaves the cursor where it was; the next round enqueues the same run names again
+and the workers drop the repeats. That is the whole of its recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Precision
+from duecourse.domain.plan import Plan, SkippedRange, plan
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.schedule import ScheduleError, compile_schedule
+from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
+from duecourse.ports import (
+    BrokenCursor,
+    Claim,
+    ClaimResult,
+    Clock,
+    CursorStore,
+    JobStore,
+    Lanes,
+    Outgoing,
+    Randomness,
+    RunStore,
+)
+from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.enqueue import outgoing
+from duecourse.usecases.report import Report
+
+WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
+"""How far a watermark stays behind: far longer than an index read is ever stale."""
+
+FIRST_LOOK_BACK_SECONDS = 7 * 86_400
+"""Where a shard without a watermark begins: jobs may have been created long before the first tick came through.
+168 queries, once in a shard's life."""
+
+GROUP_CURSORS = 100
+"""Cursors sent and claimed together: ten full batches of messages, four of claims."""
+
+GROUP_FIRINGS = 2000
+"""A group ends earlier when its cursors fire often, so that memory stays flat."""
+
+DAY_SECONDS = 86_400
+
+MAX_RECORDED = 900
+"""Occurrences that may have run without a claim: one a second, for as long as a lane holds messages back."""
+
+ALIGNED_SECONDS = 0.15
+"""A send that begins this soon after a second's start need not wait for the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRules:
+    """`lead`: a cursor is picked up when due within it; `reach`: how far ahead its occurrences are enqueued (s)."""
+
+    shards: int
+    lead: int
+    reach: int
+    run_retention_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A cursor and what is to be done with it."""
+
+    cursor: Cursor
+    plan: Plan
+
+
+class _StopSending(Exception):
+    """A claim failed for another reason than its condition: what is sent now might not be claimable either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The use case; one instance serves many rounds."""
+
+    cursors: CursorStore
+    jobs: JobStore
+    runs: RunStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    rules: DispatchRules
+
+    def __call__(self, shard: int, deadline: float) -> Report:
+        """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on."""
+        report = Report()
+        now = self.clock.now()
+        behind = bucket_of(now - WATERMARK_LAG_SECONDS)
+        watermark = self.cursors.watermark(shard)
+        first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
+        until = now + self.rules.lead
+        empty_through: str | None = None
+        unbroken = True
+        complete = False
+        try:
+            for bucket in buckets(first, until):
+                seen = self._bucket(f"{bucket}/{shard:04d}", until, deadline, report)
+                unbroken = unbroken and seen == 0
+                if unbroken:
+                    empty_through = bucket
+            complete = True
+        except _StopSending as stop:
+            report.add("round_stopped", alarming=True, shard=shard, reason=str(stop))
+        self._advance(shard, watermark or first, empty_through, behind)
+        report.add("dispatched", shard=shard, first_bucket=first, complete=complete, counts=dict(report.counts))
+        return report
+
+    def _advance(self, shard: int, watermark: str, empty_through: str | None, behind: str) -> None:
+        """Raise the watermark past the buckets that were found empty, but never to less than two hours behind."""
+        if empty_through is not None and watermark < behind:
+            following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
+            self.cursors.advance_watermark(shard, min(following, behind))
+
+    def _bucket(self, slot: str, until: float, deadline: float, report: Report) -> int:
+        """Dispatch everything due in a slot; how many entries it had."""
+        seen = 0
+        for page in self.cursors.due(slot, until):
+            seen += len(page)
+            report.counts["CursorsRead"] += len(page)
+            for group in self._groups(page, report):
+                self._group(group, until, deadline, report)
+        return seen
+
+    def _groups(self, page: Sequence[Cursor | BrokenCursor], report: Report) -> Iterator[list[Planned]]:
+        group: list[Planned] = []
+        firings = 0
+        known: set[tuple[str, str]] = set()
+        for cursor in page:
+            planned = self._plan(cursor, report)
+            if planned is None or (key := (planned.cursor.tenant, planned.cursor.job_id)) in known:
+                continue
+            known.add(key)
+            group.append(planned)
+            firings += len(planned.plan.firings)
+            if len(group) >= GROUP_CURSORS or firings >= GROUP_FIRINGS:
+                yield group
+                group, firings = [], 0
+        if group:
+            yield group
+
+    def _plan(self, cursor: Cursor | BrokenCursor, report: Report) -> Planned | None:
+        """A cursor with its plan; one that cannot be read or planned is set aside, so that it blocks nobody."""
+        match cursor:
+            case BrokenCursor():
+                self._set_aside(cursor, cursor.error, report)
+                return None
+            case Cursor():
+                try:
+                    schedule = compile_schedule(cursor.schedule)
+                except ScheduleError as problem:
+                    self._set_aside(cursor, f"{problem.field}: {problem.detail}", report)
+                    return None
+                return Planned(cursor, plan(cursor, schedule, now=self.clock.now(), reach=self.rules.reach))
+
+    def _set_aside(self, cursor: Cursor | BrokenCursor, error: str, report: Report) -> None:
+        done = self.cursors.set_aside(cursor, error)
+        report.counts["CursorsSetAside"] += done
+        name = cursor.job_id if isinstance(cursor, Cursor) else cursor.key[0]
+        report.add("cursor_set_aside", alarming=True, job_id=name, error=error, done=done)
+
+    def _group(self, group: list[Planned], until: float, deadline: float, report: Report) -> None:
+        """Send and claim a group; a cursor that is still due within the lead goes on at once."""
+        while group:
+            if self.clock.now() >= deadline:
+                raise _StopSending("out of time; the next tick goes on")
+            sent = self._send(group, report)
+            claims = [Claim(planned.cursor, planned.plan.occurrence, planned.plan.last) for planned in sent]
+            results = self.cursors.claim(claims, self.rules.shards)
+            won = [planned for planned, result in zip(sent, results, strict=True) if result is ClaimResult.WON]
+            report.counts["ClaimsWon"] += len(won)
+            report.counts["ClaimsLost"] += results.count(ClaimResult.LOST)
+            report.counts["ClaimsFailed"] += results.count(ClaimResult.FAILED)
+            for planned in won:
+                self._after(planned, report)
+            if ClaimResult.FAILED in results:
+                raise _StopSending("a claim failed for another reason than its condition")
+            group = [again for planned in won if (again := self._again(planned, until)) is not None]
+
+    def _again(self, planned: Planned, until: float) -> Planned | None:
+        """The cursor after its claim, planned anew, where it is still due within the lead."""
+        cursor = planned.cursor.at(planned.plan.occurrence)
+        if cursor.due is None or cursor.due > until:
+            return None
+        schedule = compile_schedule(cursor.schedule)
+        return Planned(cursor, plan(cursor, schedule, now=self.clock.now(), reach=self.rules.reach))
+
+    def _send(self, group: list[Planned], report: Report) -> list[Planned]:
+        """Send the messages of a group; those cursors of which every message was accepted."""
+        now = self._aligned(group)
+        batches = [outgoing(p.cursor, p.plan, now=now, nonce=self.randomness.nonce) for p in group]
+        flat: list[Outgoing] = list(chain.from_iterable(batches))
+        accepted = iter(self.lanes.send(flat) if flat else [])
+        sent: list[Planned] = []
+        for planned, batch in zip(group, batches, strict=True):
+            fine = [next(accepted) for _ in batch]
+            report.counts["Enqueued"] += sum(fine)
+            report.counts["SendsRefused"] += len(fine) - sum(fine)
+            if all(fine):
+                sent.append(planned)
+            else:
+                report.add("send_refused", alarming=True, job_id=planned.cursor.job_id, refused=fine.count(False))
+        return sent
+
+    def _aligned(self, group: Iterable[Planned]) -> float:
+        """Wait for the start of the next second where that makes messages visible on theirs; the time then."""
+        now = self.clock.now()
+        waits = any(
+            planned.cursor.precision is Precision.SECOND
+            and planned.plan.firings
+            and planned.plan.firings[-1].occurrence > now
+            for planned in group
+        )
+        if waits and now % 1 > ALIGNED_SECONDS:
+            self.clock.sleep_until(int(now) + 1)
+            return self.clock.now()
+        return now
+
+    def _after(self, planned: Planned, report: Report) -> None:
+        """What follows from a claim that was won: records of what was skipped, counts of what was missed."""
+        cursor, made = planned.cursor, planned.plan
+        for skipped in made.skipped:
+            self._record(cursor, skipped)
+            report.counts["Skipped"] += skipped.count
+        if made.missed:
+            report.counts["Missed"] += made.missed
+            report.add("caught_up", tenant=cursor.tenant, job_id=cursor.job_id, missed=made.missed, reason=made.reason)
+        now = self.clock.now()
+        if made.occurrence is None and (made.last is None or made.last <= now):
+            # Its last run may have ended before this claim (the API sends the first occurrences at once).
+            complete_if_ended(self.jobs, self.runs, cursor.tenant, cursor.job_id, at=now)
+
+    def _record(self, cursor: Cursor, skipped: SkippedRange) -> None:
+        """Record a skipped range, from the first of its occurrences on that has no record yet."""
+        schedule = compile_schedule(cursor.schedule)
+        for _ in range(MAX_RECORDED):
+            conflict = self.runs.write(self._skip_record(cursor, skipped), None)
+            if conflict is None or conflict.found is None:
+                return
+            found = conflict.found
+            following = schedule.next(found.occurrence if found.through is None else found.through)
+            if following is None or following > skipped.last:
+                return
+            skipped = replace(skipped, first=following, count=max(skipped.count - found.count, 1))
+
+    def _skip_record(self, cursor: Cursor, skipped: SkippedRange) -> Run:
+        return Run(
+            tenant=cursor.tenant,
+            job_id=cursor.job_id,
+            occurrence=skipped.first,
+            due=skipped.first,
+            generation=cursor.generation,
+            state=RunState.SKIPPED,
+            lane=cursor.lane,
+            reason=skipped.reason,
+            token="dispatch",
+            count=skipped.count,
+            through=skipped.last if skipped.count > 1 else None,
+            expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
+        )

@@ -1,0 +1,53 @@
+"""Messages of planned firings: the dispatcher's own code, used by the API too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Precision
+from duecourse.domain.plan import Firing, Plan
+from duecourse.messages import RunMessage
+from duecourse.ports import Outgoing
+
+MAX_DELAY_SECONDS = 900
+"""Amazon SQS: DelaySeconds is a whole number from 0 to 900, counted from the moment of sending."""
+
+HOLD_SECONDS = 1.0
+"""What arrives at most this early is held by its worker until its instant."""
+
+
+def outgoing(cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str]) -> list[Outgoing]:
+    """One message a firing, each with the delay that makes it visible at its due second when sent at `now`."""
+    return [
+        Outgoing(message(cursor, firing, now=now, nonce=nonce()), delay(firing.occurrence, cursor.precision, now))
+        for firing in plan.firings
+    ]
+
+
+def delay(due: int, precision: Precision, now: float) -> int:
+    """Whole seconds to hold a message back so that it is never visible early: rounded up.
+
+    Sent in the first tenths of a second it is visible those tenths after its due second. Jobs with precision `exact`
+    are handed over one second earlier, and their worker holds them.
+    """
+    visible = due if precision is Precision.SECOND else due - HOLD_SECONDS
+    return min(max(ceil(visible - now), 0), MAX_DELAY_SECONDS)
+
+
+def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str) -> RunMessage:
+    """The message of a firing; its first attempt may start when it is due."""
+    return RunMessage(
+        tenant=cursor.tenant,
+        job_id=cursor.job_id,
+        occurrence=firing.occurrence,
+        due=firing.occurrence,
+        generation=cursor.generation,
+        lane=cursor.lane,
+        not_before=float(firing.occurrence),
+        nonce=nonce,
+        count=firing.count,
+        through=firing.through if firing.count > 1 else None,
+        caught_up_at=now if firing.caught_up else None,
+    )

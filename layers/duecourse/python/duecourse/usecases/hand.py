@@ -1,0 +1,54 @@
+"""A message in hand: how it was received, and how it is sent afresh or put back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+from duecourse.domain.job import Lane
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, Lanes, Outgoing, Received
+from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One delivery of a message. `receive_count` counts from 1; `request_id` names the invocation."""
+
+    message_id: str
+    receipt: str
+    receive_count: int
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRules:
+    """`max_receive_count` is the redrive policy's: a message received more often goes to the dead-letter queue."""
+
+    lane: Lane
+    max_receive_count: int
+    run_retention_days: int
+
+    def near_limit(self, delivery: Delivery) -> bool:
+        """Whether another failed delivery could end in the dead-letter queue though the run is not dead."""
+        return delivery.receive_count >= self.max_receive_count - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarder:
+    """Fresh messages and postponed ones. A worker sends into its own lane only, where the run already is."""
+
+    lanes: Lanes
+    received: Received
+    clock: Clock
+    lane: Lane
+
+    def send(self, message: RunMessage, not_before: float) -> bool:
+        """Send, held back until `not_before` or for the 900 s that SQS allows; who gets it early forwards it again."""
+        wait = ceil(not_before - self.clock.now())
+        outgoing = Outgoing(replace(message, lane=self.lane), min(max(wait, 0), MAX_DELAY_SECONDS))
+        return self.lanes.send([outgoing])[0]
+
+    def postpone(self, delivery: Delivery, seconds: int) -> None:
+        """Let the message be seen again after `seconds`."""
+        self.received.postpone(delivery.receipt, min(max(seconds, 0), 43_200))

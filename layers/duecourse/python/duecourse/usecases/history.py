@@ -1,0 +1,138 @@
+"""The runs of a job, newest first: its records, and what is enqueued and has none yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.ids import parse_run_id
+from duecourse.domain.job import Delivery, Job
+from duecourse.domain.plan import Occurrences
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.schedule import ScheduleError, compile_schedule
+from duecourse.ports import Clock, JobStore, RunStore
+from duecourse.usecases.jobs import JobUnknownError, at_once_until
+
+LANE_RETENTION_DAYS = 14
+"""How long a lane keeps a message (SQS's maximum): what is older and has no record is not waiting any more."""
+
+DAY_SECONDS = 86_400
+
+Window = tuple[int, int]
+"""The instants after the first and up to the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Runs, newest first; `following` (a local run name) goes on after the last."""
+
+    items: tuple[Run, ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A few reads a page, whatever the schedule: one query of the records, the job and its cursor."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    reach_seconds: int
+    run_retention_days: int
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> RunPage:
+        """Runs before the local name `before`. The records of a deleted job can still be read.
+
+        Raises JobUnknownError where there is neither a job nor a record.
+        """
+        # The cursor first: a run that starts meanwhile then shows as what it is rather than twice or not at all.
+        job = self.jobs.get(tenant, job_id)
+        cursor = self.jobs.get_cursor(tenant, job_id) if job is not None else None
+        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
+        if job is None and not records and before is None:
+            raise JobUnknownError(job_id)
+        queued = self._queued(job, cursor, records, limit + 1, before) if job is not None and cursor is not None else []
+        merged = sorted([*records, *queued], key=lambda run: run.name.local, reverse=True)
+        following = merged[limit - 1].name.local if len(merged) > limit else None
+        return RunPage(tuple(merged[:limit]), following)
+
+    def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
+        """The newest `count` runs between this page's ends that are enqueued and have no record."""
+        try:
+            schedule = compile_schedule(job.schedule)
+        except ScheduleError:
+            return []
+        low, high = self._enqueued(job, cursor, schedule)
+        if before is not None:
+            name = parse_run_id(f"{job.id}.{before}")
+            high = min(high, name.occurrence if name.suffix else name.occurrence - 1)
+        if len(records) == count:
+            low = max(low, records[-1].occurrence)  # what is older belongs to later pages
+        covered = [(run.occurrence - 1, run.through or run.occurrence) for run in records if not run.suffix]
+        return [queued_run(job, at) for at in newest(schedule, without((low, high), covered), count)]
+
+    def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
+        """From when to when occurrences of the job's present schedule have been handed to their lane."""
+        days = min(LANE_RETENTION_DAYS, self.run_retention_days)
+        low = max(int(job.changed_at), int(self.clock.now()) - days * DAY_SECONDS)
+        until = at_once_until(job, schedule, self.reach_seconds)
+        if cursor.generation != job.generation:
+            return low, until
+        if cursor.occurrence is not None:
+            return low, max(until, cursor.occurrence - 1)
+        return low, until if cursor.last is None else max(until, cursor.last)
+
+
+def queued_run(job: Job, occurrence: int) -> Run:
+    """What a run will be that is enqueued and has no record."""
+    return Run(
+        tenant=job.tenant,
+        job_id=job.id,
+        occurrence=occurrence,
+        due=occurrence,
+        generation=job.generation,
+        state=RunState.QUEUED,
+        lane=job.lane,
+        attempts_allowed=1 if job.delivery is Delivery.AT_MOST_ONCE else job.retry.max_attempts,
+    )
+
+
+def without(window: Window, covered: Iterable[Window]) -> list[Window]:
+    """The parts of a window that none of the others covers, oldest first."""
+    low, high = window
+    parts: list[Window] = []
+    for begin, end in sorted(covered):
+        if begin > low:
+            parts.append((low, min(begin, high)))
+        low = max(low, end)
+    parts.append((low, high))
+    return [(begin, end) for begin, end in parts if begin < end]
+
+
+def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int]:
+    """The newest `count` occurrences in the windows (oldest first, apart from each other), newest first.
+
+    A schedule only knows "next", so a window with too many of them is halved, and the newer half is looked at first:
+    at most `count` + 1 steps a halving, however long the window and however dense the schedule.
+    """
+    found: list[int] = []
+    pending = list(windows)
+    while pending and len(found) < count:
+        low, high = pending.pop()
+        row = list(islice(between(schedule, low, high), count + 1))
+        if len(row) > count:
+            middle = (low + high) // 2
+            pending += [(low, middle), (middle, high)]
+        else:
+            found += reversed(row)
+    return found[:count]
+
+
+def between(schedule: Occurrences, low: int, high: int) -> Iterator[int]:
+    """The occurrences after `low` and up to `high`, oldest first."""
+    at = schedule.next(low)
+    while at is not None and at <= high:
+        yield at
+        at = schedule.next(at)

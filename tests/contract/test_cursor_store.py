@@ -1,0 +1,139 @@
+"""Every adapter of cursors, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.ports import BrokenCursor, Claim, ClaimResult
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+
+SLOT = "2026-11-21T12/0000"
+
+
+def put(tables: Tables, *ids: str, expression: str = "rate(10 seconds)") -> None:
+    store = tables.job_store(SettableClock(NOON))
+    for name in ids:
+        made = job(expression, id=name)
+        assert store.create(made, cursor(made))
+
+
+def due(tables: Tables, until: float = NOON + 300) -> list[object]:
+    return [entry for page in tables.cursor_store(SettableClock(NOON)).due(SLOT, until) for entry in page]
+
+
+def test_a_new_jobs_cursor_is_found_in_its_slot_by_its_due_time(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    assert due(any_tables) == [cursor(job(id="a"))]
+    assert due(any_tables, until=NOON + 9) == []
+
+
+def test_a_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    store, old = any_tables.cursor_store(SettableClock(NOON)), cursor(job(id="a"))
+    assert store.claim([Claim(old, int(NOON) + 850)], 1) == [ClaimResult.WON]
+    assert store.claim([Claim(old, int(NOON) + 860)], 1) == [ClaimResult.LOST]
+    assert due(any_tables, NOON + 3000) == [old.at(int(NOON) + 850)]
+
+
+def test_a_claim_whose_answer_was_lost_counts_as_won(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    store, claim = any_tables.cursor_store(SettableClock(NOON)), Claim(cursor(job(id="a")), int(NOON) + 850)
+    assert store.claim([claim], 1) == [ClaimResult.WON]
+    assert store.claim([claim], 1) == [ClaimResult.WON]
+
+
+def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -> None:
+    names = [f"job-{number}" for number in range(60)]
+    put(any_tables, *names)
+    store = any_tables.cursor_store(SettableClock(NOON))
+    claims = [Claim(cursor(job(id=name)), int(NOON) + 850) for name in names]
+    stolen = [replace(claim, occurrence=int(NOON) + 900) for claim in claims[::3]]
+    assert store.claim(stolen, 1) == [ClaimResult.WON] * 20
+    results = store.claim(claims, 1)
+    assert [name for name, result in zip(names, results, strict=True) if result is ClaimResult.LOST] == names[::3]
+
+
+def test_a_cursor_named_twice_in_one_call_is_claimed_once(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    store, claim = any_tables.cursor_store(SettableClock(NOON)), Claim(cursor(job(id="a")), int(NOON) + 850)
+    assert store.claim([claim, claim], 1) == [ClaimResult.WON, ClaimResult.LOST]
+
+
+def test_a_claim_of_an_older_generation_is_lost(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    old = cursor(job(id="a"))
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert store.claim([Claim(replace(old, generation=1), int(NOON) + 850)], 1) == [ClaimResult.LOST]
+
+
+def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    old = cursor(job(id="a"))
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert store.claim([Claim(old, None, last=old.occurrence)], 1) == [ClaimResult.WON]
+    assert due(any_tables, NOON + 3000) == []
+    left = any_tables.job_store(SettableClock(NOON)).get_cursor("default", "a")
+    assert left is not None
+    assert (left.occurrence, left.last) == (None, old.occurrence)
+
+
+def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_set_aside(any_tables: Tables) -> None:
+    put(any_tables, "a", "b")
+    any_tables.client.update_item(
+        TableName=any_tables.jobs,
+        Key={"PK": {"S": "JOB#default#a"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="SET #rules = :junk",
+        ExpressionAttributeNames={"#rules": "rules"},
+        ExpressionAttributeValues={":junk": {"S": "{"}},
+    )
+    found = {type(entry): entry for entry in due(any_tables)}
+    broken = found[BrokenCursor]
+    assert isinstance(broken, BrokenCursor)
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert store.set_aside(broken, broken.error)
+    assert not store.set_aside(broken, "again")
+    assert due(any_tables) == [cursor(job(id="b"))]
+
+
+def test_a_cursor_that_was_set_aside_shows_its_error(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    clock = SettableClock(NOON)
+    assert any_tables.cursor_store(clock).set_aside(cursor(job(id="a")), "schedule: it makes no sense")
+    left = any_tables.job_store(clock).get_cursor("default", "a")
+    assert left is not None
+    assert left.error == "schedule: it makes no sense"
+
+
+def test_a_cursor_that_moved_meanwhile_is_not_set_aside(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    old, store = cursor(job(id="a")), any_tables.cursor_store(SettableClock(NOON))
+    store.claim([Claim(old, int(NOON) + 850)], 1)
+    assert not store.set_aside(old, "too late")
+
+
+def test_a_watermark_only_ever_rises(any_tables: Tables) -> None:
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert store.watermark(3) is None
+    assert store.advance_watermark(3, "2026-11-21T10")
+    assert not store.advance_watermark(3, "2026-11-21T09")
+    assert store.watermark(3) == "2026-11-21T10"
+    assert store.watermark(4) is None
+
+
+def test_the_largest_shard_count_ever_used_is_remembered(any_tables: Tables) -> None:
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert store.highest_shards(4) == 4
+    assert store.highest_shards(16) == 16
+    assert store.highest_shards(8) == 16
+
+
+def test_pages_of_due_cursors_come_oldest_first_and_whole(any_tables: Tables) -> None:
+    names = [f"job-{number:03}" for number in range(30)]
+    store = any_tables.job_store(SettableClock(NOON))
+    for offset, name in enumerate(reversed(names)):
+        made = job(f"rate({offset + 10} seconds)", id=name)
+        assert store.create(made, cursor(made))
+    ordered = [entry.job_id for entry in due(any_tables)]  # type: ignore[attr-defined]
+    assert ordered == list(reversed(names))

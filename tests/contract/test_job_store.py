@@ -1,0 +1,126 @@
+"""Every adapter of jobs, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.job import Gone, JobState, Lane, MissedMode, MissedPolicy
+from duecourse.domain.targets import HttpTarget, LambdaTarget
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+
+
+def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(
+        "0 9 * * 1",
+        timezone="America/New_York",
+        at=NOON + 0.125,
+        name="Weekly report",
+        payload={"größe": [1, 2.5, None, True], "deep": {"er": "✓"}},
+        target=HttpTarget("https://example.com/hook", "PUT", (("X-A", "1"), ("X-B", "2"))),
+        priority=Lane.HIGH,
+        missed=MissedPolicy(MissedMode.RUN_ALL, 5, 7),
+        idempotency_key="report-{{week}}",
+        tags=("billing", "weekly"),
+    )
+    assert store.create(made, cursor(made))
+    assert store.get("default", made.id) == made
+    assert store.get_cursor("default", made.id) == cursor(made)
+
+
+def test_a_lambda_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(target=LambdaTarget("duecourse-target-mail"))
+    store.create(made, cursor(made))
+    assert store.get("default", made.id) == made
+
+
+def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(payload={"text": "x" * 100_000})
+    assert store.create(made, cursor(made))
+    assert store.get("default", made.id) == made
+    assert store.delete(made, deleted_at=NOON + 1)
+    left = any_tables.client.query(
+        TableName=any_tables.jobs,
+        KeyConditionExpression="PK = :p",
+        ExpressionAttributeValues={":p": {"S": f"JOB#default#{made.id}"}},
+    )["Items"]
+    assert [item["SK"]["S"] for item in left] == ["GONE"]
+
+
+def test_an_id_is_taken_only_once_and_the_second_writes_nothing(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    first, second = job(), job("rate(20 seconds)", name="another")
+    assert store.create(first, cursor(first))
+    assert not store.create(second, cursor(second))
+    assert store.get("default", first.id) == first
+    assert store.get_cursor("default", first.id) == cursor(first)
+
+
+def test_another_tenants_job_is_not_there(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert store.get("somebody", made.id) is None
+    assert store.page("somebody", limit=10, after=None).items == ()
+
+
+def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert store.snapshot("default", made.id) == made
+    assert store.delete(made, deleted_at=NOON + 5)
+    assert store.snapshot("default", made.id) == Gone(NOON + 5)
+    assert store.get_cursor("default", made.id) is None
+    assert store.snapshot("default", "unknown") is None
+
+
+def test_a_job_that_changed_meanwhile_is_not_deleted(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert not store.delete(replace(made, generation=1), deleted_at=NOON + 5)
+    assert store.get("default", made.id) == made
+
+
+def test_a_job_can_be_created_anew_after_its_deletion(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    old, new = job(), job(at=NOON + 60)
+    store.create(old, cursor(old))
+    store.delete(old, deleted_at=NOON + 5)
+    assert store.create(new, cursor(new))
+    assert store.snapshot("default", new.id) == new
+
+
+def test_a_job_is_completed_once_and_only_in_its_own_generation(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert not store.complete(replace(made, generation=1), at=NOON + 1)
+    assert store.complete(made, at=NOON + 1)
+    assert not store.complete(made, at=NOON + 2)
+    found = store.get("default", made.id)
+    assert found is not None
+    assert (found.state, found.updated_at) == (JobState.COMPLETED, NOON + 1)
+
+
+def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    names = [f"job-{number:02}" for number in range(7)]
+    for name in reversed(names):
+        made = job(id=name)
+        store.create(made, cursor(made))
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        page = store.page("default", limit=3, after=after)
+        assert all(found == cursor(of) for of, found in page.items)
+        seen += [of.id for of, _ in page.items]
+        after = page.following
+        if after is None:
+            break
+    assert seen == names

@@ -1,0 +1,112 @@
+"""The queues of the lanes, on MiniStack."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+
+from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.domain.job import Lane
+from duecourse.messages import RunMessage, read_run_message
+from duecourse.ports import Outgoing
+from tests.support.queues import create_queue, receive
+
+pytestmark = pytest.mark.emulator
+
+
+def a_message(number: int = 0, *, lane: Lane = Lane.NORMAL, tenant: str = "acme") -> RunMessage:
+    return RunMessage(
+        tenant=tenant,
+        job_id=f"job-{number}",
+        occurrence=1_795_243_620,
+        due=1_795_243_620,
+        generation=7,
+        lane=lane,
+        not_before=1_795_243_620,
+        nonce=f"nonce-{number}",
+    )
+
+
+@pytest.fixture
+def queue_urls(sqs: Any) -> dict[Lane, str]:
+    return {lane: create_queue(sqs) for lane in Lane}
+
+
+@pytest.fixture
+def lanes(sqs: Any, queue_urls: dict[Lane, str]) -> SqsLanes:
+    return SqsLanes(sqs, queue_urls)
+
+
+def test_a_message_arrives_as_it_was_sent(lanes, sqs, queue_urls):
+    assert lanes.send([Outgoing(a_message(), 0)]) == [True]
+    (received,) = receive(sqs, queue_urls[Lane.NORMAL])
+    assert read_run_message(received["Body"]) == a_message()
+
+
+def test_the_tenant_is_the_message_group(lanes, sqs, queue_urls):
+    lanes.send([Outgoing(a_message(0, tenant="acme"), 0), Outgoing(a_message(1, tenant="zenith"), 0)])
+    received = receive(sqs, queue_urls[Lane.NORMAL])
+    assert {message["Attributes"]["MessageGroupId"] for message in received} == {"acme", "zenith"}
+
+
+def test_messages_of_one_tenant_are_handed_out_side_by_side(lanes, sqs, queue_urls):
+    lanes.send([Outgoing(a_message(number), 0) for number in range(3)])
+    assert len(receive(sqs, queue_urls[Lane.NORMAL])) == 3
+
+
+def test_each_message_goes_to_its_own_lane(lanes, sqs, queue_urls):
+    sent = lanes.send([Outgoing(a_message(number, lane=lane), 0) for number, lane in enumerate(Lane)])
+    assert sent == [True] * len(Lane)
+    for number, lane in enumerate(Lane):
+        (received,) = receive(sqs, queue_urls[lane])
+        assert read_run_message(received["Body"]) == a_message(number, lane=lane)
+
+
+def test_more_than_ten_messages_need_several_batches_and_all_arrive(lanes, sqs, queue_urls):
+    mixed = [a_message(number, lane=Lane.HIGH if number % 3 else Lane.LOW) for number in range(47)]
+    assert lanes.send([Outgoing(message, 0) for message in mixed]) == [True] * 47
+    arrived = receive(sqs, queue_urls[Lane.HIGH]) + receive(sqs, queue_urls[Lane.LOW])
+    assert {read_run_message(message["Body"]) for message in arrived} == set(mixed)
+
+
+def test_a_delayed_message_is_held_back(lanes, sqs, queue_urls):
+    lanes.send([Outgoing(a_message(0), 900), Outgoing(a_message(1), 0)])
+    (received,) = receive(sqs, queue_urls[Lane.NORMAL])
+    assert read_run_message(received["Body"]).job_id == "job-1"
+
+
+def test_nothing_to_send_is_nothing_sent(lanes):
+    assert lanes.send([]) == []
+
+
+def test_a_queue_that_is_gone_accepts_nothing_and_the_reason_is_logged(sqs, queue_urls, caplog):
+    lanes = SqsLanes(sqs, queue_urls | {Lane.LOW: queue_urls[Lane.LOW] + "-gone"})
+    with caplog.at_level(logging.WARNING, "duecourse"):
+        sent = lanes.send([Outgoing(a_message(0, lane=Lane.LOW), 0), Outgoing(a_message(1), 0)])
+    assert sent == [False, True]
+    assert "NonExistentQueue" in caplog.records[0].error
+
+
+def test_an_endpoint_that_cannot_be_reached_accepts_nothing(queue_urls, caplog):
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
+    nowhere = AwsClients(session, endpoint_url="http://127.0.0.1:1").calling("sqs", 1)
+    with caplog.at_level(logging.WARNING, "duecourse"):
+        assert SqsLanes(nowhere, queue_urls).send([Outgoing(a_message(), 0)]) == [False]
+    assert "Could not connect" in caplog.records[0].error
+
+
+def test_a_lane_without_a_queue_is_not_sent_to(sqs, queue_urls, caplog):
+    worker = SqsLanes(sqs, {Lane.HIGH: queue_urls[Lane.HIGH]})
+    with caplog.at_level(logging.ERROR, "duecourse"):
+        assert worker.send([Outgoing(a_message(), 0), Outgoing(a_message(lane=Lane.HIGH), 0)]) == [False, True]
+    assert caplog.records[0].lane is Lane.NORMAL
+
+
+def test_a_message_is_small(queue_urls):
+    longest = replace(a_message(tenant="t" * 64), job_id="j" * 64, suffix=".b" + "s" * 32, nonce="n" * 16)
+    assert len(longest.to_json()) < 500

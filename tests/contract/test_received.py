@@ -1,0 +1,47 @@
+"""The hold on a received message, on MiniStack."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.sqs.received import SqsReceived
+from tests.support.queues import create_queue, receive
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+def queue_url(sqs: Any) -> str:
+    return create_queue(sqs)
+
+
+@pytest.fixture
+def receipt(sqs: Any, queue_url: str) -> str:
+    """Of a message that is in our hands."""
+    sqs.send_message(QueueUrl=queue_url, MessageBody="{}")
+    (message,) = receive(sqs, queue_url)
+    found: str = message["ReceiptHandle"]
+    return found
+
+
+def test_a_message_postponed_by_nothing_is_visible_at_once(sqs, queue_url, receipt):
+    assert receive(sqs, queue_url) == []
+    SqsReceived(sqs, queue_url).postpone(receipt, 0)
+    (again,) = receive(sqs, queue_url)
+    assert again["Attributes"]["ApproximateReceiveCount"] == "2"
+
+
+def test_a_message_can_be_postponed_for_hours_and_stays_hidden(sqs, queue_url, receipt):
+    SqsReceived(sqs, queue_url).postpone(receipt, 99_999)
+    assert receive(sqs, queue_url) == []
+
+
+def test_a_hold_that_is_lost_does_no_harm(sqs, queue_url, receipt, caplog):
+    sqs.delete_message(QueueUrl=queue_url, ReceiptHandle=receipt)
+    with caplog.at_level(logging.WARNING, "duecourse"):
+        SqsReceived(sqs, queue_url).postpone(receipt, 5)
+        SqsReceived(sqs, queue_url + "-gone").postpone(receipt, 5)
+    assert "could not be postponed" in caplog.messages[-1]

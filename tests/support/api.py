@@ -1,0 +1,145 @@
+"""The HTTP application as tests drive it: real events in, parsed answers out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any, cast
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.domain.job import Lane, Precision
+from duecourse.http.app import Application
+from duecourse.ports import JobStore, Lanes, RunStore
+from duecourse.settings import ApiSettings
+from duecourse.usecases.history import History
+from duecourse.usecases.jobs import Jobs
+from tests.support.api_events import api_event, json_event
+from tests.support.clock import Numbered, SettableClock
+from tests.support.jobs import NOON
+from tests.support.wheel import Wheel
+
+HTTP_TARGET = {"type": "http", "url": "https://example.com/hook"}
+BODY = {"schedule": "rate(10 seconds)", "target": HTTP_TARGET}
+
+
+def api_settings(**changes: Any) -> ApiSettings:
+    """Settings of a stage that calls public addresses only."""
+    values: dict[str, Any] = {
+        "stage": "test",
+        "jobs_table": "jobs",
+        "runs_table": "runs",
+        "shards": 1,
+        "lead_seconds": 300,
+        "reach_seconds": 840,
+        "run_retention_days": 90,
+        "queue_urls": {lane: f"https://queue/{lane}" for lane in Lane},
+        "default_precision": Precision.SECOND,
+        "private_targets": "refuse",
+        "lambda_targets": ("duecourse-target-*",),
+    }
+    return ApiSettings(**(values | changes))
+
+
+class Untouchable:
+    """Stands where a store would: a request that reaches it has gone too far."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the store was asked to {name}")
+
+
+@dataclass(frozen=True)
+class TestApi:
+    """routes.Api."""
+
+    __test__ = False
+
+    jobs: Jobs
+    history: History
+    settings: ApiSettings
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def errors(self) -> dict[str, str]:
+        """The problem's errors: where -> what."""
+        found = {}
+        for error in self.json["errors"]:
+            assert len(error) == 2, error
+            where = next(name for key, name in error.items() if key != "detail")
+            found[where] = error["detail"]
+        return found
+
+
+@dataclass
+class ApiClient:
+    """Calls an application in this process, on a settable clock; nothing of it goes over a wire."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: SettableClock = field(default_factory=lambda: SettableClock(NOON))
+    settings: ApiSettings = field(default_factory=api_settings)
+    lanes: Lanes | None = None
+    randomness: Numbered = field(default_factory=Numbered)
+
+    def __post_init__(self) -> None:
+        self.wheel = Wheel(self.clock)
+        self.log = StringIO()
+        logger = Logger(service=f"test-{id(self)}", level=logging.INFO, stream=self.log)
+        jobs = Jobs(self.jobs, self.lanes or self.wheel, self.clock, self.randomness, self.settings.reach_seconds)
+        history = History(
+            self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
+        )
+        self.application = Application(TestApi(jobs, history, self.settings), logger)
+
+    def send(self, event: dict[str, Any]) -> Answered:
+        answer = self.application(event, cast(LambdaContext, Context()))
+        assert not answer["isBase64Encoded"]
+        return Answered(answer["statusCode"], answer["headers"], answer["body"])
+
+    def get(self, path: str, **query: str) -> Answered:
+        return self.send(api_event("GET", path, query=query, content_type=None))
+
+    def delete(self, path: str) -> Answered:
+        return self.send(api_event("DELETE", path, content_type=None))
+
+    def post(self, value: Any, path: str = "/v1/jobs") -> Answered:
+        return self.send(json_event("POST", path, value))
+
+    def post_text(self, body: str | None, **changes: Any) -> Answered:
+        return self.send(api_event("POST", "/v1/jobs", body=body, **changes))
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The log."""
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+
+@dataclass
+class Context:
+    """What Lambda hands a function besides the event."""
+
+    function_name: str = "duecourse-api"
+    memory_limit_in_mb: int = 512
+    invoked_function_arn: str = "arn:aws:lambda:us-east-2:123456789012:function:duecourse-api"
+    aws_request_id: str = "52fdfc07-2182-454f-963f-5f0f9a621d72"
+
+
+def untouchable_client(**changes: Any) -> ApiClient:
+    """A client whose stores must not be reached."""
+    return ApiClient(cast(JobStore, Untouchable()), cast(RunStore, Untouchable()), **changes)

@@ -1,0 +1,76 @@
+"""Events as API Gateway's HTTP APIs send them (payload format 2.0).
+
+Field by field after AWS's example document; absent parts (no query, no body) are left out, as AWS does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+REQUEST_ID = "JKJaXmPLvHcESHA="
+
+
+def api_event(
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, str] | None = None,
+    body: str | None = None,
+    content_type: str | None = "application/json",
+    is_base64: bool = False,
+    headers: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """One request to the stage `$default` of an HTTP API whose only route is `ANY /v1/{proxy+}`."""
+    sent = {
+        "accept": "*/*",
+        "content-length": str(len((body or "").encode("utf-8", "surrogatepass"))),
+        "host": "r3pmxmplak.execute-api.us-east-2.amazonaws.com",
+        "user-agent": "curl/8.5.0",
+        "x-amzn-trace-id": "Root=1-5e6722a7-cc56xmpl46db7ae02d4da47e",
+        "x-forwarded-for": "205.255.255.176",
+        "x-forwarded-port": "443",
+        "x-forwarded-proto": "https",
+        **(headers or {}),
+    }
+    if content_type is not None:
+        sent["content-type"] = content_type
+    event: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": "ANY /v1/{proxy+}",
+        "rawPath": path,
+        "rawQueryString": urlencode(query or {}),
+        "headers": sent,
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "r3pmxmplak",
+            "domainName": "r3pmxmplak.execute-api.us-east-2.amazonaws.com",
+            "domainPrefix": "r3pmxmplak",
+            "http": {
+                "method": method,
+                "path": path,
+                "protocol": "HTTP/1.1",
+                "sourceIp": "205.255.255.176",
+                "userAgent": "curl/8.5.0",
+            },
+            "requestId": REQUEST_ID,
+            "routeKey": "ANY /v1/{proxy+}",
+            "stage": "$default",
+            "time": "10/Mar/2020:05:16:23 +0000",
+            "timeEpoch": 1583817383220,
+        },
+        "pathParameters": {"proxy": path.removeprefix("/v1/")},
+        "isBase64Encoded": is_base64,
+    }
+    if query:
+        event["queryStringParameters"] = dict(query)
+    if body is not None:
+        event["body"] = body
+    return event
+
+
+def json_event(method: str, path: str, value: Any, **changes: Any) -> dict[str, Any]:
+    """A request with a JSON body."""
+    return api_event(method, path, body=json.dumps(value), **changes)

@@ -1,0 +1,59 @@
+"""Calls as the worker makes them, with only what a test cares about spelt out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.domain.instants import from_basic
+from duecourse.domain.job import Job, Lane
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.targets import HttpTarget, Target
+from duecourse.ports import Call
+
+CREATED_AT = 1_790_000_000.0
+OCCURRENCE = "20261121T064700Z"
+
+
+def a_job(*, target: Target | None = None, timezone: str = "UTC", **fields: Any) -> Job:
+    """The job `nightly` of tenant `acme`."""
+    return Job(
+        tenant="acme",
+        id="nightly",
+        schedule=ScheduleSpec("47 6 * * *", timezone),
+        target=target or HttpTarget("https://example.test/hook"),
+        generation=1,
+        created_at=CREATED_AT,
+        updated_at=CREATED_AT,
+        changed_at=CREATED_AT,
+        created_generation=1,
+        **fields,
+    )
+
+
+def a_run(*, occurrence: str = OCCURRENCE, attempt: int = 1, job_id: str = "nightly", **fields: Any) -> Run:
+    """A running attempt of it."""
+    at = from_basic(occurrence)
+    return Run(
+        tenant="acme",
+        job_id=job_id,
+        occurrence=at,
+        due=at,
+        generation=1,
+        state=RunState.RUNNING,
+        lane=Lane.NORMAL,
+        attempt=attempt,
+        **fields,
+    )
+
+
+def a_call(
+    target: Target, *, payload: Any = None, timeout_seconds: float = 5, attempt: int = 1, idempotency_key: str = "key-1"
+) -> Call:
+    """The call of that attempt."""
+    return Call(
+        job=a_job(target=target, payload=payload),
+        run=a_run(attempt=attempt),
+        idempotency_key=idempotency_key,
+        timeout_seconds=timeout_seconds,
+    )

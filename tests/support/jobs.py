@@ -1,0 +1,36 @@
+"""Jobs as tests want them: everything has a default, times are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.cursor import Cursor, cursor_for
+from duecourse.domain.instants import from_iso
+from duecourse.domain.job import Job
+from duecourse.domain.schedule import ScheduleSpec, compile_schedule
+from duecourse.domain.targets import HttpTarget
+
+NOON = from_iso("2026-11-21T12:00:00Z")
+
+
+def job(expression: str = "rate(10 seconds)", *, id: str = "tick-tock", at: float = NOON, **changes: Any) -> Job:
+    """A job created at `at`; its rate is anchored there."""
+    timezone = changes.pop("timezone", "UTC")
+    made = Job(
+        tenant="default",
+        id=id,
+        schedule=ScheduleSpec(expression, timezone, anchor=int(at)),
+        target=HttpTarget("http://127.0.0.1:9/hook"),
+        generation=int(at * 1000),
+        created_at=at,
+        updated_at=at,
+        changed_at=at,
+        created_generation=int(at * 1000),
+    )
+    return replace(made, **changes)
+
+
+def cursor(of: Job, after: float | None = None) -> Cursor:
+    """The job's cursor, standing at its first occurrence after `after` (its creation unless given)."""
+    return cursor_for(of, compile_schedule(of.schedule).next(int(of.created_at if after is None else after)))

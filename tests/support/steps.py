@@ -1,0 +1,27 @@
+"""How much work a call does, counted rather than timed: the same on every machine, however busy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+
+def steps(call: Callable[[], object]) -> int:
+    """The lines of Python that run during a call. A plain line takes about 0.1 microseconds."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal count
+        if event == "line":
+            count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count

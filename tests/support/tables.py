@@ -1,0 +1,41 @@
+"""Tables made from the synthesised template, on whichever emulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.run_store import DynamoRunStore
+from duecourse.ports import Clock
+from tests.support.template import table_definitions
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A fresh pair of tables."""
+
+    client: Any
+    jobs: str
+    runs: str
+
+    def job_store(self, clock: Clock, shards: int = 1) -> DynamoJobStore:
+        return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock)
+
+    def cursor_store(self, clock: Clock) -> DynamoCursorStore:
+        return DynamoCursorStore(self.client, self.jobs, clock)
+
+    def run_store(self) -> DynamoRunStore:
+        return DynamoRunStore(self.client, self.runs)
+
+
+def create_tables(client: Any) -> Tables:
+    """Both tables under new names."""
+    unique = uuid4().hex[:12]
+    names = {}
+    for table, definition in table_definitions("local").items():
+        names[table] = f"{table}-{unique}"
+        client.create_table(TableName=names[table], **definition)
+    return Tables(client, names["jobs"], names["runs"])

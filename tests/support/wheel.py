@@ -1,0 +1,95 @@
+"""The lanes as a timing wheel driven by a settable clock.
+
+Emulators hold messages back in real time; scenarios that span hours need queues that follow their clock. What SQS does
+to a *received* message (visibility, receive counts, the move to the dead-letter queue) is tested on MiniStack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from threading import Lock
+
+from duecourse.messages import RunMessage, read_run_message
+from duecourse.ports import Outgoing
+from duecourse.usecases.hand import Delivery
+from tests.support.clock import SettableClock
+
+
+@dataclass(order=True)
+class Held:
+    """A message in the wheel."""
+
+    visible: float
+    serial: int
+    body: str = field(compare=False)
+    receives: int = field(default=0, compare=False)
+
+    @property
+    def message(self) -> RunMessage:
+        return read_run_message(self.body)
+
+
+@dataclass
+class Wheel:
+    """ports.Lanes and ports.Received."""
+
+    clock: SettableClock
+    refuse: Callable[[RunMessage], bool] = lambda _: False
+    sent: list[Outgoing] = field(default_factory=list)
+    dead_letters: list[Held] = field(default_factory=list)
+    max_receive_count: int = 5
+    visibility: float = 150
+    _held: list[Held] = field(default_factory=list)
+    _postponed: dict[str, float] = field(default_factory=dict)
+    _serial: count[int] = field(default_factory=count)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+        with self._lock:
+            accepted = []
+            for one in outgoing:
+                assert 0 <= one.delay_seconds <= 900
+                fine = not self.refuse(one.message)
+                accepted.append(fine)
+                if fine:
+                    self.sent.append(one)
+                    visible = self.clock.now() + one.delay_seconds
+                    heappush(self._held, Held(visible, next(self._serial), one.message.to_json()))
+            return accepted
+
+    def postpone(self, receipt: str, seconds: int) -> None:
+        self._postponed[receipt] = self.clock.now() + seconds
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def next_visible(self) -> float | None:
+        return self._held[0].visible if self._held else None
+
+    def receive(self) -> Held | None:
+        """The next visible message; one that was received too often goes to the dead letters instead."""
+        with self._lock:
+            while self._held and self._held[0].visible <= self.clock.now():
+                held = heappop(self._held)
+                if held.receives >= self.max_receive_count:
+                    self.dead_letters.append(held)
+                    continue
+                held.receives += 1
+                return held
+            return None
+
+    def delivery(self, held: Held) -> Delivery:
+        """How a worker sees a received message."""
+        name = f"message-{held.serial}"
+        return Delivery(name, f"{name}/{held.receives}", held.receives, f"request-{held.serial}-{held.receives}")
+
+    def put_back(self, held: Held) -> None:
+        """Not deleted: visible again when postponed to, or after the visibility time-out."""
+        with self._lock:
+            receipt = f"message-{held.serial}/{held.receives}"
+            held.visible = self._postponed.pop(receipt, self.clock.now() + self.visibility)
+            heappush(self._held, held)

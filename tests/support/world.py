@@ -1,0 +1,176 @@
+"""A whole scheduler on a settable clock: real tables on an emulator, real use cases, lanes as a timing wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Lock as ThreadLock
+
+from duecourse.domain.job import Job, Lane
+from duecourse.domain.plan import plan
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.schedule import compile_schedule
+from duecourse.domain.sharding import bucket_of
+from duecourse.domain.targets import Outcome, Succeeded
+from duecourse.ports import Call, Claim, ClaimResult, CursorStore, Death, RunStore
+from duecourse.usecases.aftermath import Aftermath
+from duecourse.usecases.attempt import Attempts
+from duecourse.usecases.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.enqueue import outgoing
+from duecourse.usecases.execute import Execute
+from duecourse.usecases.hand import Forwarder, WorkerRules
+from duecourse.usecases.overlap import Overlaps
+from duecourse.usecases.report import Report
+from tests.support.clock import Numbered, SettableClock
+from tests.support.jobs import NOON, cursor
+from tests.support.tables import Tables
+from tests.support.wheel import Wheel
+
+RULES = DispatchRules(shards=1, lead=300, reach=840, run_retention_days=90)
+FUNCTION_SECONDS = 120
+
+
+class Killed(BaseException):
+    """The process is gone: nothing catches this, nothing is tidied up."""
+
+
+@dataclass
+class Dying:
+    """A cursor store whose process is killed at its first claim: before it (nothing claimed) or after it."""
+
+    store: CursorStore
+    after: bool = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.store, name)
+
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[ClaimResult]:
+        if self.after:
+            self.store.claim(claims, shards)
+        raise Killed
+
+
+@dataclass
+class RecordedCalls:
+    """ports.Caller: answers as told, and remembers who was called when."""
+
+    clock: SettableClock
+    answer: Callable[[Call], Outcome] = lambda _: Succeeded("fine")
+    calls: list[tuple[str, int, float]] = field(default_factory=list)
+    _lock: ThreadLock = field(default_factory=ThreadLock, repr=False)
+
+    def call(self, call: Call) -> Outcome:
+        with self._lock:
+            self.calls.append((str(call.run.name), call.run.attempt, self.clock.now()))
+        return self.answer(call)
+
+    @property
+    def runs(self) -> list[str]:
+        """The run of each call, in order."""
+        return [run for run, _, _ in self.calls]
+
+
+@dataclass
+class Announced:
+    """ports.Notices."""
+
+    deaths: list[Death] = field(default_factory=list)
+
+    def death(self, death: Death) -> None:
+        self.deaths.append(death)
+
+
+class World:
+    """Time is `clock`; `until` lets minutes pass: ticks at each full minute, workers whenever a message is visible."""
+
+    def __init__(self, tables: Tables, *, at: float = NOON, rules: DispatchRules = RULES) -> None:
+        self.tables = tables
+        self.rules = rules
+        self.clock = SettableClock(at)
+        self.wheel = Wheel(self.clock)
+        self.randomness = Numbered()
+        self.caller = RecordedCalls(self.clock)
+        self.notices = Announced()
+        self.jobs = tables.job_store(self.clock, rules.shards)
+        self.cursors: CursorStore = tables.cursor_store(self.clock)
+        self.run_store: RunStore = tables.run_store()
+        self.reports: list[Report] = []
+        for shard in range(rules.shards):  # a system that has been running; a first round looks back further
+            self.cursors.advance_watermark(shard, bucket_of(at - 2 * 3600))
+
+    def add(self, job: Job) -> Job:
+        """Write the job and send its first two minutes at once, as the API does."""
+        standing = cursor(job)
+        assert self.jobs.create(job, standing)
+        made = plan(standing, compile_schedule(job.schedule), now=self.clock.now(), reach=120)
+        self.wheel.send(outgoing(standing, made, now=self.clock.now(), nonce=self.randomness.nonce))
+        return job
+
+    def dispatch(self, cursors: CursorStore | None = None, shard: int = 0) -> Report:
+        """One round, on this world's cursor store unless another one is given."""
+        store = self.cursors if cursors is None else cursors
+        round_ = Dispatch(
+            store, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, self.rules
+        )  # fmt: skip
+        report = round_(shard, self.clock.now() + 45)
+        self.reports.append(report)
+        return report
+
+    def worker(self) -> Execute:
+        """A worker of the lane `normal`."""
+        overlaps = Overlaps(self.run_store, self.clock)
+        forwarder = Forwarder(self.wheel, self.wheel, self.clock, Lane.NORMAL)
+        aftermath = Aftermath(
+            self.jobs, self.run_store, self.notices, self.clock, self.randomness, overlaps, forwarder
+        )  # fmt: skip
+        rules = WorkerRules(Lane.NORMAL, self.wheel.max_receive_count, 90)
+        return Execute(
+            Attempts(
+                self.jobs,
+                self.run_store,
+                self.caller,
+                self.clock,
+                self.randomness,
+                overlaps,
+                forwarder,
+                aftermath,
+                rules,
+            )
+        )
+
+    def work(self) -> None:
+        """Hand every visible message to a worker, one at a time."""
+        execute = self.worker()
+        while (held := self.wheel.receive()) is not None:
+            delivery = self.wheel.delivery(held)
+            batch = execute([(delivery, held.body)], self.clock.now() + FUNCTION_SECONDS)
+            self.reports.append(batch.report)
+            if batch.left:
+                self.wheel.put_back(held)
+
+    def until(self, instant: float, *, ticking: bool = True) -> None:
+        """Let time pass; nothing happens between a tick, a visible message and the end."""
+        self.work()
+        while True:
+            tick = (int(self.clock.now()) // 60 + 1) * 60
+            visible = self.wheel.next_visible
+            following = min(tick, instant, *([] if visible is None else [visible]))
+            self.clock.set(max(following, self.clock.now()))
+            if ticking and following == tick:
+                for shard in range(self.rules.shards):
+                    self.dispatch(shard=shard)
+            self.work()
+            if following >= instant:
+                return
+
+    def runs(self, job_id: str) -> list[Run]:
+        """The job's records, oldest first."""
+        return self.run_store.page("default", job_id, limit=1000, before=None)[::-1]
+
+    def states(self, job_id: str) -> list[tuple[int, RunState]]:
+        """Seconds after NOON and state of each record, oldest first."""
+        return [(run.occurrence - int(NOON), run.state) for run in self.runs(job_id)]
+
+    def count(self, metric: str) -> int:
+        """A metric over all reports so far."""
+        return sum(report.counts[metric] for report in self.reports)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import boto3
+import pytest
+
+from duecourse.adapters.aws import AwsClients
+
+
+@pytest.fixture
+def clients():
+    return AwsClients(boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-west-1"))
+
+
+def test_a_client_is_made_once_whoever_asks_first(clients):
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(lambda _: clients.get("sqs"), range(8)))
+    assert len(made) == 1
+
+
+def test_our_own_requests_are_tried_a_few_times_with_short_time_outs(clients):
+    config = clients.get("sqs").meta.config
+    assert config.retries == {"mode": "standard", "total_max_attempts": 4}
+    assert config.connect_timeout <= 2
+    assert config.read_timeout <= 5
+    assert config.max_pool_connections >= 10
+    assert config.tcp_keepalive
+
+
+def test_calls_to_targets_are_tried_once_and_wait_as_long_as_asked(clients):
+    config = clients.calling("lambda", 30).meta.config
+    assert config.retries == {"mode": "standard", "total_max_attempts": 1}
+    assert config.read_timeout == 30
+
+
+def test_clients_for_calls_are_shared_by_their_waiting_time_and_the_last_eight_are_kept(clients):
+    first = clients.calling("lambda", 1)
+    for seconds in range(2, 9):
+        clients.calling("lambda", seconds)
+    assert clients.calling("lambda", 1) is first
+    clients.calling("lambda", 9)
+    clients.calling("lambda", 10)
+    assert clients.calling("lambda", 1) is first
+    for seconds in range(11, 19):
+        clients.calling("lambda", seconds)
+    assert clients.calling("lambda", 1) is not first
+
+
+def test_region_and_endpoint_come_from_the_environment(monkeypatch):
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
+    meta = AwsClients().get("sqs").meta
+    assert (meta.region_name, meta.endpoint_url) == ("eu-central-1", "http://127.0.0.1:4566")

@@ -1,0 +1,59 @@
+"""What SQS may answer to a batch that an emulator never does."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import boto3
+import orjson
+import pytest
+
+from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.sqs.batch import BATCH_BYTES, Entry, batches, send_batch
+from tests.support.http_target import Behaviour, answering, http_target
+
+
+def entries(count: int, body: str = "{}") -> list[tuple[int, Entry]]:
+    return [(number, {"MessageBody": body}) for number in range(count)]
+
+
+@pytest.fixture
+def send():
+    """Send two messages to an SQS that behaves like this; what was accepted, and how many requests it took."""
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-west-1")
+
+    def sent(behaviour: Behaviour) -> tuple[set[int], int]:
+        with http_target(behaviour) as server:
+            client = AwsClients(session, endpoint_url=server.url()).get("sqs")
+            return send_batch(client, server.url("/000000000000/queue"), entries(2)), len(server.seen)
+
+    return sent
+
+
+def saying(**answer: Any) -> Behaviour:
+    return answering(200, orjson.dumps(answer), Content_Type="application/x-amz-json-1.0")
+
+
+def test_batches_hold_ten_messages_at_most_and_keep_their_order():
+    made = list(batches(entries(23)))
+    assert [len(batch) for batch in made] == [10, 10, 3]
+    assert [number for batch in made for number, _ in batch] == list(range(23))
+
+
+def test_batches_stay_within_the_size_that_sqs_takes():
+    made = list(batches(entries(10, "ü" * 50_000)))
+    assert [len(batch) for batch in made] == [2] * 5
+    assert max(sum(len(entry["MessageBody"].encode()) for _, entry in batch) for batch in made) <= BATCH_BYTES
+
+
+def test_a_message_that_is_refused_does_not_take_its_neighbour_with_it(send, caplog):
+    refusal = {"Id": "0", "SenderFault": False, "Code": "InternalError", "Message": "try again"}
+    with caplog.at_level(logging.WARNING, "duecourse"):
+        accepted, _ = send(saying(Successful=[{"Id": "1", "MessageId": "m"}], Failed=[refusal]))
+    assert accepted == {1}
+    assert caplog.records[0].error == "InternalError: try again"
+
+
+def test_an_answer_that_names_no_message_is_no_acceptance(send):
+    assert send(saying()) == (set(), 1)

@@ -1,0 +1,228 @@
+"""Requests that are refused before anything is read or written; each answer is a problem document."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.api import BODY, Answered, ApiClient, untouchable_client
+from tests.support.api_events import REQUEST_ID, api_event, json_event
+
+BAD_LIMITS = ("0", "101", "-1", "1.0", "x", "", "1,2", "\N{ARABIC-INDIC DIGIT ONE}", "9" * 5000, "1e1", " 1")
+BAD_CURSORS = ("", "x", "é", "====", "MWo6YQ==", "MWo6YS5i", "Mmo6YQ", "MXI6bmlnaHRseQ", "a" * 9000)
+
+
+@pytest.fixture(scope="module")
+def api() -> ApiClient:
+    return untouchable_client()
+
+
+def assert_problem(answer: Answered, status: int, kind: str) -> None:
+    assert answer.status == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.headers["x-request-id"] == REQUEST_ID
+    problem = answer.json
+    assert set(problem) == {"type", "title", "status", "detail", "errors", "request_id"}
+    assert problem["type"] == f"/problems/{kind}"
+    assert problem["status"] == status
+    assert problem["request_id"] == REQUEST_ID
+    assert problem["detail"].endswith(".")
+
+
+def test_health_is_ok_without_a_store(api: ApiClient) -> None:
+    answer = api.get("/v1/health")
+    assert (answer.status, answer.json) == (200, {"status": "ok"})
+    assert answer.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/v1", "/v1/", "/v2/jobs", "/v1/jobs/", "/v1/jobs/a/b", "/v1/jobs//runs", "/v1/jobs/a/runs/", "/v1/%00"],
+)
+def test_an_unknown_path_is_404_and_names_those_there_are(api: ApiClient, path: str) -> None:
+    answer = api.get(path)
+    assert_problem(answer, 404, "unknown-path")
+    assert "/v1/jobs/<job_id>/runs" in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("DELETE", "/v1/jobs", "GET, POST"),
+        ("PUT", "/v1/jobs/nightly", "DELETE, GET"),
+        ("POST", "/v1/jobs/nightly/runs", "GET"),
+        ("POST", "/v1/health", "GET"),
+        ("HEAD", "/v1/jobs", "GET, POST"),
+        ("OPTIONS", "/v1/jobs", "GET, POST"),
+    ],
+)
+def test_an_unknown_method_is_405_and_says_which_are_known(api: ApiClient, method: str, path: str, allow: str) -> None:
+    answer = api.send(api_event(method, path))
+    assert_problem(answer, 405, "unknown-method")
+    assert answer.headers["allow"] == allow
+
+
+@pytest.mark.parametrize("job_id", ["a.b", "a b", "%zz", "%ff", "%00", "ä", "a" * 65, "..", "a%2Fb", "a#b", "<job_id>"])
+@pytest.mark.parametrize("suffix", ["", "/runs"])
+def test_an_id_that_no_job_can_have_is_404_without_a_read(api: ApiClient, job_id: str, suffix: str) -> None:
+    assert api.get(f"/v1/jobs/{job_id}{suffix}").status == 404
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        None,
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/json; charset=utf-16",
+        "json",
+        "application/jsonx",
+    ],
+)
+def test_another_content_type_is_415_and_names_the_right_one(api: ApiClient, content_type: str | None) -> None:
+    answer = api.post_text("{}", content_type=content_type)
+    assert_problem(answer, 415, "unsupported-content-type")
+    assert "content-type: application/json" in answer.errors["content-type"]
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON;charset=UTF-8",
+        'application/json; charset="utf-8"',
+        "application/vnd.x+json",
+    ],
+)
+def test_every_spelling_of_json_is_taken(api: ApiClient, content_type: str) -> None:
+    assert api.post_text("{}", content_type=content_type).status == 422
+
+
+def test_capitals_do_not_matter_in_the_names_of_headers(api: ApiClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert api.post_text("{}", content_type=None, headers=headers).status == 422
+
+
+@pytest.mark.parametrize("body", [None, ""])
+def test_a_missing_body_is_400(api: ApiClient, body: str | None) -> None:
+    answer = api.post_text(body)
+    assert_problem(answer, 400, "malformed-body")
+    assert "missing" in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    "body", ["{", "{]", "NaN", '{"a":1,"a":1}', "[" * 100_000, "\ud800", "9" * 5000, "'a'", "\x00"]
+)
+def test_what_is_no_json_is_400(api: ApiClient, body: str) -> None:
+    assert_problem(api.post_text(body), 400, "malformed-body")
+
+
+def test_a_base64_body_is_read(api: ApiClient) -> None:
+    encoded = base64.b64encode(json.dumps(BODY | {"priority": "urgent"}).encode()).decode()
+    answer = api.post_text(encoded, is_base64=True)
+    assert list(answer.errors) == ["/priority"]
+
+
+@pytest.mark.parametrize(
+    "body", ["%%%", "e", "é", base64.b64encode(b"\xff{}").decode(), base64.b64encode(b"{").decode()]
+)
+def test_a_base64_body_that_holds_no_json_is_400(api: ApiClient, body: str) -> None:
+    assert_problem(api.post_text(body, is_base64=True), 400, "malformed-body")
+
+
+@pytest.mark.parametrize("size", [256 * 1024 + 1, 5 * 1024 * 1024])
+@pytest.mark.parametrize("is_base64", [False, True])
+def test_a_body_over_256_kib_is_413(api: ApiClient, size: int, is_base64: bool) -> None:
+    body = '"' + "x" * (size - 2) + '"'
+    sent = base64.b64encode(body.encode()).decode() if is_base64 else body
+    assert_problem(api.post_text(sent, is_base64=is_base64), 413, "body-too-large")
+
+
+def test_bad_fields_are_422_with_a_pointer_each(api: ApiClient) -> None:
+    answer = api.post(BODY | {"priority": "urgent", "retry": {"max_attempts": 0}})
+    assert_problem(answer, 422, "invalid-job")
+    assert set(answer.errors) == {"/priority", "/retry/max_attempts"}
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs/nightly/runs"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("limit", value) for value in BAD_LIMITS),
+        *(("cursor", value) for value in BAD_CURSORS),
+        ("limt", "5"),
+    ],
+)
+def test_a_bad_query_parameter_is_400_and_named(api: ApiClient, path: str, name: str, value: str) -> None:
+    answer = api.get(path, **{name: value})
+    assert_problem(answer, 400, "bad-parameter")
+    assert list(answer.errors) == [name]
+
+
+def test_a_cursor_of_another_job_is_400(api: ApiClient) -> None:
+    cursor = base64.urlsafe_b64encode(b"1r:weekly.20261121T064700Z").decode().rstrip("=")
+    answer = api.get("/v1/jobs/nightly/runs", cursor=cursor)
+    assert "belongs to another job" in answer.errors["cursor"]
+
+
+def test_a_failure_inside_is_a_500_that_tells_nothing_and_is_logged_with_its_request() -> None:
+    api = untouchable_client()
+    answer = api.get("/v1/jobs/nightly")
+    assert_problem(answer, 500, "internal")
+    assert "store" not in answer.text
+    failed, line = api.lines
+    assert failed["message"] == "request_failed"
+    assert failed["request_id"] == REQUEST_ID
+    assert "the store was asked to get" in failed["exception"]
+    assert (line["action"], line["status"]) == ("request_failed", 500)
+
+
+def test_a_failure_inside_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    untouchable_client().get("/v1/jobs/nightly")
+    metric = json.loads(capsys.readouterr().out)
+    assert metric["InternalErrors"] == [1.0]
+    assert metric["function"] == "api"
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Duecourse"
+
+
+def test_every_request_leaves_one_line() -> None:
+    api = untouchable_client()
+    api.get("/v1/health")
+    api.post({})
+    served, refused = api.lines
+    assert (served["action"], served["status"], served["tenant"]) == ("health_asked", 200, "default")
+    assert (refused["action"], refused["status"], refused["problem"]) == ("request_refused", 422, "invalid-job")
+    assert served["request_id"] == refused["request_id"] == REQUEST_ID
+
+
+def test_an_event_of_a_named_stage_is_understood(api: ApiClient) -> None:
+    event = api_event("GET", "/beta/v1/health")
+    event["requestContext"]["stage"] = "beta"
+    assert api.send(event).status == 200
+
+
+@given(st.text(st.characters(codec=None), max_size=300), st.booleans())
+def test_any_text_as_a_body_is_a_4xx(body: str, is_base64: bool) -> None:
+    answer = untouchable_client().post_text(body, is_base64=is_base64)
+    assert answer.status in (400, 422)
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=60), st.sampled_from(["GET", "DELETE", "POST", "PATCH"]))
+def test_any_path_outside_is_a_404(path: str, method: str) -> None:
+    answer = untouchable_client().send(json_event(method, f"/v1/elsewhere/{path}", {}))
+    assert answer.status == 404
+
+
+@given(
+    st.dictionaries(st.sampled_from(["limit", "cursor", "x"]), st.text(max_size=20).filter(lambda t: not t.isdigit()))
+)
+def test_any_query_that_is_not_understood_is_a_400(query: dict[str, Any]) -> None:
+    answer = untouchable_client().get("/v1/jobs", **query)
+    assert answer.status == (400 if query else 500)

@@ -1,0 +1,161 @@
+"""The commands: what they print for people and programs, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from click.testing import CliRunner, Result
+
+from duecourse_cli.main import COMMANDS, main
+
+JOB = {
+    "id": "nightly",
+    "schedule": "0 3 * * *",
+    "state": "ACTIVE",
+    "next_occurrence": "2026-11-22T03:00:00Z",
+    "error": None,
+}
+RUN = {
+    "id": "nightly.20261121T030000Z",
+    "job_id": "nightly",
+    "state": "DEAD",
+    "reason": None,
+    "occurrence": "2026-11-21T03:00:00Z",
+    "due": "2026-11-21T03:00:00Z",
+    "lateness_seconds": 0.042,
+    "attempts": 3,
+    "max_attempts": 3,
+    "error": "HTTP 500",
+    "count": 1,
+}
+
+
+class Api(BaseHTTPRequestHandler):
+    """Answers like the API does, with one job and one run."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def answer(self, status: int, document: object) -> None:
+        body = b"" if document is None else json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        answers: dict[str, object] = {
+            "/v1/jobs": {"items": [JOB], "next_cursor": None},
+            "/v1/jobs/nightly": JOB,
+            "/v1/jobs/nightly/runs": {"items": [RUN], "next_cursor": "more"},
+        }
+        self.answer(200, answers[path]) if path in answers else self.answer(404, {"title": "There is no such job"})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(201, JOB)
+
+    def do_DELETE(self) -> None:
+        self.answer(204, None)
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Api) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def duecourse(*arguments: str, text: str | None = None, **environment: str) -> Result:
+    return CliRunner(env={"DUECOURSE_API": None, **environment}).invoke(main, arguments, input=text)
+
+
+def test_a_job_is_created_from_standard_input(api: str) -> None:
+    result = duecourse("jobs", "create", "--json", "--api", api, text='{"schedule": "0 3 * * *"}')
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == JOB
+
+
+def test_the_address_can_come_from_the_environment(api: str) -> None:
+    result = duecourse("jobs", "get", "nightly", DUECOURSE_API=api)
+
+    assert result.exit_code == 0, result.output
+    assert "2026-11-22 03:00:00Z" in result.stdout
+
+
+def test_jobs_are_listed_for_programs_as_one_array(api: str) -> None:
+    assert json.loads(duecourse("jobs", "list", "--json", "--api", api).stdout) == [JOB]
+
+
+def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:
+    result = duecourse("runs", "nightly", "--api", api)
+
+    assert "2026-11-21 03:00:00Z  DEAD" in " ".join(result.stdout.split("\n"))
+    assert "+0.042 s" in result.stdout
+    assert "more: duecourse runs nightly --cursor more" in result.stdout
+
+
+def test_runs_for_programs_keep_the_cursor(api: str) -> None:
+    assert json.loads(duecourse("runs", "nightly", "--json", "--api", api).stdout)["next_cursor"] == "more"
+
+
+def test_a_job_is_deleted(api: str) -> None:
+    assert duecourse("jobs", "delete", "nightly", "--api", api).stdout == "nightly is deleted\n"
+
+
+def test_a_refusal_is_one_line_without_a_traceback(api: str) -> None:
+    result = duecourse("jobs", "get", "other", "--api", api)
+
+    assert (result.exit_code, result.stderr) == (1, "duecourse: 404 There is no such job\n")
+
+
+def test_a_missing_address_names_both_ways_to_give_it() -> None:
+    result = duecourse("jobs", "list")
+
+    assert (result.exit_code, result.stderr) == (2, "duecourse: no API address: give --api URL or set DUECOURSE_API\n")
+
+
+def test_an_address_where_nobody_answers_is_one_line() -> None:
+    result = duecourse("jobs", "list", "--api", "http://127.0.0.1:1")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("duecourse: nothing answers at http://127.0.0.1:1 (")
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_is_not_json_is_refused_before_any_call() -> None:
+    result = duecourse("jobs", "create", "--api", "http://127.0.0.1:1", text="schedule: daily")
+
+    assert result.exit_code == 2
+    assert "this is not JSON" in result.stderr
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_a_help_with_an_example(name: str) -> None:
+    result = duecourse(name, "--help")
+
+    assert result.exit_code == 0
+    assert f"Example:\n  duecourse {name}" in result.stdout
+
+
+def test_the_help_imports_no_command() -> None:
+    program = (
+        "import sys\n"
+        "from duecourse_cli.main import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "print(sorted(name for name in ('httpx', 'rich', 'botocore') if name in sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"

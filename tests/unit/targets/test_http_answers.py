@@ -1,0 +1,170 @@
+"""What an HTTP target's answer makes of an attempt."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from duecourse.domain.targets import Failed, HttpTarget, Succeeded
+from tests.support.calls import a_call
+from tests.support.http_target import Behaviour, answering, http_target, writing
+
+
+@pytest.fixture
+def outcome_of(http):
+    """Call a server that behaves like this."""
+
+    def call(behaviour: Behaviour, *, timeout_seconds: float = 5, path: str = "/", headers=(), method: str = "POST"):
+        with http_target(behaviour) as server:
+            target = HttpTarget(server.url(path), headers=headers, method=method)
+            return http.call(a_call(target, timeout_seconds=timeout_seconds), target)
+
+    return call
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+def test_every_2xx_succeeds(outcome_of, status):
+    assert outcome_of(answering(status)) == Succeeded({"status": status, "body": None})
+
+
+def test_a_json_answer_is_kept_as_what_it_says(outcome_of):
+    outcome = outcome_of(answering(200, b'{"rows": [1, 2]}', Content_Type="application/problem+json"))
+    assert outcome == Succeeded({"status": 200, "body": {"rows": [1, 2]}})
+
+
+def test_another_answer_is_kept_as_text(outcome_of):
+    assert outcome_of(answering(200, b"123", Content_Type="text/plain")) == Succeeded({"status": 200, "body": "123"})
+
+
+@pytest.mark.parametrize("body", [b"{broken", b"[" * 600 + b"]" * 600, b'"\\ud800"'])
+def test_json_that_cannot_be_kept_as_such_is_kept_as_text(outcome_of, body):
+    outcome = outcome_of(answering(200, body, Content_Type="application/json"))
+    assert outcome == Succeeded({"status": 200, "body": body.decode()})
+
+
+def test_an_answer_over_2_kb_is_cut(outcome_of):
+    outcome = outcome_of(answering(200, b'"' + b"x" * 5_000 + b'"', Content_Type="application/json"))
+    assert isinstance(outcome, Succeeded)
+    assert outcome.result == {"status": 200, "body": '"' + "x" * 2_047, "truncated": True}
+
+
+def test_of_an_endless_answer_only_the_beginning_is_read(outcome_of):
+    endless = writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x" * 100_000)
+    outcome = outcome_of(endless)
+    assert isinstance(outcome, Succeeded)
+    assert len(orjson.dumps(outcome.result)) < 2_200
+
+
+def test_binary_answers_stay_small_and_printable_as_json(outcome_of):
+    outcome = outcome_of(answering(200, b"\xff\xfe\x00" * 600))
+    assert isinstance(outcome, Succeeded)
+    assert len(orjson.dumps(outcome.result)) < 8_000
+    assert len(outcome.result["body"].encode()) <= 2_048
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
+def test_statuses_that_may_pass_are_worth_a_retry(outcome_of, status):
+    outcome = outcome_of(answering(status))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 422])
+def test_other_client_errors_are_not(outcome_of, status):
+    outcome = outcome_of(answering(status))
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert f" answered {status} " in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120),
+        (" 3 ", 3),
+        ("Sat, 21 Nov 2026 06:48:00 GMT", 60),
+        ("Sat, 21 Nov 2026 06:46:00 GMT", 0),
+        ("soon", None),
+        ("-5", None),
+        ("1" * 400, None),
+        ("٣", None),
+        ("Sat, 99 Nov 2026 06:48:00 GMT", None),
+    ],
+)
+def test_retry_after_is_honoured_as_seconds_or_date(outcome_of, value, seconds):
+    raw = f"HTTP/1.1 503 No\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n".encode()
+    outcome = outcome_of(writing(raw))
+    assert isinstance(outcome, Failed)
+    assert outcome.retry_after == seconds
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_failures_and_never_followed(http, status):
+    with http_target(answering(200)) as inner:
+        redirect = answering(status, Location=inner.url("/latest/meta-data/"))
+        with http_target(redirect) as outer:
+            target = HttpTarget(outer.url())
+            outcome = http.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert "redirects are not followed" in outcome.error
+    assert len(outer.seen) == 1
+    assert inner.seen == []
+
+
+def test_a_failure_quotes_the_beginning_of_the_answer_on_one_line(outcome_of):
+    outcome = outcome_of(answering(422, b'{"error":\n\t"no such\x07 customer"}' + b" " * 50 + b"y" * 500))
+    assert isinstance(outcome, Failed)
+    assert '422 Unprocessable Entity: {"error": "no such customer"} yyy' in outcome.error
+    assert len(outcome.error) < 300
+
+
+def test_a_failure_repeats_no_secrets_of_the_job(outcome_of):
+    echo = answering(401, b"bad token s3cr3t-token for key=abcd query in POST /hook/T0KEN?key=abcd%20query")
+    outcome = outcome_of(echo, path="/hook/T0KEN?key=abcd%20query", headers=(("Authorization", "Bearer s3cr3t-token"),))
+    assert isinstance(outcome, Failed)
+    for secret in ("s3cr3t-token", "abcd query", "abcd%20query", "T0KEN"):
+        assert secret not in outcome.error
+
+
+def test_an_answer_that_drips_is_cut_off_at_the_deadline(outcome_of):
+    outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"."), timeout_seconds=0.15)
+    assert outcome == Failed(error=outcome.error, retryable=True)
+    assert "within 0.15 s" in outcome.error
+
+
+def test_headers_that_drip_are_cut_off_at_the_deadline(outcome_of):
+    outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\nX-Slow: ", drip=b"."), timeout_seconds=0.15)
+    assert isinstance(outcome, Failed)
+    assert "within 0.15 s" in outcome.error
+
+
+def test_chunks_that_drip_are_cut_off_at_the_deadline(outcome_of):
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    outcome = outcome_of(writing(head, drip=b"1\r\n.\r\n"), timeout_seconds=0.15)
+    assert isinstance(outcome, Failed)
+    assert "within 0.15 s" in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "broke"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "broke"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "broke"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "not valid HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "broke"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "not valid HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", "not valid HTTP"),
+    ],
+)
+def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
+    outcome = outcome_of(writing(raw))
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+    assert words in outcome.error
+
+
+def test_a_head_request_takes_an_answer_without_its_body(outcome_of):
+    outcome = outcome_of(answering(200, b"12345"), method="HEAD")
+    assert outcome == Succeeded({"status": 200, "body": None})
