@@ -1,0 +1,116 @@
+"""The HTTP API: one route to one function."""
+
+import json
+
+import jsii
+from aws_cdk import aws_apigateway as rest
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.config import StageConfig
+from infra.jobs_table import TENANT_INDEX, JobsTable
+from infra.lanes import Lanes
+from infra.python_function import PythonFunction, PythonRuntime, log_group
+from infra.runs_table import RunsTable
+
+ACCESS_LOG_FIELDS = (
+    "requestId",
+    "requestTime",
+    "identity.sourceIp",
+    "identity.userArn",
+    "httpMethod",
+    "path",
+    "status",
+    "responseLength",
+    "responseLatency",
+    "integrationLatency",
+    "integrationErrorMessage",
+    "error.message",
+)
+
+
+@jsii.implements(apigateway.IAccessLogSettings)
+class AccessLogs:
+    """One JSON line per request, with what support questions need."""
+
+    def __init__(self, group: logs.LogGroup) -> None:
+        self._group = group
+
+    @property
+    def destination(self) -> apigateway.LogGroupLogDestination:
+        """Where the lines go."""
+        return apigateway.LogGroupLogDestination(self._group)
+
+    @property
+    def format(self) -> rest.AccessLogFormat:
+        """What a line holds."""
+        return rest.AccessLogFormat.custom(json.dumps({name: f"$context.{name}" for name in ACCESS_LOG_FIELDS}))
+
+
+class Api(Construct):
+    """Where programs post jobs and read runs; behind IAM except on the local stack."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        runtime: PythonRuntime,
+        jobs: JobsTable,
+        runs: RunsTable,
+        lanes: Lanes,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=runtime,
+            source="api",
+            description="Duecourse: the HTTP API",
+            timeout_seconds=29,  # an HTTP API gives up after 30 s
+            memory_mb=512,
+            reserved_concurrency=config.reserved_concurrency.api,
+            environment={
+                "DUECOURSE_JOBS_TABLE": jobs.name,
+                "DUECOURSE_RUNS_TABLE": runs.name,
+                "DUECOURSE_SHARDS": str(config.shards),
+                "DUECOURSE_LEAD_SECONDS": str(config.lead_seconds),
+                "DUECOURSE_REACH_SECONDS": str(config.reach_seconds),
+                "DUECOURSE_RUN_RETENTION_DAYS": str(config.run_retention_days),
+                "DUECOURSE_DEFAULT_PRECISION": config.default_precision,
+                "DUECOURSE_PRIVATE_TARGETS": config.private_targets,
+                "DUECOURSE_LAMBDA_TARGETS": ",".join(config.lambda_targets),
+                **lanes.environment,
+            },
+        )
+        allow = self.function.allow
+        writes = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"]  # TransactWriteItems needs just these
+        allow([f"dynamodb:{action}" for action in ("GetItem", "Query", *writes)], [jobs.arn])
+        allow(["dynamodb:Query"], [jobs.index_arn(TENANT_INDEX)])
+        allow(["dynamodb:GetItem", "dynamodb:Query"], [runs.arn])
+        allow(["sqs:SendMessage"], lanes.arns)
+
+        self.http = apigateway.HttpApi(
+            self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
+        )
+        self.http.add_routes(
+            path="/v1/{proxy+}",
+            methods=[apigateway.HttpMethod.ANY],
+            integration=integrations.HttpLambdaIntegration("Function", self.function.function),
+            authorizer=authorizers.HttpIamAuthorizer() if config.api.iam_auth else None,
+        )
+        self.stage = apigateway.HttpStage(
+            self,
+            "Stage",
+            http_api=self.http,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=config.api.requests_per_second, burst_limit=config.api.burst
+            ),
+            access_log_settings=AccessLogs(log_group(self, config)) if config.api.access_logs else None,
+        )

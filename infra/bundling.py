@@ -1,0 +1,121 @@
+"""Builds the dependencies layer from its hashed lock with uv: no Docker, and for another machine if need be."""
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsii
+from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling
+from aws_cdk import aws_lambda as lambda_
+
+from infra.uv import environment, find_uv
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
+RECIPE = "3"  # raise it when the steps below change what they build
+
+# botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.
+# Each cold start pays for them, so only these services stay: what the functions call, and what targets and archive
+# will. A test holds this list against what the functions' roles may do.
+SERVICES = frozenset(
+    {"dynamodb", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "ssm", "stepfunctions", "sts"}
+)
+
+
+class BundlingError(RuntimeError):
+    """The layer could not be built; says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The Python and the machine that a layer is built for."""
+
+    python: str
+    machine: str
+    this_machine: bool
+
+    @classmethod
+    def lambda_arm64(cls, python: str) -> "Target":
+        """AWS's own Graviton machines."""
+        return cls(python=python, machine="aarch64-manylinux2014", this_machine=False)
+
+    @classmethod
+    def host(cls) -> "Target":
+        """The interpreter that runs this, for the local stack."""
+        python = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return cls(python=python, machine=f"{sys.platform}-{platform.machine()}", this_machine=True)
+
+    @property
+    def asset_hash(self) -> str:
+        """Changes when what would be built changes, and only then: an unchanged layer is not built again."""
+        parts = (RECIPE, self.python, self.machine, LOCK.read_text())
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def uv_options(self) -> list[str]:
+        """How uv is told about the target."""
+        if self.this_machine:
+            return ["--python", sys.executable]
+        return ["--python-version", self.python, "--python-platform", self.machine]
+
+
+def install(target: Target, folder: Path) -> None:
+    """Fill `folder` as a layer: python/ with the locked packages."""
+    site = folder / "python"
+    uv = find_uv()
+    if uv is None:
+        raise BundlingError("uv is needed to build the dependencies layer and was not found: run make setup")
+    command = [uv, "pip", "install", "--quiet", "--target", str(site), *target.uv_options()]
+    command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--link-mode", "copy", "-r", str(LOCK)]
+    run(command, "the dependencies layer could not be built with uv")
+    prune(site)
+    if target.this_machine:  # the local stack unpacks the layer for each function: spare it compiling, too
+        compile_all = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
+        run(compile_all, "the packages of the dependencies layer could not be compiled")
+
+
+def run(command: list[str], failure: str) -> None:
+    """Run one tool; when it fails, say so with what it said."""
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise BundlingError(f"{failure}:\n{done.stdout}{done.stderr}".rstrip())
+
+
+def prune(site: Path) -> None:
+    """Take out what no function opens: commands, caches, tests and the descriptions of other services."""
+    services = site / "botocore" / "data"
+    others = [folder for folder in services.iterdir() if folder.is_dir() and folder.name not in SERVICES]
+    caches = [*site.rglob("__pycache__"), *site.rglob("tests")]
+    for folder in [site / "bin", site / "boto3" / "examples", *others, *caches]:
+        shutil.rmtree(folder, ignore_errors=True)
+    for file in [site / ".lock", *services.rglob("examples-1.json")]:
+        file.unlink(missing_ok=True)
+
+
+@jsii.implements(ILocalBundling)
+class LocalBundling:
+    """CDK's hook for building an asset without Docker."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def try_bundle(self, output_dir: str, *_options: Any, **_more: Any) -> bool:
+        """Build into CDK's folder; there is no Docker to fall back to, so a failure is raised."""
+        install(self._target, Path(output_dir))
+        return True
+
+
+def dependencies_code(target: Target) -> lambda_.Code:
+    """The layer's content as an asset."""
+    return lambda_.Code.from_asset(
+        str(LOCK.parent),
+        asset_hash=target.asset_hash,
+        asset_hash_type=AssetHashType.CUSTOM,
+        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=LocalBundling(target)),
+    )

@@ -1,0 +1,21 @@
+"""The dead-letter queue: the messages of runs that used up their attempts, until someone redrives them."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.config import StageConfig
+
+
+class DeadLetters(Construct):
+    """One queue for all lanes; SQS itself moves messages here, so the console's redrive knows their source."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+        super().__init__(scope, construct_id)
+        self.queue = sqs.Queue(
+            self,
+            "Queue",
+            retention_period=Duration.days(14),
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=config.refuse_plain_http,
+        )

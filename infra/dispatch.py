@@ -1,0 +1,58 @@
+"""Dispatch: for one shard, enqueues the occurrences that come due and claims their cursors."""
+
+from constructs import Construct
+
+from infra.config import DISPATCH_TIMEOUT_SECONDS, StageConfig
+from infra.jobs_table import DUE_INDEX, JobsTable
+from infra.lanes import Lanes
+from infra.python_function import PythonFunction, PythonRuntime
+from infra.runs_table import RunsTable
+from infra.shard_queue import ShardQueue
+
+
+class Dispatch(Construct):
+    """The function behind the shard queue; the message group is the shard's lock."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        runtime: PythonRuntime,
+        jobs: JobsTable,
+        runs: RunsTable,
+        shard_queue: ShardQueue,
+        lanes: Lanes,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=runtime,
+            source="dispatch",
+            description="Duecourse: enqueues and claims what comes due in one shard",
+            timeout_seconds=DISPATCH_TIMEOUT_SECONDS,
+            memory_mb=1024,  # the only function that computes
+            reserved_concurrency=config.reserved_concurrency.dispatch,
+            environment={
+                "DUECOURSE_JOBS_TABLE": jobs.name,
+                "DUECOURSE_RUNS_TABLE": runs.name,
+                "DUECOURSE_SHARDS": str(config.shards),
+                "DUECOURSE_LEAD_SECONDS": str(config.lead_seconds),
+                "DUECOURSE_REACH_SECONDS": str(config.reach_seconds),
+                "DUECOURSE_RUN_RETENTION_DAYS": str(config.run_retention_days),
+                **lanes.environment,
+            },
+        )
+        allow = self.function.allow
+        allow(["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"], [jobs.arn])
+        allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
+        allow(["dynamodb:PutItem"], [runs.arn])
+        allow(["sqs:SendMessage"], lanes.arns)
+        self.function.consume(
+            shard_queue.queue.queue_arn,
+            batch_size=1,
+            max_concurrency=config.reserved_concurrency.dispatch,
+            report_failures=False,  # it answers success whatever happens: the next tick goes on
+        )

@@ -1,0 +1,56 @@
+"""The jobs table: definitions, cursors, wake-ups, watermarks; with the indexes `due` and `tenant`."""
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_dynamodb as dynamodb
+from constructs import Construct
+
+from infra.config import StageConfig
+
+DUE_INDEX = "due"
+TENANT_INDEX = "tenant"
+
+
+class JobsTable(Construct):
+    """Everything that says when something is due."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+        super().__init__(scope, construct_id)
+        self.table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name="PK", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="SK", type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            time_to_live_attribute="expires_at",
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            deletion_protection=config.retain_data,
+            removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+        )
+        # Finds cursors by time; sparse: an exhausted or paused job has no slot.
+        self.table.add_global_secondary_index(
+            index_name=DUE_INDEX,
+            partition_key=dynamodb.Attribute(name="slot", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="due", type=dynamodb.AttributeType.NUMBER),
+        )
+        # Lists a tenant's jobs; sparse: only the definition carries the two attributes.
+        self.table.add_global_secondary_index(
+            index_name=TENANT_INDEX,
+            partition_key=dynamodb.Attribute(name="tenant", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="job_id", type=dynamodb.AttributeType.STRING),
+        )
+
+    @property
+    def name(self) -> str:
+        """What the functions call it by."""
+        return self.table.table_name
+
+    @property
+    def arn(self) -> str:
+        """The table itself, for policies."""
+        return self.table.table_arn
+
+    def index_arn(self, index: str) -> str:
+        """One index, for policies."""
+        return f"{self.table.table_arn}/index/{index}"

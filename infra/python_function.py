@@ -1,0 +1,136 @@
+"""The one place that knows the functions' runtime, processor, layers and logs."""
+
+import platform
+from collections.abc import Sequence
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.bundling import ROOT, Target, dependencies_code
+from infra.config import StageConfig
+
+NOT_CODE = ["**/__pycache__", "**/*.pyc"]
+LOG_RETENTION = {
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+}
+
+
+class PythonRuntime(Construct):
+    """Runtime and layers, shared by all functions of a stack."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+        super().__init__(scope, construct_id)
+        self.config = config
+        if config.runs_on_this_machine:
+            target = Target.host()
+            self.runtime = lambda_.Runtime(f"python{target.python}", lambda_.RuntimeFamily.PYTHON)
+            arm = platform.machine() in {"arm64", "aarch64"}
+            self.architecture = lambda_.Architecture.ARM_64 if arm else lambda_.Architecture.X86_64
+        else:
+            target = Target.lambda_arm64("3.14")
+            self.runtime = lambda_.Runtime.PYTHON_3_14
+            self.architecture = lambda_.Architecture.ARM_64
+        core = lambda_.Code.from_asset(str(ROOT / "layers" / "duecourse"), exclude=NOT_CODE)
+        self.layers: Sequence[lambda_.LayerVersion] = (
+            self._layer("Dependencies", "Third-party packages, from the lock", dependencies_code(target)),
+            self._layer("Core", "The package duecourse", core),
+        )
+
+    def _layer(self, name: str, description: str, code: lambda_.Code) -> lambda_.LayerVersion:
+        """One layer for this runtime and processor."""
+        return lambda_.LayerVersion(
+            self,
+            name,
+            description=description,
+            code=code,
+            compatible_runtimes=[self.runtime],
+            compatible_architectures=[self.architecture],
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+
+
+class PythonFunction(Construct):
+    """A function of `functions/<source>/handler.py` with its own role and log group.
+
+    The role holds what is granted here and by `allow` and nothing else: no managed policies.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        runtime: PythonRuntime,
+        source: str,
+        description: str,
+        timeout_seconds: int,
+        memory_mb: int,
+        environment: dict[str, str],
+        reserved_concurrency: int | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.timeout_seconds = timeout_seconds
+        self.log_group = log_group(self, runtime.config)
+        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        self.log_group.grant_write(self.role)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            description=description,
+            code=lambda_.Code.from_asset(str(ROOT / "functions" / source), exclude=NOT_CODE),
+            handler="handler.handler",
+            runtime=runtime.runtime,
+            architecture=runtime.architecture,
+            layers=list(runtime.layers),
+            role=self.role,
+            log_group=self.log_group,
+            timeout=Duration.seconds(timeout_seconds),
+            memory_size=memory_mb,
+            reserved_concurrent_executions=reserved_concurrency,
+            environment={
+                "DUECOURSE_STAGE": runtime.config.stage,
+                "POWERTOOLS_SERVICE_NAME": "duecourse",
+                "POWERTOOLS_METRICS_NAMESPACE": "Duecourse",
+                "POWERTOOLS_LOG_LEVEL": "INFO",
+                **environment,
+            },
+        )
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.function_name
+
+    def allow(self, actions: Sequence[str], resources: Sequence[str]) -> None:
+        """Add one statement to the function's role."""
+        self.function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+
+    def consume(
+        self, queue_arn: str, *, batch_size: int, max_concurrency: int | None, report_failures: bool
+    ) -> lambda_.EventSourceMapping:
+        """Let SQS invoke this function, with just the permissions that its poller uses."""
+        poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
+        self.allow(poller, [queue_arn])
+        return self.function.add_event_source_mapping(
+            "Queue",
+            event_source_arn=queue_arn,
+            batch_size=batch_size,
+            max_concurrency=max_concurrency,
+            report_batch_item_failures=report_failures,
+        )
+
+
+def log_group(scope: Construct, config: StageConfig) -> logs.LogGroup:
+    """Logs with an end; in stages that keep their data they outlive the stack."""
+    return logs.LogGroup(
+        scope,
+        "Logs",
+        retention=LOG_RETENTION[config.log_retention_days],
+        removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+    )

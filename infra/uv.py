@@ -1,0 +1,63 @@
+"""uv, as this machine has it: where it is, and the package index it should use. Standard library only.
+
+Used by `scripts/setup.py` on a machine that has nothing yet, and by the builder of the dependencies layer.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+OLDEST = (0, 6)  # older ones do not know the options that are used here
+OWN = Path(__file__).resolve().parent.parent / ".tools" / "bin" / "uv"
+
+
+def find_uv() -> str | None:
+    """A uv that runs and is new enough: from the PATH, else the project's own."""
+    return next((path for path in _candidates() if _usable(path)), None)
+
+
+def environment() -> dict[str, str]:
+    """The environment for uv: the user's own, with pip's index, certificates and proxy where uv was told none."""
+    env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1"}
+    env.pop("VIRTUAL_ENV", None)
+    pip = _pip_settings()
+    if not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys() and "index-url" in pip:
+        env["UV_DEFAULT_INDEX"] = pip["index-url"]
+    if "SSL_CERT_FILE" not in env and "cert" in pip:
+        env["SSL_CERT_FILE"] = pip["cert"]
+    if not {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} & env.keys() and "proxy" in pip:
+        env["HTTPS_PROXY"] = pip["proxy"]
+    return env
+
+
+def base_python() -> str:
+    """The interpreter below a virtual environment, so that the environment can be made anew from it."""
+    return str(Path(getattr(sys, "_base_executable", "") or sys.executable).resolve())
+
+
+def _candidates() -> Iterator[str]:
+    if path := shutil.which("uv"):
+        yield path
+    if OWN.exists():
+        yield str(OWN)
+
+
+def _usable(path: str) -> bool:
+    """Whether it runs and is not too old."""
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    version = re.search(r"(\d+)\.(\d+)", said)
+    return version is not None and (int(version[1]), int(version[2])) >= OLDEST
+
+
+def _pip_settings() -> dict[str, str]:
+    """What pip was told, by its files and by the environment; later lines (the environment's) win."""
+    command = [base_python(), "-m", "pip", "config", "list"]
+    said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+    return dict(re.findall(r"^\S*?\.([a-z-]+)='(.*)'$", said, re.MULTILINE))

@@ -1,0 +1,62 @@
+"""The dependencies layer, really built."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from infra.bundling import LOCK, Target, install
+from infra.uv import base_python
+from tests.support.template import ROOT
+
+FUNCTIONS = ("tick", "dispatch", "execute", "api")
+
+
+def built(target: Target) -> Path:
+    """The layer of a target, kept under .build/ between runs."""
+    folder = ROOT / ".build" / "layers" / target.asset_hash[:32]
+    if not folder.exists():
+        building = folder.with_suffix(".building")
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(parents=True)
+        install(target, building)
+        building.replace(folder)
+    return folder / "python"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_layers_hold_everything_that_the_handlers_import(name: str) -> None:
+    paths = [built(Target.host()), ROOT / "layers" / "duecourse" / "python", ROOT / "functions" / name]
+    program = f"import sys; sys.path += {[str(path) for path in paths]!r}; import handler; print(sorted(sys.modules))"
+    done = subprocess.run(
+        [base_python(), "-I", "-S", "-B", "-c", program], capture_output=True, text=True, env={}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if name != "api":
+        assert "'pydantic'" not in done.stdout, "only the API pays for pydantic at its cold start"
+
+
+@pytest.mark.long
+def test_the_layer_for_aws_holds_wheels_for_arm64_and_its_python() -> None:
+    site = built(Target.lambda_arm64("3.14"))
+    libraries = [path.name for path in site.rglob("*.so")]
+    assert libraries
+    assert all("aarch64" in name for name in libraries)
+    assert any("cpython-314" in name for name in libraries)
+
+
+@pytest.mark.long
+def test_the_layer_leaves_room_for_the_code() -> None:
+    files = [path for path in built(Target.lambda_arm64("3.14")).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 40_000_000  # Lambda unpacks at most 250 MB
+    assert len(files) < 2_500
+
+
+def test_an_unchanged_lock_is_not_built_again() -> None:
+    assert Target.host().asset_hash == Target.host().asset_hash
+    assert Target.lambda_arm64("3.14").asset_hash != Target.lambda_arm64("3.13").asset_hash
+    assert LOCK.read_text()

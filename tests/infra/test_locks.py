@@ -1,0 +1,41 @@
+"""The locks: hashed, without the name of any host."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.support.template import ROOT
+
+PYTHON_LOCKS = ("layers/dependencies/requirements.txt", "requirements-dev.txt", "scripts/requirements-uv.txt")
+
+
+def versions(lock: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", (ROOT / lock).read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("lock", [*PYTHON_LOCKS, "package-lock.json"])
+def test_no_lock_names_a_host(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    assert '"resolved"' not in text
+
+
+@pytest.mark.parametrize("lock", PYTHON_LOCKS)
+def test_every_locked_package_has_hashes(lock: str) -> None:
+    for requirement in re.split(r"^(?=[a-z0-9])", (ROOT / lock).read_text(), flags=re.MULTILINE)[1:]:
+        assert "--hash=sha256:" in requirement, requirement
+
+
+def test_what_is_tested_is_what_runs() -> None:
+    assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements-dev.txt").items()
+
+
+def test_node_tools_are_pinned_and_have_hashes() -> None:
+    tools = json.loads((ROOT / "package.json").read_text())["devDependencies"]
+    assert all(re.fullmatch(r"[0-9.]+", version) for version in tools.values())
+    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    assert all("integrity" in package for name, package in packages.items() if name)

@@ -1,0 +1,93 @@
+"""The queues and who reads them."""
+
+from __future__ import annotations
+
+from tests.infra.conftest import LANE_OUTPUTS, Stack
+
+DAY = 24 * 3600
+
+
+def test_every_lane_redrives_to_the_dead_letter_queue_after_five_receives(stack: Stack) -> None:
+    dead_letters = {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "Arn"]}
+    for output in LANE_OUTPUTS:
+        queue = stack.resource(stack.output(output))["Properties"]
+        assert queue["RedrivePolicy"] == {"deadLetterTargetArn": dead_letters, "maxReceiveCount": 5}
+
+
+def test_the_workers_know_the_receive_limit_of_their_lane(stack: Stack) -> None:
+    for name in ("High", "Normal", "Low", "Long"):
+        queue = stack.resource(stack.output(f"Lane{name}Url"))["Properties"]
+        known = stack.environment(f"Execute{name}Function")["DUECOURSE_MAX_RECEIVE_COUNT"]
+        assert known == str(queue["RedrivePolicy"]["maxReceiveCount"])
+
+
+def test_lanes_and_dead_letters_keep_messages_for_fourteen_days(stack: Stack) -> None:
+    for output in (*LANE_OUTPUTS, "DeadLetterQueueUrl"):
+        assert stack.resource(stack.output(output))["Properties"]["MessageRetentionPeriod"] == 14 * DAY
+
+
+def test_a_lanes_visibility_is_its_functions_timeout_plus_thirty_seconds(stack: Stack) -> None:
+    consumers = stack.consumers()
+    for output in LANE_OUTPUTS:
+        queue = stack.output(output)
+        function = stack.resource(consumers[queue]["FunctionName"]["Ref"])["Properties"]
+        assert stack.resource(queue)["Properties"]["VisibilityTimeout"] == function["Timeout"] + 30
+
+
+def test_short_lanes_run_for_two_minutes_and_the_long_one_for_fifteen(stack: Stack) -> None:
+    timeouts = {name: function["Timeout"] for name, function in stack.functions().items() if "Execute" in name}
+    assert timeouts == {"ExecuteHigh": 120, "ExecuteNormal": 120, "ExecuteLow": 120, "ExecuteLong": 900}
+
+
+def test_every_lane_reports_partial_failures_and_has_a_concurrency_limit(stack: Stack) -> None:
+    consumers = stack.consumers()
+    for output in LANE_OUTPUTS:
+        mapping = consumers[stack.output(output)]
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert mapping["ScalingConfig"]["MaximumConcurrency"] >= 2
+        assert mapping["BatchSize"] == (1 if output == "LaneLongUrl" else 10)
+        assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
+def test_every_lane_is_read_by_its_own_function(stack: Stack) -> None:
+    consumers = stack.consumers()
+    for name in ("High", "Normal", "Low", "Long"):
+        lane = stack.output(f"Lane{name}Url")
+        assert consumers[lane]["FunctionName"] == {"Ref": stack.output(f"Execute{name}Function")}
+        assert stack.function(f"Execute{name}Function")["Environment"]["Variables"]["DUECOURSE_QUEUE_URL"] == {
+            "Ref": lane
+        }
+
+
+def test_the_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:
+    queue = stack.resource(stack.output("ShardQueueUrl"))["Properties"]
+    assert queue["FifoQueue"]
+    assert not queue["ContentBasedDeduplication"]
+    assert queue["MessageRetentionPeriod"] == 300
+    assert "RedrivePolicy" not in queue
+
+
+def test_a_round_ends_before_its_shard_is_given_to_another(stack: Stack) -> None:
+    queue = stack.output("ShardQueueUrl")
+    mapping = stack.consumers()[queue]
+    assert mapping["FunctionName"] == {"Ref": stack.output("DispatchFunction")}
+    assert mapping["BatchSize"] == 1
+    assert stack.function("DispatchFunction")["Timeout"] == 50
+    assert stack.resource(queue)["Properties"]["VisibilityTimeout"] == 60
+
+
+def test_all_queues_are_encrypted(stack: Stack) -> None:
+    assert all(queue["SqsManagedSseEnabled"] for queue in stack.resources("AWS::SQS::Queue").values())
+
+
+def test_queues_and_topics_refuse_plain_http_in_aws(aws_stack: Stack) -> None:
+    refusing = set()
+    for policy in aws_stack.resources("AWS::SQS::QueuePolicy").values():
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        assert statement["Effect"] == "Deny"
+        assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        refusing |= {queue["Ref"] for queue in policy["Queues"]}
+    assert refusing == set(aws_stack.resources("AWS::SQS::Queue"))
+    for policy in aws_stack.resources("AWS::SNS::TopicPolicy").values():
+        denied = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Deny"]
+        assert [each["Condition"] for each in denied] == [{"Bool": {"aws:SecureTransport": "false"}}]
