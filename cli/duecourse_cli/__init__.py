@@ -1,0 +1,1 @@
+"""The `duecourse` command, the Python client and the stack on one machine."""

@@ -1,0 +1,29 @@
+"""Failures and signals of the long-running commands become one line and an exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from duecourse_cli.client import ApiError, ApiUnreachableError
+from duecourse_cli.errors import CliError
+from duecourse_cli.local.signals import Stopped, stoppable
+
+
+@contextmanager
+def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
+    """Run the block until it ends or somebody stops it."""
+    try:
+        with stoppable():
+            yield
+    except Stopped as stopped:
+        click.echo("stopped; nothing is left running", err=True)
+        raise SystemExit(0 if stopping_is_normal else stopped.exit_code) from None
+    except ApiError as error:
+        raise CliError(f"the API refused: {error}") from error
+    except ApiUnreachableError as error:
+        raise CliError(str(error)) from error
+    except OSError as error:
+        raise CliError(f"{error.strerror or error} {error.filename or ''}".strip()) from error

@@ -1,0 +1,48 @@
+"""`duecourse local`: the whole system on this machine, with its data kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from duecourse_cli.errors import CliError
+from duecourse_cli.examples import Command, Group
+
+
+@click.group(cls=Group, invoke_without_command=True, example="duecourse local --port 4599")
+@click.option("--port", type=click.IntRange(1024, 65535), help="Port of the emulator; a free one if left out.")
+@click.option("--fresh", is_flag=True, help="Forget the kept data first.")
+@click.pass_context
+def local(context: click.Context, port: int | None, fresh: bool) -> None:
+    """Deploy the stack to an emulator on this machine and stay until Ctrl-C.
+
+    The data stay in .duecourse/local and are there again at the next start.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from duecourse_cli.commands.guard import guarded
+    from duecourse_cli.local.console import Screen
+    from duecourse_cli.local.local import run_local
+    from duecourse_cli.local.project import find_project
+
+    with guarded(stopping_is_normal=True):
+        run_local(find_project(Path.cwd()), Screen(), port=port, fresh=fresh)
+
+
+@local.command(cls=Command, example="duecourse local logs execute --lines 50")
+@click.argument("function", default="")
+@click.option("--lines", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many lines.")
+def logs(function: str, lines: int) -> None:
+    """Print what the functions of the running local stack have logged; FUNCTION is a part of their name."""
+    from duecourse_cli.local.local import FOLDER
+    from duecourse_cli.local.logs import logged
+    from duecourse_cli.local.ports import LOOPBACK, is_taken
+    from duecourse_cli.local.project import find_root
+    from duecourse_cli.local.settings import Settings
+
+    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
+    if settings is None or not is_taken(settings.port):
+        raise CliError("no local stack is running here: start it with `duecourse local`")
+    for line in logged(f"http://{LOOPBACK}:{settings.port}", function, lines):
+        click.echo(line)

@@ -1,0 +1,113 @@
+"""The local stack that stays: its data are kept from one start to the next."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from duecourse_cli.client import ApiError, Client
+from duecourse_cli.local import aws
+from duecourse_cli.local.calls import CallLog
+from duecourse_cli.local.console import Screen
+from duecourse_cli.local.hints import hints
+from duecourse_cli.local.jobs import DemoJob, demo_jobs
+from duecourse_cli.local.observer import Observer
+from duecourse_cli.local.project import Project
+from duecourse_cli.local.receiver import Receiver
+from duecourse_cli.local.settings import Settings, choose, locked
+from duecourse_cli.local.stack import Place, local_stack
+
+FOLDER = Path(".duecourse") / "local"
+LOCK = "lock"
+CONFLICT = 409
+POLL_SECONDS = 0.5
+NEW_JOBS = timedelta(seconds=5)
+
+
+def place_of(project: Project) -> Place:
+    """Where the kept stack of this checkout lives."""
+    folder = project.root / FOLDER
+    return Place(folder=folder, log=folder / "ministack.log")
+
+
+def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
+    """Start everything and stay until somebody stops it."""
+    place = place_of(project)
+    with locked(place.folder):
+        kept = None if fresh else Settings.read(place.folder)
+        settings = choose(kept, port)
+        if fresh:
+            clear(place)
+        place.make()
+        settings.write(place.folder)
+        try:
+            _run(project, screen, place, settings, kept)
+        finally:
+            shutil.rmtree(place.temporary, ignore_errors=True)
+
+
+def clear(place: Place) -> None:
+    """Forget everything that was kept."""
+    for each in place.folder.iterdir():
+        if each.is_dir():
+            shutil.rmtree(each)
+        elif each.name != LOCK:
+            each.unlink()
+
+
+def _run(project: Project, screen: Screen, place: Place, settings: Settings, kept: Settings | None) -> None:
+    log = CallLog()
+    with (
+        Receiver(log, settings.receiver_port) as receiver,
+        local_stack(project, place, settings.port, screen.step) as stack,
+        Client(stack.api, trust_env=False) as client,
+    ):
+        screen.step("receiver", receiver.url)
+        client.health()
+        moved = kept is not None and kept.receiver_port != settings.receiver_port
+        for job in demo_jobs(receiver.url, datetime.now(UTC)):
+            _post(client, job, screen, anew=moved and job.every is not None)
+        observer = Observer(stack, client, log, screen, [job.id for job in client.all_jobs()], receiver.url)
+        observer.prime()
+        if kept is not None:
+            aws.invoke(stack.endpoint, stack.outputs.tick_function)  # the minute rule starts counting again
+        screen.line()
+        for line in hints(stack.api, stack.endpoint, receiver.url):
+            screen.line(line)
+        screen.line()
+        _stay(client, observer)
+
+
+def _post(client: Client, job: DemoJob, screen: Screen, *, anew: bool) -> None:
+    if anew:  # the receiver had to move, and the job calls the old address
+        _delete(client, job.id)
+    try:
+        created = client.create_job(job.document)
+    except ApiError as error:
+        if error.status != CONFLICT:
+            raise
+        kept = client.get_job(job.id)
+        screen.step("kept", f"{job.id}: {kept.schedule}, {kept.state}")
+    else:
+        screen.step("posted", f"{job.id}: {created.schedule}")
+
+
+def _delete(client: Client, job_id: str) -> None:
+    try:
+        client.delete_job(job_id)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+
+
+def _stay(client: Client, observer: Observer) -> None:
+    listed_at = datetime.now(UTC)
+    while True:
+        now = datetime.now(UTC)
+        if now - listed_at >= NEW_JOBS:
+            listed_at = now
+            observer.follow(job.id for job in client.all_jobs())
+        observer.look(now)
+        time.sleep(POLL_SECONDS)

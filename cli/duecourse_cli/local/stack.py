@@ -1,0 +1,81 @@
+"""MiniStack with the project's stack in it, for as long as a context lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from duecourse_cli.local.deployment import Deployment
+from duecourse_cli.local.ministack import MiniStack
+from duecourse_cli.local.outputs import Outputs
+from duecourse_cli.local.project import Project
+
+Step = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log."""
+
+    folder: Path
+    log: Path
+
+    @property
+    def state(self) -> Path:
+        """MiniStack's saved state."""
+        return self.folder / "ministack"
+
+    @property
+    def work(self) -> Path:
+        """What the CDK CLI writes."""
+        return self.folder / "cdk"
+
+    @property
+    def temporary(self) -> Path:
+        """Temporary files of all child processes."""
+        return self.folder / "tmp"
+
+    def make(self) -> None:
+        """Make the folders."""
+        for folder in (self.state, self.work, self.temporary, self.log.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack that is up."""
+
+    ministack: MiniStack
+    outputs: Outputs
+
+    @property
+    def endpoint(self) -> str:
+        """MiniStack's address, for AWS clients."""
+        return self.ministack.endpoint
+
+    @property
+    def api(self) -> str:
+        """The address of Duecourse's API."""
+        return self.outputs.local_api(self.endpoint)
+
+
+@contextmanager
+def local_stack(project: Project, place: Place, port: int, step: Step) -> Iterator[Stack]:
+    """Start MiniStack, deploy the stack into it, and stop it whatever happens."""
+    place.make()
+    step("MiniStack", f"starting on 127.0.0.1:{port}")
+    with MiniStack(port=port, state=place.state, temporary=place.temporary, log=place.log) as ministack:
+        step("MiniStack", f"ready; its log is {place.log}")
+        deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
+        step("cdk bootstrap", "making the deployment bucket and roles")
+        deployment.bootstrap(lambda text: step("cdk bootstrap", text))
+        step("cdk deploy", "synthesising the app with stage local")
+        outputs = deployment.deploy(lambda text: step("cdk deploy", text))
+        stack = Stack(ministack=ministack, outputs=outputs)
+        step("API", stack.api)
+        try:
+            yield stack
+        finally:
+            step("MiniStack", "stopping")

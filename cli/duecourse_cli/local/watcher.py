@@ -1,0 +1,74 @@
+"""Follows the runs of some jobs and tells of each that is new or has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from duecourse_cli.models import Page, Run
+
+PAGE_SIZE = 100
+MOST_PAGES = 5
+
+
+class RunSource(Protocol):
+    """Where runs are read: the client."""
+
+    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+        """One page of a job's runs, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A run that was not seen in this state before."""
+
+    run: Run
+    is_new: bool
+
+
+class RunWatcher:
+    """Polls the runs of the given jobs; keeps the latest state of each."""
+
+    def __init__(self, source: RunSource, job_ids: Sequence[str]) -> None:
+        self._source = source
+        self._job_ids = list(job_ids)
+        self._seen: dict[str, Run] = {}
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Every run seen so far, in its latest state."""
+        return tuple(self._seen.values())
+
+    def follow(self, job_ids: Iterable[str]) -> None:
+        """Follow these jobs as well."""
+        self._job_ids += [job_id for job_id in job_ids if job_id not in self._job_ids]
+
+    def pending(self, now: datetime) -> frozenset[str]:
+        """The jobs with a run that is due and not final: what is worth asking for often."""
+        return frozenset(run.job_id for run in self._seen.values() if run.due <= now and not run.is_final)
+
+    def poll(self, job_ids: Collection[str] | None = None) -> tuple[Change, ...]:
+        """Ask once for each job (or for these only); the changes come in the order in which the runs were due."""
+        asked = [job_id for job_id in self._job_ids if job_ids is None or job_id in job_ids]
+        changes = [change for job_id in asked for change in self._poll_job(job_id)]
+        return tuple(sorted(changes, key=lambda change: (change.run.due, change.run.id)))
+
+    def _poll_job(self, job_id: str) -> list[Change]:
+        changes: list[Change] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = self._source.runs(job_id, limit=PAGE_SIZE, cursor=cursor)
+            changes += [change for run in page.items if (change := self._change(run))]
+            cursor = page.next_cursor
+            if cursor is None or any(run.is_final for run in page.items):
+                break  # what is older was final already when it was last read
+        return changes
+
+    def _change(self, run: Run) -> Change | None:
+        before = self._seen.get(run.id)
+        self._seen[run.id] = run
+        if before is None:
+            return Change(run, is_new=True)
+        return Change(run, is_new=False) if (before.state, before.attempts) != (run.state, run.attempts) else None

@@ -1,0 +1,46 @@
+"""The `duecourse` command. Subcommands are imported when they are called, so that each starts fast."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+from duecourse_cli.examples import Group
+
+COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "demo": ("duecourse_cli.commands.demo", "demo", "Show the whole system at work on this machine, two minutes."),
+    "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list and delete jobs."),
+    "local": ("duecourse_cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
+    "runs": ("duecourse_cli.commands.runs", "runs", "Show the runs of a job, newest first."),
+}
+
+
+class LazyGroup(Group):
+    """A group that knows its commands by name and imports only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, without importing any."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help, again without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, example="duecourse demo", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="duecourse", message="duecourse %(version)s")
+def main() -> None:
+    """Duecourse: a job scheduler made of AWS serverless parts."""

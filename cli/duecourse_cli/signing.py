@@ -1,0 +1,64 @@
+"""SigV4 signatures for stages that stand behind the IAM authorizer."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+SERVICE = "execute-api"
+SIGNED_HOST = ".amazonaws.com"
+
+
+def needs_signature(api: str) -> bool:
+    """Whether this address is one of API Gateway's own, which stages with the IAM authorizer have."""
+    host = urlsplit(api).hostname or ""
+    return host.endswith(SIGNED_HOST) and f".{SERVICE}." in host
+
+
+def region_of(api: str) -> str | None:
+    """The region that an API Gateway host names: `abc.execute-api.eu-central-1.amazonaws.com`."""
+    parts = (urlsplit(api).hostname or "").split(".")
+    return parts[parts.index(SERVICE) + 1] if SERVICE in parts[:-1] else None
+
+
+class SigV4(httpx.Auth):
+    """Signs each request with the credentials that botocore finds."""
+
+    requires_request_body = True
+
+    def __init__(self, credentials: Any, region: str) -> None:
+        self._credentials = credentials
+        self._region = region
+
+    @classmethod
+    def from_environment(cls, api: str, region: str | None = None) -> SigV4:
+        """Use the usual AWS credentials; the region comes from the address where none is given."""
+        import botocore.session
+
+        session = botocore.session.get_session()
+        credentials = session.get_credentials()
+        found = region or region_of(api) or session.get_config_variable("region")
+        if credentials is None:
+            raise ValueError("no AWS credentials were found to sign with; set AWS_PROFILE or AWS_ACCESS_KEY_ID")
+        if not found:
+            raise ValueError("no region was found to sign for; set AWS_REGION")
+        return cls(credentials, found)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the signature's headers and send."""
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+
+        signed = AWSRequest(
+            method=request.method,
+            url=str(request.url),
+            data=request.content,
+            headers={name: request.headers[name] for name in ("host", "content-type") if name in request.headers},
+        )
+        SigV4Auth(self._credentials, SERVICE, self._region).add_auth(signed)
+        for name, value in signed.headers.items():
+            request.headers[name] = value
+        yield request

@@ -1,0 +1,48 @@
+"""The stack as `duecourse demo` deploys it: MiniStack, the CDK CLI, a receiver. Once for all tests here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from duecourse_cli.client import Client
+from duecourse_cli.local.calls import CallLog
+from duecourse_cli.local.deaths import subscribe, topics_of
+from duecourse_cli.local.ports import free_port
+from duecourse_cli.local.project import find_project
+from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
+from duecourse_cli.local.stack import Place, Stack, local_stack
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class System:
+    """A deployed system and what its jobs call."""
+
+    stack: Stack
+    client: Client
+    receiver: Receiver
+    log: CallLog
+
+
+def silent(subject: str, text: str) -> None:
+    """The steps of the start are told to nobody; a failure carries its own words."""
+
+
+@pytest.fixture(scope="session")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """The system, up until the last test here is over."""
+    folder = tmp_path_factory.mktemp("stack")
+    place = Place(folder=folder, log=folder / "ministack.log")
+    log = CallLog()
+    with (
+        Receiver(log) as receiver,
+        local_stack(find_project(ROOT), place, free_port(), silent) as stack,
+        Client(stack.api, trust_env=False) as client,
+    ):
+        subscribe(stack.endpoint, topics_of(stack.outputs), receiver.url + NOTICE_PATH)
+        yield System(stack, client, receiver, log)

@@ -1,0 +1,126 @@
+"""A job posted over HTTP fires on its second, on the real stack; one that always fails dies and says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import pytest
+
+from duecourse_cli.client import ApiError
+from duecourse_cli.local.deaths import DeadLetters, dead_run_ids
+from duecourse_cli.local.receiver import FAIL_PATH, OK_PATH
+from duecourse_cli.models import Run
+
+from .conftest import System
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+PATIENCE_SECONDS = 60.0
+POLL_SECONDS = 0.25
+T = TypeVar("T")
+
+
+def awaited(what: str, look: Callable[[], T | None]) -> T:
+    """What `look` finds, once it finds something; real time passes here, since the clock is the system's own."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        if (found := look()) is not None:
+            return found
+        time.sleep(POLL_SECONDS)
+    raise AssertionError(f"{what} was not seen within {PATIENCE_SECONDS:.0f} s")
+
+
+def at(instant: datetime) -> str:
+    return f"at({instant:%Y-%m-%dT%H:%M:%S})"
+
+
+def run_in(system: System, job_id: str, *states: str) -> Callable[[], Run | None]:
+    def look() -> Run | None:
+        return next((run for run in system.client.runs(job_id).items if run.state in states), None)
+
+    return look
+
+
+def test_a_one_off_job_runs_on_its_second_and_exactly_once(system: System) -> None:
+    instant = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=9)
+    created = system.client.create_job(
+        {
+            "id": "once",
+            "schedule": at(instant),
+            "target": {"type": "http", "url": system.receiver.url + OK_PATH},
+            "payload": {"hello": "world"},
+        }
+    )
+    assert created.next_occurrence == instant
+    assert [run.state for run in system.client.runs("once").items] == ["QUEUED"]
+
+    run = awaited("the end of the run", run_in(system, "once", "SUCCEEDED", "DEAD", "SKIPPED"))
+
+    assert (run.state, run.attempts, run.occurrence) == ("SUCCEEDED", 1, instant)
+    (call,) = system.log.of_run(run.id)
+    assert call.arrived_at >= instant
+    assert run.lateness_seconds is not None
+    assert run.lateness_seconds >= 0
+
+
+def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: System) -> None:
+    created = system.client.create_job(
+        {
+            "id": "ticking",
+            "schedule": "rate(10 seconds)",
+            "target": {"type": "http", "url": system.receiver.url + OK_PATH},
+        }
+    )
+    first = created.next_occurrence
+    assert first is not None
+    instants = [first + n * timedelta(seconds=10) for n in range(2)]
+
+    def both() -> list[Run] | None:
+        runs = {run.occurrence: run for run in system.client.runs("ticking", limit=100).items}
+        found = [runs[instant] for instant in instants if instant in runs and runs[instant].is_final]
+        return found if len(found) == len(instants) else None
+
+    runs = awaited("two runs", both)
+    system.client.delete_job("ticking")
+
+    assert [run.state for run in runs] == ["SUCCEEDED", "SUCCEEDED"]
+    for run in runs:
+        (call,) = system.log.of_run(run.id)
+        assert call.arrived_at >= run.occurrence
+
+
+def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead_letter_queue(system: System) -> None:
+    created = system.client.create_job(
+        {
+            "id": "doomed",
+            "schedule": at(datetime.now(UTC) + timedelta(seconds=3)),
+            "target": {"type": "http", "url": system.receiver.url + FAIL_PATH},
+            "retry": {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1, "max_seconds": 1},
+        }
+    )
+
+    dead = awaited("the death", run_in(system, "doomed", "DEAD"))
+    letters = DeadLetters(system.stack.endpoint, system.stack.outputs.dead_letter_queue_url)
+    topic = system.stack.outputs.deaths_topic_arn
+    notice = awaited("the notice", lambda: dead.id if dead.id in dead_run_ids(system.log.notices, topic) else None)
+    awaited("the dead letter", lambda: letters.depth() or None)
+
+    assert notice == dead.id
+    assert letters.waiting_jobs() == {"doomed"}
+    assert letters.waiting_jobs() == {"doomed"}, "reading it has taken it away"
+    assert dead.occurrence == created.next_occurrence
+    assert dead.attempts == 2
+    assert [(call.attempt, call.status) for call in system.log.of_run(dead.id)] == [(1, 500), (2, 500)]
+
+
+def test_a_job_that_is_not_valid_is_refused_with_the_field(system: System) -> None:
+    with pytest.raises(ApiError) as caught:
+        system.client.create_job(
+            {"id": "wrong", "schedule": "61 * * * *", "target": {"type": "http", "url": "http://x"}}
+        )
+
+    assert caught.value.status == 422
+    assert "schedule" in str(caught.value)

@@ -1,0 +1,115 @@
+"""The function as Lambda runs it: a fresh process, its environment, an event in and an answer out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.api import BODY, HTTP_TARGET
+from tests.support.api_events import api_event, json_event
+from tests.support.emulators import client
+from tests.support.tables import Tables
+
+ROOT = Path(__file__).resolve().parents[3]
+
+INVOKE = """
+import json, sys
+from functions.api.handler import handler
+
+class Context:
+    function_name = "duecourse-api"
+    memory_limit_in_mb = 512
+    invoked_function_arn = "arn:aws:lambda:us-east-1:000000000000:function:duecourse-api"
+    aws_request_id = "52fdfc07"
+
+for line in sys.stdin:
+    print("ANSWER " + json.dumps(handler(json.loads(line), Context())), flush=True)
+"""
+
+SETTINGS = {
+    "STAGE": "test",
+    "SHARDS": "2",
+    "LEAD_SECONDS": "300",
+    "REACH_SECONDS": "840",
+    "RUN_RETENTION_DAYS": "90",
+    "DEFAULT_PRECISION": "second",
+    "PRIVATE_TARGETS": "allow",
+    "LAMBDA_TARGETS": "duecourse-target-*",
+}
+
+
+def invoke(environ: dict[str, str], *events: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    """Run the handler in a process that knows nothing but these variables."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", INVOKE],
+        input="".join(json.dumps(event) + "\n" for event in events),
+        env={"PATH": os.environ["PATH"], "AWS_REGION": "us-east-1", **environ},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def prefixed(values: dict[str, str]) -> dict[str, str]:
+    return {f"DUECOURSE_{name}": value for name, value in values.items()}
+
+
+@pytest.mark.emulator
+def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queue(
+    ministack: str, tables: Tables
+) -> None:
+    sqs = client("sqs", ministack)
+    urls = {lane: sqs.create_queue(QueueName=f"{tables.jobs}-{lane}")["QueueUrl"] for lane in ("NORMAL", "HIGH")}
+    queues = {f"QUEUE_URL_{lane}": urls.get(lane, urls["HIGH"]) for lane in ("HIGH", "NORMAL", "LOW", "LONG")}
+    environ = {
+        "AWS_ENDPOINT_URL": ministack,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "POWERTOOLS_SERVICE_NAME": "duecourse",
+        **prefixed(SETTINGS | queues | {"JOBS_TABLE": tables.jobs, "RUNS_TABLE": tables.runs}),
+    }
+    body = BODY | {"id": "steady", "target": HTTP_TARGET | {"url": "http://127.0.0.1:9/hook"}}
+
+    done = invoke(
+        environ,
+        json_event("POST", "/v1/jobs", body),
+        api_event("GET", "/v1/jobs/steady"),
+        api_event("GET", "/v1/jobs/steady/runs"),
+        api_event("GET", "/v1/jobs", query={"limit": "5"}),
+        api_event("DELETE", "/v1/jobs/steady"),
+        api_event("GET", "/v1/jobs/steady"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line.removeprefix("ANSWER ")) for line in done.stdout.splitlines() if line[:1] == "A"]
+    assert [answer["statusCode"] for answer in answers] == [201, 200, 200, 200, 204, 404]
+    runs = json.loads(answers[2]["body"])["items"]
+    assert {run["state"] for run in runs} == {"QUEUED"}
+    depth = sqs.get_queue_attributes(QueueUrl=urls["NORMAL"], AttributeNames=["All"])["Attributes"]
+    waiting = int(depth["ApproximateNumberOfMessagesDelayed"]) + int(depth["ApproximateNumberOfMessages"])
+    assert waiting in (11, 12, 13)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]
+    assert [line["action"] for line in lines] == [
+        "job_created", "job_read", "runs_listed", "jobs_listed", "job_deleted", "request_refused"
+    ]  # fmt: skip
+    assert lines[0]["cold_start"] is True
+
+
+def test_settings_that_are_missing_are_all_named_at_the_first_invocation() -> None:
+    done = invoke(prefixed(SETTINGS | {"SHARDS": "none"}), api_event("GET", "/v1/health"))
+    assert done.returncode != 0
+    for name in ("DUECOURSE_JOBS_TABLE is missing", "DUECOURSE_QUEUE_URL_LONG is missing", "DUECOURSE_SHARDS='none'"):
+        assert name in done.stderr
+
+
+def test_the_module_loads_without_an_environment_and_makes_no_client() -> None:
+    done = invoke({"AWS_REGION": ""})
+    assert (done.returncode, done.stdout) == (0, "")

@@ -1,0 +1,302 @@
+"""Jobs created, read, listed and deleted through the HTTP application, on an emulator's tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Gone, Job, Lane, Precision
+from duecourse.ports import Outgoing
+from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+FULL = {
+    "id": "weekly-report",
+    "name": "Weekly report \N{BAR CHART}",
+    "schedule": "0 9 * * 1",
+    "timezone": "America/New_York",
+    "dst_gap": "skip",
+    "dst_fold": "second",
+    "target": {"type": "http", "url": "https://example.com/r", "method": "PUT", "headers": {"X-B": "2", "X-A": "1"}},
+    "payload": {"a": [1, 2.5, None, "\x00\N{SNOWMAN}"], "big": 2**63},
+    "priority": "high",
+    "timeout_seconds": 60,
+    "retry": {"max_attempts": 7, "backoff": "linear", "min_seconds": 0.5, "max_seconds": 60},
+    "missed": {"policy": "run_all", "grace_seconds": 30, "max_missed": 100},
+    "overlap": "allow",
+    "precision": "exact",
+    "delivery": "at_most_once",
+    "idempotency_key": "report-{{week}}",
+    "tags": ["billing", "team:a/b"],
+}
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(NOON)
+
+
+@pytest.fixture
+def api(tables: Tables, clock: SettableClock) -> ApiClient:
+    return client(tables, clock)
+
+
+def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock, **changes)
+
+
+def created(api: ApiClient, **changes: Any) -> Any:
+    answer = api.post(BODY | changes)
+    assert answer.status == 201, answer.text
+    return answer.json
+
+
+def item_count(tables: Tables) -> int:
+    count: int = tables.client.scan(TableName=tables.jobs, Select="COUNT")["Count"]
+    return count
+
+
+def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> None:
+    answer = api.post(FULL)
+    assert answer.status == 201
+    assert answer.headers["location"] == "/v1/jobs/weekly-report"
+    assert answer.json == FULL | {
+        "tenant": "default",
+        "state": "ACTIVE",
+        "next_occurrence": "2026-11-23T14:00:00Z",
+        "created_at": "2026-11-21T12:00:00.000Z",
+        "updated_at": "2026-11-21T12:00:00.000Z",
+        "error": None,
+    }
+    assert api.get("/v1/jobs/weekly-report").json == answer.json
+    assert api.get("/v1/jobs").json == {"items": [answer.json], "next_cursor": None}
+
+
+def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
+    job = created(api)
+    assert job["id"] == "job-nonce-1"
+    assert job["timezone"] == "UTC"
+    assert job["retry"] == {"max_attempts": 4, "backoff": "exponential", "min_seconds": 2, "max_seconds": 3600}
+    assert job["missed"] == {"policy": "run_once", "grace_seconds": 60, "max_missed": 10}
+    assert (job["overlap"], job["precision"], job["delivery"]) == ("skip", "second", "at_least_once")
+    assert job["payload"] is None
+
+
+def test_the_stage_decides_the_precision_that_is_not_given(tables: Tables, clock: SettableClock) -> None:
+    exact = client(tables, clock, settings=api_settings(default_precision=Precision.EXACT))
+    assert created(exact)["precision"] == "exact"
+
+
+def test_a_large_payload_comes_back_whole(api: ApiClient) -> None:
+    payload = {"text": "\N{SNOWMAN}" * 40_000}
+    assert created(api, id="large", payload=payload)["payload"] == payload
+    assert api.get("/v1/jobs/large").json["payload"] == payload
+
+
+def test_a_rate_counts_from_the_whole_second_of_its_creation(
+    api: ApiClient, clock: SettableClock, tables: Tables
+) -> None:
+    clock.set(NOON + 0.75)
+    job = created(api, id="steady")
+    assert job["next_occurrence"] == "2026-11-21T12:00:10Z"
+    stored = tables.job_store(clock).get("default", "steady")
+    assert stored is not None
+    assert (stored.schedule.anchor, stored.generation) == (int(NOON), int(NOON * 1000) + 750)
+
+
+def test_a_taken_id_is_409_and_changes_nothing(api: ApiClient) -> None:
+    first = created(api, id="nightly")
+    answer = api.post(BODY | {"id": "nightly", "schedule": "0 0 * * *"})
+    assert answer.status == 409
+    assert answer.json["type"] == "/problems/job-exists"
+    assert "choose another id" in answer.errors["/id"]
+    assert api.get("/v1/jobs/nightly").json == first
+
+
+def test_ids_that_differ_in_capitals_are_different_jobs(api: ApiClient) -> None:
+    created(api, id="nightly")
+    created(api, id="Nightly")
+    assert [job["id"] for job in api.get("/v1/jobs").json["items"]] == ["Nightly", "nightly"]
+
+
+def test_a_made_up_id_that_is_taken_is_made_up_again(api: ApiClient) -> None:
+    created(api, id="job-nonce-1")
+    assert created(api, schedule="0 0 * * *")["id"].startswith("job-nonce-")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        BODY | {"priority": "x"},
+        BODY | {"schedule": "at(2020-01-01T00:00:00)"},
+        BODY | {"schedule": "61 * * * *"},
+        BODY | {"target": HTTP_TARGET | {"url": "https://169.254.169.254/"}},
+        BODY | {"unknown": 1},
+    ],
+)
+def test_a_refused_job_is_not_written(api: ApiClient, tables: Tables, body: Any) -> None:
+    assert api.post(body).status == 422
+    assert item_count(tables) == 0
+    assert api.wheel.sent == []
+
+
+def test_the_first_two_minutes_are_sent_at_once_and_the_cursor_stays(
+    api: ApiClient, clock: SettableClock, tables: Tables
+) -> None:
+    clock.set(NOON + 0.4)
+    created(api, id="steady", schedule="rate(30 seconds)")
+    sent = [(str(one.message.name), one.delay_seconds) for one in api.wheel.sent]
+    assert sent == [
+        ("steady.20261121T120030Z", 30),
+        ("steady.20261121T120100Z", 60),
+        ("steady.20261121T120130Z", 90),
+        ("steady.20261121T120200Z", 120),
+    ]
+    stored = tables.job_store(clock).get_cursor("default", "steady")
+    assert stored is not None
+    assert stored.occurrence == NOON + 30
+
+
+def test_what_is_sent_at_once_goes_to_the_lane_of_the_job_in_its_precision(api: ApiClient) -> None:
+    created(api, schedule="at(2026-11-21T12:00:20)", priority="low", precision="exact")
+    created(api, schedule="at(2026-11-21T12:00:20)", priority="high", timeout_seconds=600)
+    low, long = api.wheel.sent
+    assert (low.message.lane, low.delay_seconds) == (Lane.LOW, 19)
+    assert (long.message.lane, long.delay_seconds) == (Lane.LONG, 20)
+
+
+def test_a_job_that_is_due_later_sends_nothing_yet(api: ApiClient) -> None:
+    created(api, schedule="0 0 1 1 *")
+    assert api.wheel.sent == []
+
+
+def test_a_queue_that_refuses_does_not_fail_the_creation(api: ApiClient, capsys: pytest.CaptureFixture[str]) -> None:
+    api.wheel.refuse = lambda _: True
+    created(api, id="steady")
+    line = api.lines[-1]
+    assert (line["action"], line["job_id"], line["sent"], line["unsent"]) == ("job_created", "steady", 0, 12)
+    assert json.loads(capsys.readouterr().out)["SendsRefused"] == [12.0]
+
+
+def test_a_queue_that_fails_does_not_fail_the_creation(tables: Tables, clock: SettableClock) -> None:
+    class Broken:
+        def send(self, _outgoing: Sequence[Outgoing]) -> list[bool]:
+            raise ConnectionError("no route to the queue")
+
+    api = client(tables, clock, lanes=Broken())
+    created(api, id="steady")
+    line = api.lines[-1]
+    assert (line["unsent"], line["send_error"]) == (12, "ConnectionError: no route to the queue")
+
+
+def test_an_unknown_job_is_404(api: ApiClient) -> None:
+    for answer in (api.get("/v1/jobs/nightly"), api.delete("/v1/jobs/nightly"), api.get("/v1/jobs/nightly/runs")):
+        assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
+        assert "nightly" in answer.json["detail"]
+
+
+def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
+    api: ApiClient, tables: Tables, clock: SettableClock
+) -> None:
+    created(api, id="nightly", payload="x" * 10_000)
+    answer = api.delete("/v1/jobs/nightly")
+    assert (answer.status, answer.text) == (204, "")
+    assert api.get("/v1/jobs/nightly").status == 404
+    assert api.delete("/v1/jobs/nightly").status == 404
+    assert api.get("/v1/jobs").json["items"] == []
+    assert tables.job_store(clock).snapshot("default", "nightly") == Gone(NOON)
+    assert item_count(tables) == 1
+
+
+def test_a_deleted_id_can_be_used_again_and_no_old_message_fits_it(api: ApiClient, clock: SettableClock) -> None:
+    created(api, id="nightly")
+    api.delete("/v1/jobs/nightly")
+    clock.advance(0.002)
+    created(api, id="nightly")
+    generations = {one.message.generation for one in api.wheel.sent}
+    assert len(generations) == 2
+
+
+class Racing:
+    """A job store in which the job changes just before each of the first `races` deletions."""
+
+    def __init__(self, tables: Tables, clock: SettableClock, races: int) -> None:
+        self.store = tables.job_store(clock)
+        self.races = races
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def delete(self, job: Job, *, deleted_at: float) -> bool:
+        if self.races:
+            self.races -= 1
+            return False
+        return self.store.delete(job, deleted_at=deleted_at)
+
+
+@pytest.mark.parametrize(("races", "status"), [(1, 204), (2, 409)])
+def test_a_deletion_that_loses_a_race_is_tried_once_more(
+    tables: Tables, clock: SettableClock, races: int, status: int
+) -> None:
+    api = ApiClient(Racing(tables, clock, races), tables.run_store(), clock)
+    created(api, id="nightly")
+    assert api.delete("/v1/jobs/nightly").status == status
+
+
+def test_pages_of_jobs_are_stable_while_jobs_come_and_go(api: ApiClient) -> None:
+    for number in range(7):
+        created(api, id=f"job-{number}", schedule="0 0 * * *")
+    first = api.get("/v1/jobs", limit="3").json
+    assert [job["id"] for job in first["items"]] == ["job-0", "job-1", "job-2"]
+    api.delete("/v1/jobs/job-2")
+    created(api, id="job-1b", schedule="0 0 * * *")
+    second = api.get("/v1/jobs", limit="3", cursor=first["next_cursor"]).json
+    assert [job["id"] for job in second["items"]] == ["job-3", "job-4", "job-5"]
+    third = api.get("/v1/jobs", limit="3", cursor=second["next_cursor"]).json
+    assert [job["id"] for job in third["items"]] == ["job-6"]
+    assert third["next_cursor"] is None
+
+
+def test_a_page_of_large_jobs_ends_before_lambdas_limit(api: ApiClient) -> None:
+    for number in range(13):
+        created(api, id=f"job-{number:02d}", schedule="0 0 * * *", payload='"' * 100_000)
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        answer = api.get("/v1/jobs", **cursor)
+        assert len(json.dumps(answer.text)) < 6 * 1024 * 1024
+        seen += [job["id"] for job in answer.json["items"]]
+        if answer.json["next_cursor"] is None:
+            break
+        cursor = {"cursor": answer.json["next_cursor"]}
+    assert seen == [f"job-{number:02d}" for number in range(13)]
+
+
+def test_a_job_whose_cursor_was_set_aside_shows_its_error(api: ApiClient, tables: Tables, clock: SettableClock) -> None:
+    created(api, id="nightly")
+    cursor = tables.job_store(clock).get_cursor("default", "nightly")
+    assert isinstance(cursor, Cursor)
+    assert tables.cursor_store(clock).set_aside(cursor, "the zone Europe/Atlantis is gone")
+    job = api.get("/v1/jobs/nightly").json
+    assert (job["error"], job["next_occurrence"]) == ("the zone Europe/Atlantis is gone", None)
+
+
+def test_a_created_job_leaves_one_line_with_its_id(api: ApiClient) -> None:
+    created(api, id="nightly")
+    (line,) = api.lines
+    assert (line["action"], line["job_id"], line["tenant"], line["status"]) == (
+        "job_created",
+        "nightly",
+        "default",
+        201,
+    )

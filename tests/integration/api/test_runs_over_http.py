@@ -1,0 +1,219 @@
+"""The runs of a job as the API shows them while a whole scheduler works on the same tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.instants import from_iso
+from duecourse.domain.job import Lane
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.targets import Failed
+from duecourse.ports import Claim
+from tests.support.api import BODY, ApiClient
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+States = list[tuple[int, str]]
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.fixture
+def api(world: World) -> ApiClient:
+    return ApiClient(world.jobs, world.run_store, world.clock, lanes=world.wheel)
+
+
+def create(api: ApiClient, schedule: str, **changes: Any) -> None:
+    answer = api.post(BODY | {"id": "steady", "schedule": schedule, **changes})
+    assert answer.status == 201, answer.text
+
+
+def page(api: ApiClient, **query: str) -> Any:
+    answer = api.get("/v1/jobs/steady/runs", **query)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def states(api: ApiClient, **query: str) -> States:
+    """Seconds after NOON and state of each run on a page."""
+    return [(second(run["occurrence"]), run["state"]) for run in page(api, **query)["items"]]
+
+
+def all_states(api: ApiClient, limit: int) -> States:
+    """The same over all pages."""
+    found: States = []
+    query = {"limit": str(limit)}
+    while True:
+        answer = page(api, **query)
+        assert len(answer["items"]) <= limit
+        found += [(second(run["occurrence"]), run["state"]) for run in answer["items"]]
+        if answer["next_cursor"] is None:
+            return found
+        query["cursor"] = answer["next_cursor"]
+
+
+def second(instant: str) -> int:
+    return int(from_iso(instant) - NOON)
+
+
+def record(at: int, state: RunState = RunState.SUCCEEDED, **changes: Any) -> Run:
+    made = Run(
+        tenant="default",
+        job_id="steady",
+        occurrence=int(NOON) + at,
+        due=int(NOON) + at,
+        generation=1,
+        state=state,
+        lane=Lane.NORMAL,
+        attempts_allowed=4,
+    )
+    return replace(made, **changes)
+
+
+def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
+    create(api, "rate(1 minute)")
+    assert states(api) == [(120, "QUEUED"), (60, "QUEUED")]
+    (run, _) = page(api)["items"]
+    assert run == {
+        "id": "steady.20261121T120200Z",
+        "job_id": "steady",
+        "state": "QUEUED",
+        "reason": None,
+        "occurrence": "2026-11-21T12:02:00Z",
+        "due": "2026-11-21T12:02:00Z",
+        "started_at": None,
+        "finished_at": None,
+        "lateness_seconds": None,
+        "attempts": 0,
+        "max_attempts": 4,
+        "result": None,
+        "error": None,
+        "count": 1,
+    }
+
+
+def test_what_nobody_has_enqueued_is_not_queued(api: ApiClient) -> None:
+    create(api, "rate(1 hour)")
+    assert page(api) == {"items": [], "next_cursor": None}
+
+
+def test_what_the_cursor_has_passed_is_queued_until_it_starts(api: ApiClient, world: World) -> None:
+    create(api, "rate(5 minutes)")
+    world.dispatch()
+    assert states(api) == [(600, "QUEUED"), (300, "QUEUED")]
+    world.until(NOON + 300)
+    assert states(api) == [(600, "QUEUED"), (300, "SUCCEEDED")]
+
+
+def test_a_run_is_shown_with_its_times_and_its_result(api: ApiClient, world: World) -> None:
+    create(api, "at(2026-11-21T12:01:00)")
+    world.until(NOON + 60)
+    (run,) = page(api)["items"]
+    assert run["state"] == "SUCCEEDED"
+    assert run["started_at"] == run["finished_at"] == "2026-11-21T12:01:00.000Z"
+    assert run["lateness_seconds"] == 0
+    assert (run["attempts"], run["max_attempts"], run["result"]) == (1, 4, "fine")
+
+
+def test_a_run_that_will_be_tried_again_is_shown_with_its_error(api: ApiClient, world: World) -> None:
+    world.caller.answer = lambda _: Failed("no, 503")
+    create(api, "at(2026-11-21T12:01:00)", retry={"max_attempts": 2, "min_seconds": 30})
+    world.until(NOON + 61)
+    (run,) = page(api)["items"]
+    assert (run["state"], run["attempts"], run["error"]) == ("RETRYING", 1, "no, 503")
+
+
+def test_an_exhausted_schedule_keeps_its_last_run_queued(api: ApiClient, world: World) -> None:
+    create(api, "at(2026-11-21T12:04:00)")
+    world.dispatch()
+    assert states(api) == [(240, "QUEUED")]
+    world.until(NOON + 240)
+    assert states(api) == [(240, "SUCCEEDED")]
+    assert api.get("/v1/jobs/steady").json["state"] == "COMPLETED"
+
+
+def test_pages_of_queued_and_ended_runs_hold_each_run_once(api: ApiClient, world: World) -> None:
+    create(api, "rate(30 seconds)")
+    world.until(NOON + 300)
+    whole = states(api, limit="100")
+    assert [at for at, _ in whole] == sorted((at for at, _ in whole), reverse=True)
+    assert whole[-10:] == [(at, "SUCCEEDED") for at in range(300, 0, -30)]
+    assert {state for _, state in whole[:-10]} == {"QUEUED"}
+    for limit in (1, 3, 7, len(whole)):
+        assert all_states(api, limit) == whole
+
+
+def test_a_page_that_is_read_later_goes_on_where_the_last_one_ended(api: ApiClient, world: World) -> None:
+    create(api, "rate(30 seconds)")
+    world.until(NOON + 300)
+    first = page(api, limit="5")
+    rest = [run["id"] for run in page(api, cursor=first["next_cursor"])["items"]]
+    world.until(NOON + 600)
+    assert [run["id"] for run in page(api, cursor=first["next_cursor"])["items"]] == rest
+
+
+def test_a_record_for_many_occurrences_stands_for_all_of_them(api: ApiClient, world: World) -> None:
+    create(api, "rate(1 minute)")
+    world.clock.set(NOON + 600)
+    world.dispatch()
+    world.run_store.write(record(60, count=9, through=int(NOON) + 540), None)
+    shown = states(api)
+    assert shown[-1] == (60, "SUCCEEDED")
+    assert all(at > 540 for at, _ in shown[:-1])
+
+
+def test_runs_of_other_kinds_are_listed_beside_the_occurrence_they_share(api: ApiClient, world: World) -> None:
+    create(api, "rate(1 minute)")
+    world.run_store.write(record(60, suffix=".m1"), None)
+    assert [run["id"] for run in page(api)["items"]] == [
+        "steady.20261121T120200Z",
+        "steady.20261121T120100Z.m1",
+        "steady.20261121T120100Z",
+    ]
+    assert len(all_states(api, 1)) == 3
+
+
+def test_a_schedule_of_seconds_whose_cursor_went_far_is_listed_newest_first(api: ApiClient, world: World) -> None:
+    create(api, "rate(1 second)")
+    cursor = world.jobs.get_cursor("default", "steady")
+    assert cursor is not None
+    world.clock.set(NOON + 86_000)
+    world.cursors.claim([Claim(cursor, int(NOON) + 86_001)], shards=1)
+    assert states(api, limit="3") == [(86_000, "QUEUED"), (85_999, "QUEUED"), (85_998, "QUEUED")]
+
+
+def test_what_a_lane_cannot_hold_any_more_is_not_queued(api: ApiClient, world: World) -> None:
+    create(api, "rate(1 minute)")
+    world.clock.advance(15 * 86_400)
+    assert page(api)["items"] == []
+
+
+def test_the_runs_of_a_deleted_job_can_still_be_read(api: ApiClient, world: World) -> None:
+    create(api, "rate(1 minute)")
+    world.until(NOON + 60)
+    api.delete("/v1/jobs/steady")
+    assert states(api) == [(60, "SUCCEEDED")]
+
+
+def test_a_recreated_job_does_not_claim_runs_of_its_earlier_life(api: ApiClient, world: World) -> None:
+    create(api, "rate(1 minute)")
+    world.until(NOON + 70)
+    api.delete("/v1/jobs/steady")
+    create(api, "rate(1 hour)")
+    assert states(api) == [(60, "SUCCEEDED")]
+
+
+def test_a_page_beyond_the_end_is_empty(api: ApiClient) -> None:
+    create(api, "rate(1 minute)")
+    first = page(api, limit="1")
+    last = page(api, limit="1", cursor=first["next_cursor"])
+    assert last["next_cursor"] is None
