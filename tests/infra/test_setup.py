@@ -31,7 +31,7 @@ def checkout(tmp_path: Path) -> Path:
 def setup(checkout: Path, tmp_path: Path) -> Setup:
     """Runs the setup on a machine that has only the tools that are named."""
 
-    def run(**tools: str) -> subprocess.CompletedProcess[str]:
+    def run(named_python: str = "", **tools: str) -> subprocess.CompletedProcess[str]:
         tools_folder = tmp_path / "bin"
         tools_folder.mkdir(exist_ok=True)
         for name in ("sh", "dirname"):
@@ -43,7 +43,12 @@ def setup(checkout: Path, tmp_path: Path) -> Setup:
         return subprocess.run(
             ["sh", "scripts/setup.sh"],
             cwd=checkout,
-            env={"PATH": str(tools_folder), "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                "PATH": str(tools_folder),
+                "HOME": str(tmp_path),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHON": named_python,
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -70,6 +75,12 @@ def test_no_python_that_is_new_enough(setup: Setup) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("setup: Python 3.11 or newer is needed and was not found")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_python_that_was_named_is_not_silently_replaced(setup: Setup) -> None:
+    done = setup(python3=PYTHON, named_python="/nowhere/python3")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["setup: PYTHON=/nowhere/python3 is no Python 3.11 or newer"]
 
 
 def test_no_node_is_said_before_anything_is_downloaded(setup: Setup, checkout: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from dataclasses import replace
 from typing import Any
 
@@ -212,8 +213,17 @@ def test_a_recreated_job_does_not_claim_runs_of_its_earlier_life(api: ApiClient,
     assert states(api) == [(60, "SUCCEEDED")]
 
 
-def test_a_page_beyond_the_end_is_empty(api: ApiClient) -> None:
+@pytest.mark.parametrize("moment", ["00010101T000000Z", "99991231T235959Z", "20261121T120030Z.m1"])
+def test_a_cursor_may_lie_anywhere(api: ApiClient, moment: str) -> None:
+    create(api, "rate(1 minute)")
+    cursor = urlsafe_b64encode(f"1r:steady.{moment}".encode()).decode().rstrip("=")
+    later = [60, 120] if moment.startswith("9") else []
+    assert sorted(at for at, _ in states(api, cursor=cursor)) == later
+
+
+def test_the_last_page_names_no_further_one(api: ApiClient) -> None:
     create(api, "rate(1 minute)")
     first = page(api, limit="1")
     last = page(api, limit="1", cursor=first["next_cursor"])
+    assert [len(one["items"]) for one in (first, last)] == [1, 1]
     assert last["next_cursor"] is None

@@ -6,6 +6,7 @@ Work is counted in lines of Python (tests/support/steps.py); at about 0.1 micros
 import pytest
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule, load_zone
+from duecourse.domain.schedule.compile import forget
 from duecourse.domain.schedule.preview import preview
 from tests.support.schedules import utc
 from tests.support.steps import steps
@@ -41,7 +42,7 @@ ASKED = [
 
 
 def fresh(expression, timezone=NEW_YORK, **more):
-    compile_schedule.cache_clear()
+    forget()
     try:
         return compile_schedule(ScheduleSpec(expression, timezone, anchor=0, **more))
     except ScheduleError:
@@ -53,7 +54,7 @@ def fresh(expression, timezone=NEW_YORK, **more):
 def test_the_rarest_times_are_found_or_given_up_within_the_limit(expression, after):
     for zone in ("UTC", NEW_YORK, "Asia/Gaza", "Pacific/Apia"):
         for rules in ({}, {"dst_gap": "skip"}, {"dst_fold": "second"}, {"dst_gap": "skip", "dst_fold": "both"}):
-            schedule = fresh(expression, zone, **rules)
+            schedule = fresh(expression, zone, **rules)  # the zone, too, is asked for the first time
             if schedule is None:
                 assert expression.startswith("cron(0 0 ? 2 5#5")
             else:

@@ -3,6 +3,7 @@
 import pytest
 
 from duecourse.domain.schedule import ScheduleSpec, compile_schedule
+from duecourse.domain.schedule.compile import forget
 from tests.support.schedules import instants, refusal, schedule, utc
 
 FORMS = [
@@ -52,7 +53,7 @@ def test_next_is_pure_whatever_was_asked_before():
     shared = compile_schedule(spec)
     there = [shared.next(at) for at in asked]
     back = [shared.next(at) for at in reversed(asked)]
-    compile_schedule.cache_clear()
+    forget()
     alone = [compile_schedule(spec).next(at) for at in asked]
     assert there == list(reversed(back)) == alone
 
@@ -89,6 +90,8 @@ def test_local_mean_time_has_seconds():
         ({"start": 1.5}, "start"),
         ({"end": "2026-01-01"}, "end"),
         ({"anchor": True}, "anchor"),
+        ({"start": []}, "start"),
+        ({"dst_gap": []}, "dst_gap"),
     ],
 )
 def test_what_no_expression_could_use_is_refused_by_its_field(more, field):
@@ -100,6 +103,12 @@ def test_what_no_expression_could_use_is_refused_by_its_field(more, field):
 def test_what_is_not_text_is_refused():
     assert refusal(5).field == "schedule"
     assert refusal("0 9 * * *", None).field == "timezone"
+
+
+def test_a_wrong_type_is_refused_even_beside_an_equal_number():
+    assert schedule("0 9 * * *", start=1, end=10**9)
+    assert refusal("0 9 * * *", start=True, end=10**9).field == "start"
+    assert refusal("0 9 * * *", start=1, end=1e9).field == "end"
 
 
 def test_equal_specs_share_one_schedule():

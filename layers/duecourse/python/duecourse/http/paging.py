@@ -63,7 +63,7 @@ def read_run_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
         raise _bad_cursor() from None
     if name.job_id != job_id:
         raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
-    return name.local
+    return text.removeprefix(f"{job_id}.")
 
 
 def fitting(items: Sequence[Mapping[str, Any]]) -> int:

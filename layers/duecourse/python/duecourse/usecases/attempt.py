@@ -26,7 +26,8 @@ from duecourse.domain.start import (
     Start,
     decide_start,
 )
-from duecourse.domain.template import render_template, values_for
+from duecourse.domain.targets import Failed, Outcome
+from duecourse.domain.template import TemplateError, idempotency_key
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Caller, Clock, Conflict, JobStore, Randomness, RunStore
 from duecourse.usecases.aftermath import Aftermath
@@ -190,10 +191,13 @@ class Attempts:
         """Call the target and record the end of the attempt."""
         run = decision.run
         spare = hand.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
-        key = (
-            str(run.name) if job.idempotency_key is None else render_template(job.idempotency_key, values_for(run, job))
-        )
-        outcome = self.caller.call(Call(job, run, key, min(float(job.timeout_seconds), spare)))
+        outcome: Outcome
+        try:
+            key = idempotency_key(run, job)
+        except TemplateError as problem:
+            outcome = Failed(f"idempotency_key: {problem}", retryable=False)
+        else:
+            outcome = self.caller.call(Call(job, run, key, min(float(job.timeout_seconds), spare)))
         finish = decide_finish(run, job, outcome, now=self.clock.now(), draw=self.randomness.draw())
         facts = {
             "tenant": run.tenant,

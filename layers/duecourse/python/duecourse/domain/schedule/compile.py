@@ -12,14 +12,28 @@ from duecourse.domain.schedule.rate import Rate, parse_rate, parse_repeating
 from duecourse.domain.schedule.schedule import AtSchedule, CronSchedule, RateSchedule, Schedule
 from duecourse.domain.schedule.spec import ScheduleSpec, check_spec
 from duecourse.domain.schedule.timeline import load_timeline
+from duecourse.domain.schedule.zone import load_zone
 
 LONGEST = 256
 
 
-@lru_cache(maxsize=2_048)
 def compile_schedule(spec: ScheduleSpec) -> Schedule:
-    """Understand a spec. Raises ScheduleError, which names the field and says what to write instead."""
-    check_spec(spec)
+    """Understand a spec. Raises ScheduleError, which names the field and says what to write instead.
+
+    Equal specs share one schedule as long as it is kept (the last 2,048).
+    """
+    check_spec(spec)  # before the cache: to it, True is 1 and 1.0 is 1
+    return _compiled(spec)
+
+
+def forget() -> None:
+    """Drop all that is kept, zones included, so that a cold start can be measured."""
+    for kept in (_compiled, understand, _pattern, load_timeline, load_zone):
+        kept.cache_clear()
+
+
+@lru_cache(maxsize=2_048)
+def _compiled(spec: ScheduleSpec) -> Schedule:
     fixed = load_timeline(
         spec.timezone, True, spec.dst_gap, spec.dst_fold
     )  # always: the zone must exist for every form

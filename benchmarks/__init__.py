@@ -1,0 +1,1 @@
+"""What the budgets of the design are measured with. Run one as `python -m benchmarks.<name>`."""

@@ -1,0 +1,240 @@
+"""One next occurrence: calls per second beside croniter (parsed once), cronsim and croner, in the same run.
+
+    python -m benchmarks.schedule [--json]
+
+Every implementation is asked the same: rows of RUN calls, each for the occurrence after the last, from START. Parsing
+is done before the clock starts, for all of them; the best of REPEATS counts. croner runs in node and is measured
+there, without node's own start; where `node_modules/croner` is missing it is left out and the result says so.
+
+Budgets (section 7 of the design): at least 10 times croniter on common expressions, faster than each of the others, and
+no call above 5 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from croniter import croniter
+from cronsim import CronSim
+
+from duecourse.domain.schedule import TZDATA_VERSION, ScheduleSpec, compile_schedule
+from duecourse.domain.schedule.compile import forget
+
+START = 1_772_524_800  # 2026-03-03T08:00:00Z: the rows cross a change of summer time
+RUN = 100
+ROWS = 20
+REPEATS = 5
+WORST_MILLISECONDS = 5
+ROOT = Path(__file__).resolve().parent.parent
+
+EXPRESSIONS = [
+    ("* * * * *", "UTC"),
+    ("*/5 * * * *", "America/New_York"),
+    ("0 * * * *", "Europe/Berlin"),
+    ("30 2 * * *", "Europe/Berlin"),
+    ("0 9 * * 1-5", "America/New_York"),
+    ("*/15 9-17 * * 1-5", "Europe/London"),
+    ("0 0 1 * *", "UTC"),
+    ("0 0 L * *", "Asia/Tokyo"),
+    ("0 12 1,15 * 1", "America/New_York"),
+    ("0 9 * * MON#1", "Australia/Sydney"),
+]
+
+#: Rarely or never true: (expression, zone, dst_gap, after). The budget is WORST_MILLISECONDS for each.
+HARD = [
+    ("0 0 29 2 */7", "UTC", "next", 3_729_000_000),
+    ("30 2 * 3 SUN#2", "America/New_York", "skip", START),
+    ("cron(30 2 ? 3 SUN#2 1970-2199)", "America/New_York", "skip", START),
+    ("cron(0 0 1 1 ? 2199)", "Europe/Berlin", "next", 0),
+    ("* * * * * *", "Pacific/Apia", "next", 200_000_000_000),
+]
+
+CRONER = """
+const {Cron} = require('croner');
+const {cases, start, run, rows, repeats} = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+const rates = cases.map(([expression, timezone]) => {
+  const job = new Cron(expression, {timezone});
+  let best = Infinity;
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    const begin = process.hrtime.bigint();
+    for (let row = 0; row < rows; row++) {
+      let at = new Date(start * 1000);
+      for (let call = 0; call < run; call++) at = job.nextRun(at);
+    }
+    best = Math.min(best, Number(process.hrtime.bigint() - begin) / 1e9);
+  }
+  return run * rows / best;
+});
+console.log(JSON.stringify({version: require('croner/package.json').version, rates}));
+"""
+
+
+def ours(expression: str, timezone: str, rows: int) -> Callable[[], None]:
+    """The work to time: `rows` rows of RUN calls of the engine."""
+    schedule = compile_schedule(ScheduleSpec(expression, timezone))
+
+    def work() -> None:
+        for _ in range(rows):
+            at: int | None = START
+            for _ in range(RUN):
+                if at is not None:
+                    at = schedule.next(at)
+
+    return work
+
+
+def croniters(expression: str, timezone: str, rows: int) -> Callable[[], None]:
+    """The same with croniter, one parsed iterator a row."""
+    start = datetime.fromtimestamp(START, ZoneInfo(timezone))
+    iterators = [croniter(expression, start) for _ in range(rows)]
+
+    def work() -> None:
+        for iterator in iterators:
+            for _ in range(RUN):
+                iterator.get_next(float)
+
+    return work
+
+
+def cronsims(expression: str, timezone: str, rows: int) -> Callable[[], None]:
+    """The same with cronsim, one parsed iterator a row."""
+    start = datetime.fromtimestamp(START, ZoneInfo(timezone))
+    iterators = [CronSim(expression, start) for _ in range(rows)]
+
+    def work() -> None:
+        for iterator in iterators:
+            for _ in range(RUN):
+                next(iterator)
+
+    return work
+
+
+def rate(prepare: Callable[[str, str, int], Callable[[], None]], case: tuple[str, str], rows: int) -> float:
+    """Calls per second, the best of REPEATS."""
+    best = float("inf")
+    for _ in range(REPEATS):
+        work = prepare(*case, rows)
+        begin = perf_counter()
+        work()
+        best = min(best, perf_counter() - begin)
+    return rows * RUN / best
+
+
+def croner() -> tuple[str | None, list[float | None], str | None]:
+    """croner's version and calls per second, or a note why there are none."""
+    node = shutil.which("node")
+    missing: list[float | None] = [None] * len(EXPRESSIONS)
+    if node is None:
+        return None, missing, "croner left out: node is not installed"
+    if not (ROOT / "node_modules" / "croner").is_dir():
+        return None, missing, "croner left out: not in node_modules (npm install --no-save croner)"
+    asked = {"cases": EXPRESSIONS, "start": START, "run": RUN, "rows": ROWS, "repeats": REPEATS}
+    done = subprocess.run(
+        [node, "-e", CRONER],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+        timeout=300,
+    )
+    if done.returncode:
+        return None, missing, f"croner left out: {done.stderr.strip().splitlines()[-1]}"
+    answer = json.loads(done.stdout)
+    return answer["version"], answer["rates"], None
+
+
+def worst() -> list[dict[str, Any]]:
+    """Milliseconds of a first call, zone and expression read anew, for expressions that are rarely or never true."""
+    found = []
+    for expression, timezone, gap, after in HARD:
+        taken = []
+        for _ in range(REPEATS):
+            forget()
+            begin = perf_counter()
+            compile_schedule(ScheduleSpec(expression, timezone, dst_gap=gap)).next(after)
+            taken.append((perf_counter() - begin) * 1_000)
+        found.append({"expression": expression, "timezone": timezone, "milliseconds": round(min(taken), 3)})
+    return found
+
+
+def measure() -> dict[str, Any]:
+    """The whole result, as printed by --json; rates are calls per second."""
+    version_of_croner, croner_rates, note = croner()
+    rows: list[dict[str, Any]] = []
+    for case, croner_rate in zip(EXPRESSIONS, croner_rates, strict=True):
+        rates: dict[str, float | None] = {
+            "duecourse": rate(ours, case, ROWS),
+            "croniter": rate(croniters, case, 1),
+            "cronsim": rate(cronsims, case, 2),
+            "croner": croner_rate,
+        }
+        others = [value for name, value in rates.items() if name != "duecourse" and value]
+        rows.append(
+            {
+                "expression": case[0],
+                "timezone": case[1],
+                "calls_per_second": {name: value and round(value) for name, value in rates.items()},
+                "times_croniter": round((rates["duecourse"] or 0) / (rates["croniter"] or 1), 1),
+                "fastest": (rates["duecourse"] or 0) > max(others),
+            }
+        )
+    hard = worst()
+    return {
+        "python": platform.python_version(),
+        "versions": {
+            "tzdata": TZDATA_VERSION,
+            "croniter": version("croniter"),
+            "cronsim": version("cronsim"),
+            "croner": version_of_croner,
+        },
+        "notes": [note] if note else [],
+        "expressions": rows,
+        "worst": hard,
+        "budgets": {
+            "ten_times_croniter": all(row["times_croniter"] >= 10 for row in rows),
+            "fastest": all(row["fastest"] for row in rows),
+            "worst_within_5_ms": all(row["milliseconds"] <= WORST_MILLISECONDS for row in hard),
+        },
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """The result for people."""
+    names = ["duecourse", "croniter", "cronsim", "croner"]
+    lines = [f"{'calls per second':38}" + "".join(f"{name:>12}" for name in names) + f"{'x croniter':>12}"]
+    for row in result["expressions"]:
+        rates = row["calls_per_second"]
+        cells = "".join(f"{rates[name]:>12,}" if rates[name] else f"{'-':>12}" for name in names)
+        lines.append(f"{row['expression'] + '  ' + row['timezone']:38}{cells}{row['times_croniter']:>12}")
+    lines.append("")
+    lines += [f"{row['expression']:38}{row['milliseconds']:>9} ms, cold ({row['timezone']})" for row in result["worst"]]
+    lines += ["", *result["notes"]]
+    lines += [f"{'met' if met else 'MISSED':8}{name}" for name, met in result["budgets"].items()]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 when a budget is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.schedule", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    as_json = parser.parse_args(arguments).json
+    result = measure()
+    print(json.dumps(result, indent=2) if as_json else table(result))
+    return 0 if all(result["budgets"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,103 @@
+"""Two dispatchers over one shard, two workers over one lane: real tables, real queues, real time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.sqs.received import SqsReceived
+from duecourse.domain.ids import RunName
+from duecourse.domain.instants import to_iso
+from duecourse.domain.job import Lane
+from duecourse.domain.run import RunState
+from duecourse.domain.sharding import bucket_of
+from duecourse.usecases.aftermath import Aftermath
+from duecourse.usecases.attempt import Attempts
+from duecourse.usecases.dispatch import Dispatch
+from duecourse.usecases.execute import Execute
+from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
+from duecourse.usecases.overlap import Overlaps
+from tests.support import emulators
+from tests.support.clock import SettableClock
+from tests.support.jobs import cursor, job
+from tests.support.queues import create_queue
+from tests.support.tables import Tables
+from tests.support.world import RULES, Announced, RecordedCalls
+
+T = TypeVar("T")
+JOBS = 1000
+
+
+def test_two_dispatchers_over_one_shard_of_a_thousand_due_jobs_execute_each_exactly_once(
+    tables: Tables, ministack: str
+) -> None:
+    clock = SystemClock()
+    sqs = emulators.client("sqs", ministack)
+    url = create_queue(sqs)
+    lanes = SqsLanes(sqs, dict.fromkeys(Lane, url))
+    store, runs, cursors = tables.job_store(clock), tables.run_store(), tables.cursor_store(clock)
+    now = int(clock.now())
+    due = to_iso(now - 5).removesuffix("Z")
+    jobs = [job(f"at({due})", id=f"job-{number:04}", at=float(now - 60)) for number in range(JOBS)]
+    together(16, lambda share: [store.create(of, cursor(of)) for of in jobs[share::16]])
+
+    def dispatch(_: int) -> Any:
+        round_ = Dispatch(cursors, store, runs, lanes, clock, SystemRandomness(), RULES)
+        return round_(0, clock.now() + 60)
+
+    reports = together(2, dispatch)
+    won = [report.counts["ClaimsWon"] for report in reports]
+    lost = [report.counts["ClaimsLost"] for report in reports]
+    assert sum(won) >= JOBS  # the very same claim made twice counts as won by both: nothing differs
+    assert sum(won) + sum(lost) == sum(report.counts["CursorsRead"] for report in reports)
+    assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
+
+    caller = RecordedCalls(SettableClock(float(now)))
+    overlaps = Overlaps(runs, clock)
+    forwarder = Forwarder(lanes, SqsReceived(sqs, url), clock, Lane.NORMAL)
+    aftermath = Aftermath(store, runs, Announced(), clock, SystemRandomness(), overlaps, forwarder)
+    rules = WorkerRules(Lane.NORMAL, 5, 90)
+    execute = Execute(Attempts(store, runs, caller, clock, SystemRandomness(), overlaps, forwarder, aftermath, rules))
+    received = sum(together(3, lambda number: work(sqs, url, execute, number, clock.now() + 120)))
+    assert received == sum(report.counts["Enqueued"] for report in reports)
+    assert sorted(caller.runs) == sorted(str(RunName(of.id, now - 5)) for of in jobs)
+    states = {run.state for of in jobs for run in runs.page("default", of.id, limit=2, before=None)}
+    assert states == {RunState.SUCCEEDED}
+
+
+def together(number: int, act: Callable[[int], T]) -> list[T]:
+    """Do it `number` times at once."""
+    with ThreadPoolExecutor(number) as threads:
+        return list(threads.map(act, range(number)))
+
+
+def work(sqs: Any, url: str, execute: Execute, number: int, deadline: float) -> int:
+    """Be a worker until the queue is empty; how many messages it was given."""
+    seen = 0
+    while True:
+        answer = sqs.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, MessageSystemAttributeNames=["ApproximateReceiveCount"]
+        )
+        messages = answer.get("Messages", [])
+        if not messages:
+            return seen
+        seen += len(messages)
+        received = [
+            (
+                Delivery(
+                    message["MessageId"],
+                    message["ReceiptHandle"],
+                    int(message["Attributes"]["ApproximateReceiveCount"]),
+                    f"worker-{number}-{seen}",
+                ),
+                message["Body"],
+            )
+            for message in messages
+        ]
+        left = set(execute(received, deadline).left)
+        done = [message for message in messages if message["MessageId"] not in left]
+        entries = [{"Id": str(i), "ReceiptHandle": each["ReceiptHandle"]} for i, each in enumerate(done)]
+        sqs.delete_message_batch(QueueUrl=url, Entries=entries)
