@@ -88,10 +88,10 @@ class Api(Construct):
             },
         )
         allow = self.function.allow
-        writes = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"]  # TransactWriteItems needs just these
-        allow([f"dynamodb:{action}" for action in ("GetItem", "Query", *writes)], [jobs.arn])
+        change = ("GetItem", "BatchGetItem", "PutItem", "DeleteItem")  # TransactWriteItems has no action of its own
+        allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(TENANT_INDEX)])
-        allow(["dynamodb:GetItem", "dynamodb:Query"], [runs.arn])
+        allow(["dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
 
         self.http = apigateway.HttpApi(

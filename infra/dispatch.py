@@ -48,7 +48,7 @@ class Dispatch(Construct):
         allow = self.function.allow
         allow(["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
-        allow(["dynamodb:PutItem"], [runs.arn])
+        allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
         self.function.consume(
             shard_queue.queue.queue_arn,

@@ -62,7 +62,8 @@ class Execute(Construct):
             },
         )
         worker.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [self._jobs.arn])
-        worker.allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], [self._runs.arn])
+        record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
+        worker.allow([f"dynamodb:{action}" for action in record], [self._runs.arn])
         worker.allow(["sqs:SendMessage"], [queue.queue_arn])
         worker.allow(["sns:Publish"], [self._notices.deaths.topic_arn])
         if self._config.lambda_targets:

@@ -40,7 +40,7 @@ class Tick(Construct):
                 "DUECOURSE_SHARD_QUEUE_URL": shard_queue.queue.queue_url,
             },
         )
-        self.function.allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], [jobs.arn])
+        self.function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [jobs.arn])
         self.function.allow(["sqs:SendMessage"], [shard_queue.queue.queue_arn])
 
         # An old tick is worth nothing once the next has come.

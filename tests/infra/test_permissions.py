@@ -13,7 +13,7 @@ LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}
 EXECUTE = {
     "jobs": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
-    "runs": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+    "runs": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"},
     "lane": {"sqs:SendMessage", *CONSUME},
     "deaths": {"sns:Publish"},
     "targets": {"lambda:InvokeFunction"},
@@ -21,14 +21,14 @@ EXECUTE = {
 }
 ALLOWED = {
     "Tick": {
-        "jobs": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "jobs": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
         "shards": {"sqs:SendMessage"},
         "logs": LOGS,
     },
     "Dispatch": {
         "jobs": {"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"},
         "jobs/index/due": {"dynamodb:Query"},
-        "runs": {"dynamodb:PutItem"},
+        "runs": {"dynamodb:PutItem", "dynamodb:Query"},
         "lanes": {"sqs:SendMessage"},
         "shards": CONSUME,
         "logs": LOGS,
@@ -38,12 +38,9 @@ ALLOWED = {
     "ExecuteLow": EXECUTE,
     "ExecuteLong": EXECUTE,
     "Api": {
-        "jobs": {
-            f"dynamodb:{action}"
-            for action in ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "Query")
-        },
+        "jobs": {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"},
         "jobs/index/tenant": {"dynamodb:Query"},
-        "runs": {"dynamodb:GetItem", "dynamodb:Query"},
+        "runs": {"dynamodb:Query"},
         "lanes": {"sqs:SendMessage"},
         "logs": LOGS,
     },

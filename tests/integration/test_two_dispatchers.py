@@ -14,6 +14,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Lane
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
+from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.aftermath import Aftermath
 from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.dispatch import Dispatch
@@ -45,7 +46,8 @@ def test_two_dispatchers_over_one_shard_of_a_thousand_due_jobs_execute_each_exac
     together(16, lambda share: [store.create(of, cursor(of)) for of in jobs[share::16]])
 
     def dispatch(_: int) -> Any:
-        round_ = Dispatch(cursors, store, runs, lanes, clock, SystemRandomness(), RULES)
+        after = AfterClaim(store, runs, clock, 90)
+        round_ = Dispatch(cursors, lanes, clock, SystemRandomness(), after, RULES)
         return round_(0, clock.now() + 60)
 
     reports = together(2, dispatch)

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def steps(call: Callable[[], object]) -> int:
-    """The lines of Python that run during a call. A plain line takes about 0.1 microseconds."""
+    """The lines of Python that run during a call. A line takes 0.05 to 0.1 microseconds."""
     count = 0
 
     def trace(_frame: FrameType, event: str, _argument: Any) -> Any:

@@ -13,6 +13,7 @@ from duecourse.domain.schedule import compile_schedule
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.ports import Call, Claim, ClaimResult, CursorStore, Death, RunStore
+from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.aftermath import Aftermath
 from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
@@ -26,7 +27,7 @@ from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
 from tests.support.wheel import Wheel
 
-RULES = DispatchRules(shards=1, lead=300, reach=840, run_retention_days=90)
+RULES = DispatchRules(shards=1, lead=300, reach=840)
 FUNCTION_SECONDS = 120
 
 
@@ -109,9 +110,8 @@ class World:
     def dispatch(self, cursors: CursorStore | None = None, shard: int = 0) -> Report:
         """One round, on this world's cursor store unless another one is given."""
         store = self.cursors if cursors is None else cursors
-        round_ = Dispatch(
-            store, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, self.rules
-        )  # fmt: skip
+        after = AfterClaim(self.jobs, self.run_store, self.clock, 90)
+        round_ = Dispatch(store, self.wheel, self.clock, self.randomness, after, self.rules)
         report = round_(shard, self.clock.now() + 45)
         self.reports.append(report)
         return report

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, Lane, Precision
-from duecourse.ports import Outgoing
+from duecourse.domain.job import Gone, Job, Precision
 from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
@@ -82,8 +80,7 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
 
 def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
     job = created(api)
-    assert job["id"] == "job-nonce-1"
-    assert job["timezone"] == "UTC"
+    assert (job["id"], job["timezone"]) == ("job-nonce-1", "UTC")
     assert job["retry"] == {"max_attempts": 4, "backoff": "exponential", "min_seconds": 2, "max_seconds": 3600}
     assert job["missed"] == {"policy": "run_once", "grace_seconds": 60, "max_missed": 10}
     assert (job["overlap"], job["precision"], job["delivery"]) == ("skip", "second", "at_least_once")
@@ -122,8 +119,8 @@ def test_a_taken_id_is_409_and_changes_nothing(api: ApiClient) -> None:
 
 
 def test_ids_that_differ_in_capitals_are_different_jobs(api: ApiClient) -> None:
-    created(api, id="nightly")
-    created(api, id="Nightly")
+    for job_id in ("nightly", "Nightly"):
+        created(api, id=job_id)
     assert [job["id"] for job in api.get("/v1/jobs").json["items"]] == ["Nightly", "nightly"]
 
 
@@ -150,55 +147,6 @@ def test_a_refused_job_is_not_written(api: ApiClient, tables: Tables, body: Any)
     assert api.wheel.sent == []
 
 
-def test_the_first_two_minutes_are_sent_at_once_and_the_cursor_stays(
-    api: ApiClient, clock: SettableClock, tables: Tables
-) -> None:
-    clock.set(NOON + 0.4)
-    created(api, id="steady", schedule="rate(30 seconds)")
-    sent = [(str(one.message.name), one.delay_seconds) for one in api.wheel.sent]
-    assert sent == [
-        ("steady.20261121T120030Z", 30),
-        ("steady.20261121T120100Z", 60),
-        ("steady.20261121T120130Z", 90),
-        ("steady.20261121T120200Z", 120),
-    ]
-    stored = tables.job_store(clock).get_cursor("default", "steady")
-    assert stored is not None
-    assert stored.occurrence == NOON + 30
-
-
-def test_what_is_sent_at_once_goes_to_the_lane_of_the_job_in_its_precision(api: ApiClient) -> None:
-    created(api, schedule="at(2026-11-21T12:00:20)", priority="low", precision="exact")
-    created(api, schedule="at(2026-11-21T12:00:20)", priority="high", timeout_seconds=600)
-    low, long = api.wheel.sent
-    assert (low.message.lane, low.delay_seconds) == (Lane.LOW, 19)
-    assert (long.message.lane, long.delay_seconds) == (Lane.LONG, 20)
-
-
-def test_a_job_that_is_due_later_sends_nothing_yet(api: ApiClient) -> None:
-    created(api, schedule="0 0 1 1 *")
-    assert api.wheel.sent == []
-
-
-def test_a_queue_that_refuses_does_not_fail_the_creation(api: ApiClient, capsys: pytest.CaptureFixture[str]) -> None:
-    api.wheel.refuse = lambda _: True
-    created(api, id="steady")
-    line = api.lines[-1]
-    assert (line["action"], line["job_id"], line["sent"], line["unsent"]) == ("job_created", "steady", 0, 12)
-    assert json.loads(capsys.readouterr().out)["SendsRefused"] == [12.0]
-
-
-def test_a_queue_that_fails_does_not_fail_the_creation(tables: Tables, clock: SettableClock) -> None:
-    class Broken:
-        def send(self, _outgoing: Sequence[Outgoing]) -> list[bool]:
-            raise ConnectionError("no route to the queue")
-
-    api = client(tables, clock, lanes=Broken())
-    created(api, id="steady")
-    line = api.lines[-1]
-    assert (line["unsent"], line["send_error"]) == (12, "ConnectionError: no route to the queue")
-
-
 def test_an_unknown_job_is_404(api: ApiClient) -> None:
     for answer in (api.get("/v1/jobs/nightly"), api.delete("/v1/jobs/nightly"), api.get("/v1/jobs/nightly/runs")):
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
@@ -211,8 +159,7 @@ def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
     created(api, id="nightly", payload="x" * 10_000)
     answer = api.delete("/v1/jobs/nightly")
     assert (answer.status, answer.text) == (204, "")
-    assert api.get("/v1/jobs/nightly").status == 404
-    assert api.delete("/v1/jobs/nightly").status == 404
+    assert [api.get("/v1/jobs/nightly").status, api.delete("/v1/jobs/nightly").status] == [404, 404]
     assert api.get("/v1/jobs").json["items"] == []
     assert tables.job_store(clock).snapshot("default", "nightly") == Gone(NOON)
     assert item_count(tables) == 1

@@ -1,14 +1,18 @@
 """Whatever text comes in, and whenever it is asked: an error that says why, or times that rise, within bounded work."""
 
+from datetime import datetime
+from itertools import islice
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedule.preview import preview
 from tests.support import schedule_expressions as expressions
 from tests.support.schedule_oracle import Reading, wall_clock
 from tests.support.steps import steps
 
-LIMIT = 25_000  # lines of Python: below 5 ms (tests/unit/schedule/test_hostile_input.py)
+LIMIT = 40_000  # lines of Python: below 5 ms (tests/unit/schedule/test_hostile_input.py)
 
 ZONES = st.sampled_from(
     [
@@ -104,6 +108,32 @@ def test_the_canonical_form_means_the_same(expression, zone, after):
         at = schedule.next(at)
         if at is None:
             break
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000), GAPS, FOLDS)
+def test_a_preview_lists_exactly_the_occurrences_and_marks_what_the_clock_did(expression, zone, after, gap, fold):
+    spec = ScheduleSpec(expression, zone, gap, fold)
+    try:
+        entries = preview(spec, after, 5)
+    except ScheduleError:
+        return
+    reading = Reading(expression)
+    listed = [entry for entry in entries if entry.instant is not None]
+    assert [entry.instant for entry in listed] == list(islice(compile_schedule(spec).upcoming(after), 5))
+    for entry in listed:
+        assert entry.wall == wall_clock(entry.instant, zone).isoformat()
+        assert reading.matches(datetime.fromisoformat(entry.named or entry.wall))
+        assert (entry.mark == "moved") == (entry.named is not None)
+        passes = [back for back in range(1_800, 7_201, 1_800) if shows_again(entry.instant, back, zone)]
+        assert (entry.mark == "repeated") <= bool(passes)
+    for entry in entries:
+        if entry.mark == "dropped":
+            assert reading.matches(datetime.fromisoformat(entry.wall))
+
+
+def shows_again(instant, back, zone):
+    return wall_clock(instant - back, zone) == wall_clock(instant, zone)
 
 
 @settings(max_examples=300, derandomize=True, deadline=None)

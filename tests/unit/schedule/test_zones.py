@@ -27,6 +27,7 @@ def test_every_zone_shows_what_zoneinfo_shows(part):
         zone = load_zone(name)
         asked = [random.randint(-3_000_000_000, 16_000_000_000) for _ in range(40)]
         asked += [at + off for at in zone.starts[1:] for off in (-1, 0)]
+        asked += range(utc("1965-01-01 00:00"), utc("2045-01-01 00:00"), 20 * 86_400)
         for at in asked:
             assert zone.wall(at) == (wall_clock(at, name) - EPOCH).total_seconds(), (name, at)
 

@@ -16,6 +16,7 @@ from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.settings import ApiSettings, DispatchSettings, ExecuteSettings, TickSettings
+from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.tick import Tick
@@ -47,17 +48,16 @@ def dispatch(environ: Environment) -> Dispatch:
     clock, dynamodb = SystemClock(), client("dynamodb")
     return Dispatch(
         cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock),
-        jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
-        runs=DynamoRunStore(dynamodb, settings.runs_table),
         lanes=SqsLanes(client("sqs"), settings.queue_urls),
         clock=clock,
         randomness=SystemRandomness(),
-        rules=DispatchRules(
-            shards=settings.shards,
-            lead=settings.lead_seconds,
-            reach=settings.reach_seconds,
+        after_claim=AfterClaim(
+            jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
+            runs=DynamoRunStore(dynamodb, settings.runs_table),
+            clock=clock,
             run_retention_days=settings.run_retention_days,
         ),
+        rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),
     )
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.schedule import ScheduleSpec, compile_schedule
 from duecourse.domain.targets import Target
 
 
@@ -108,6 +108,15 @@ class Job:
     def lane(self) -> Lane:
         """Where its runs are queued: by priority, or `long` when an attempt may outlast the short workers."""
         return Lane.LONG if self.timeout_seconds > SHORT_TIMEOUT_SECONDS else self.priority
+
+    @property
+    def recurring(self) -> bool:
+        """Whether it can have more than one run of its schedule."""
+        return compile_schedule(self.schedule).recurring
+
+    def following(self, after: int) -> int | None:
+        """The first occurrence strictly after `after` (UTC seconds). Compiled at need: most starts never ask."""
+        return compile_schedule(self.schedule).next(after)
 
 
 @dataclass(frozen=True, slots=True)

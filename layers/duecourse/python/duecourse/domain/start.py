@@ -6,116 +6,31 @@ record of its run (if any) and the job as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from duecourse.domain.job import Delivery, Gone, Job, JobSnapshot, JobState, Lane, MissedMode
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.start_decision import (
+    Bury,
+    Drop,
+    FollowUp,
+    Handover,
+    Leave,
+    Offer,
+    Remainder,
+    Skip,
+    Start,
+    StartDecision,
+)
 
 LEASE_MARGIN_SECONDS = 10
 """How much longer than its lease an attempt is believed alive: workers' clocks may differ by seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """What a worker holds in hand. `token` names this invocation and message; `lease_until` is when Lambda kills it."""
-
-    message_id: str
-    token: str
-    lease_until: float
-    expires_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What the message says (see `messages.RunMessage`; the domain does not import it)."""
-
-    tenant: str
-    job_id: str
-    occurrence: int
-    due: int
-    generation: int
-    nonce: str
-    attempt: int
-    suffix: str
-    count: int
-    through: int | None
-    caught_up_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Write `run` (RUNNING) over `previous` (None: nothing may be there) and call the target."""
-
-    run: Run
-    previous: Run | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bury:
-    """Write `run` (DEAD or SKIPPED, its last attempt vanished) over `previous`, then go on as from that record."""
-
-    run: Run
-    previous: Run
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Skip:
-    """Write `run` (SKIPPED) where nothing is, and let the message go."""
-
-    run: Run
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """Let the message go; nothing is written."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp:
-    """The record is already past this message: repeat what follows from it (all of that is idempotent)."""
-
-    run: Run
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """This message's own attempt may still be alive: look again at `until` (UTC seconds)."""
-
-    until: float
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Remainder:
-    """The message stands for more missed occurrences than the run of its name, which is there already: what is left
-    of them, from `occurrence` on, is `count` and needs a run of its own.
-    """
-
-    occurrence: int
-    count: int
-    reason: str
-
-
-StartDecision = Start | Bury | Skip | Drop | FollowUp | Leave | Remainder
-
-
-Following = Callable[[Job, int], int | None]
-"""The next occurrence of a job strictly after an instant. Asked only where lateness matters."""
-
-
-def decide_start(
-    offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, following: Following, now: float
-) -> StartDecision:
+def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, now: float) -> StartDecision:
     """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
     if run is not None:
-        return _remainder(offer, job, run, following) or _go_on(offer, job, run, hand, now)
+        return _remainder(offer, job, run) or _go_on(offer, job, run, hand, now)
     if offer.attempt > 1:
         return Drop("the record of an earlier attempt is gone")
     if not isinstance(job, Job):
@@ -124,7 +39,7 @@ def decide_start(
         return Drop("the job is gone")
     if refusal := _generation(offer, job, hand):
         return refusal
-    if late := _lateness(offer, job, hand, following, now):
+    if late := _lateness(offer, job, hand, now):
         return late
     return Start(_first(offer, job, hand, now), None, "due")
 
@@ -147,7 +62,7 @@ def _generation(offer: Offer, job: Job, hand: Handover) -> StartDecision | None:
             return None
 
 
-def _lateness(offer: Offer, job: Job, hand: Handover, following: Following, now: float) -> StartDecision | None:
+def _lateness(offer: Offer, job: Job, hand: Handover, now: float) -> StartDecision | None:
     """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
     since = offer.due if offer.caught_up_at is None else max(offer.due, offer.caught_up_at)
     if now - since <= job.missed.grace_seconds:
@@ -158,11 +73,11 @@ def _lateness(offer: Offer, job: Job, hand: Handover, following: Following, now:
         case MissedMode.SKIP:
             return _skip(offer, job, hand, "missed")
         case MissedMode.RUN_ONCE:
-            later = following(job, offer.through or offer.occurrence)
+            later = job.following(offer.through or offer.occurrence)
             return _skip(offer, job, hand, "superseded") if later is not None and later <= now else None
 
 
-def _remainder(offer: Offer, job: JobSnapshot, run: Run, following: Following) -> Remainder | None:
+def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:
     """What a catch-up stands for beyond the record of its first occurrence.
 
     Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died); a catch-up
@@ -173,7 +88,7 @@ def _remainder(offer: Offer, job: JobSnapshot, run: Run, following: Following) -
         return None
     if offer.generation != job.generation:
         return None
-    uncovered = following(job, covered)
+    uncovered = job.following(covered)
     if uncovered is None or uncovered > offer.through:
         return None
     return Remainder(uncovered, max(offer.count - run.count, 1), "the first of the missed occurrences has run already")

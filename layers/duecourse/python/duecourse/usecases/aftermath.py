@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.schedule import compile_schedule
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
 from duecourse.usecases.complete import complete_if_ended
@@ -67,7 +66,7 @@ class Aftermath:
 
     def _ends(self, job: Job) -> bool:
         """Whether the job's schedule has nothing left to come."""
-        return compile_schedule(job.schedule).next(int(self.clock.now())) is None
+        return job.following(int(self.clock.now())) is None
 
     def _notify(self, run: Run, report: Report) -> None:
         if run.notified:

@@ -13,18 +13,16 @@ from math import ceil
 from duecourse.domain.finish import decide_finish
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.schedule import compile_schedule
-from duecourse.domain.start import (
+from duecourse.domain.start import decide_start
+from duecourse.domain.start_decision import (
     Bury,
     Drop,
     FollowUp,
     Handover,
     Leave,
-    Offer,
     Remainder,
     Skip,
     Start,
-    decide_start,
 )
 from duecourse.domain.targets import Failed, Outcome
 from duecourse.domain.template import TemplateError, idempotency_key
@@ -33,6 +31,7 @@ from duecourse.ports import Call, Caller, Clock, Conflict, JobStore, Randomness,
 from duecourse.usecases.aftermath import Aftermath
 from duecourse.usecases.enqueue import HOLD_SECONDS
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
+from duecourse.usecases.offer import offer_of
 from duecourse.usecases.overlap import Grip, Overlaps
 from duecourse.usecases.report import Report
 
@@ -110,7 +109,7 @@ class Attempts:
     ) -> Fate | Conflict:
         """Decide once and act; a Conflict means that another writer was there first."""
         now = self.clock.now()
-        decision = decide_start(offer_of(message), job, run, hand, following=following, now=now)
+        decision = decide_start(offer_of(message), job, run, hand, now=now)
         match decision:
             case Start() if isinstance(job, Job):
                 return self._start(decision, message, delivery, job, hand, report)
@@ -247,25 +246,3 @@ class Attempts:
             receive_count=delivery.receive_count,
         )
         return Fate.DONE if sent else Fate.LEFT
-
-
-def offer_of(message: RunMessage) -> Offer:
-    """What a message offers, in the domain's words."""
-    return Offer(
-        tenant=message.tenant,
-        job_id=message.job_id,
-        occurrence=message.occurrence,
-        due=message.due,
-        generation=message.generation,
-        nonce=message.nonce,
-        attempt=message.attempt,
-        suffix=message.suffix,
-        count=message.count,
-        through=message.through,
-        caught_up_at=message.caught_up_at,
-    )
-
-
-def following(job: Job, after: int) -> int | None:
-    """The next occurrence of a job strictly after an instant (UTC seconds)."""
-    return compile_schedule(job.schedule).next(after)

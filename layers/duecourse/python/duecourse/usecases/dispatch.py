@@ -7,13 +7,12 @@ and the workers drop the repeats. That is the whole of its recovery.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Precision
-from duecourse.domain.plan import Plan, SkippedRange, plan
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleError, compile_schedule
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
 from duecourse.ports import (
@@ -22,13 +21,11 @@ from duecourse.ports import (
     ClaimResult,
     Clock,
     CursorStore,
-    JobStore,
     Lanes,
     Outgoing,
     Randomness,
-    RunStore,
 )
-from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.report import Report
 
@@ -45,11 +42,6 @@ GROUP_CURSORS = 100
 GROUP_FIRINGS = 2000
 """A group ends earlier when its cursors fire often, so that memory stays flat."""
 
-DAY_SECONDS = 86_400
-
-MAX_RECORDED = 900
-"""Occurrences that may have run without a claim: one a second, for as long as a lane holds messages back."""
-
 ALIGNED_SECONDS = 0.15
 """A send that begins this soon after a second's start need not wait for the next one."""
 
@@ -61,7 +53,6 @@ class DispatchRules:
     shards: int
     lead: int
     reach: int
-    run_retention_days: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +72,10 @@ class Dispatch:
     """The use case; one instance serves many rounds."""
 
     cursors: CursorStore
-    jobs: JobStore
-    runs: RunStore
     lanes: Lanes
     clock: Clock
     randomness: Randomness
+    after_claim: AfterClaim
     rules: DispatchRules
 
     def __call__(self, shard: int, deadline: float) -> Report:
@@ -178,7 +168,7 @@ class Dispatch:
             report.counts["ClaimsLost"] += results.count(ClaimResult.LOST)
             report.counts["ClaimsFailed"] += results.count(ClaimResult.FAILED)
             for planned in won:
-                self._after(planned, report)
+                self.after_claim.follow(planned.cursor, planned.plan, report)
             if ClaimResult.FAILED in results:
                 raise _StopSending("a claim failed for another reason than its condition")
             group = [again for planned in won if (again := self._again(planned, until)) is not None]
@@ -221,46 +211,3 @@ class Dispatch:
             self.clock.sleep_until(int(now) + 1)
             return self.clock.now()
         return now
-
-    def _after(self, planned: Planned, report: Report) -> None:
-        """What follows from a claim that was won: records of what was skipped, counts of what was missed."""
-        cursor, made = planned.cursor, planned.plan
-        for skipped in made.skipped:
-            self._record(cursor, skipped)
-            report.counts["Skipped"] += skipped.count
-        if made.missed:
-            report.counts["Missed"] += made.missed
-            report.add("caught_up", tenant=cursor.tenant, job_id=cursor.job_id, missed=made.missed, reason=made.reason)
-        now = self.clock.now()
-        if made.occurrence is None and (made.last is None or made.last <= now):
-            # Its last run may have ended before this claim (the API sends the first occurrences at once).
-            complete_if_ended(self.jobs, self.runs, cursor.tenant, cursor.job_id, at=now)
-
-    def _record(self, cursor: Cursor, skipped: SkippedRange) -> None:
-        """Record a skipped range, from the first of its occurrences on that has no record yet."""
-        schedule = compile_schedule(cursor.schedule)
-        for _ in range(MAX_RECORDED):
-            conflict = self.runs.write(self._skip_record(cursor, skipped), None)
-            if conflict is None or conflict.found is None:
-                return
-            found = conflict.found
-            following = schedule.next(found.occurrence if found.through is None else found.through)
-            if following is None or following > skipped.last:
-                return
-            skipped = replace(skipped, first=following, count=max(skipped.count - found.count, 1))
-
-    def _skip_record(self, cursor: Cursor, skipped: SkippedRange) -> Run:
-        return Run(
-            tenant=cursor.tenant,
-            job_id=cursor.job_id,
-            occurrence=skipped.first,
-            due=skipped.first,
-            generation=cursor.generation,
-            state=RunState.SKIPPED,
-            lane=cursor.lane,
-            reason=skipped.reason,
-            token="dispatch",
-            count=skipped.count,
-            through=skipped.last if skipped.count > 1 else None,
-            expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
-        )

@@ -8,7 +8,6 @@ from enum import Enum
 from duecourse.domain.job import Job, Overlap
 from duecourse.domain.overlap import Await, Lock, Seize, Yield, decide_lock
 from duecourse.domain.run import Run
-from duecourse.domain.schedule import compile_schedule
 from duecourse.ports import Clock, RunStore
 
 MAX_SEIZES = 4
@@ -59,4 +58,4 @@ class Overlaps:
 
 def needs_lock(job: Job) -> bool:
     """Only recurring jobs that forbid overlap take a lock."""
-    return job.overlap is Overlap.SKIP and compile_schedule(job.schedule).recurring
+    return job.overlap is Overlap.SKIP and job.recurring

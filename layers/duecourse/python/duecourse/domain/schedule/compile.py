@@ -34,9 +34,8 @@ def forget() -> None:
 
 @lru_cache(maxsize=2_048)
 def _compiled(spec: ScheduleSpec) -> Schedule:
-    fixed = load_timeline(
-        spec.timezone, True, spec.dst_gap, spec.dst_fold
-    )  # always: the zone must exist for every form
+    # Loaded for every form, also for those that no zone touches: its name must be right all the same.
+    fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
     form = understand(spec.expression)
     if isinstance(form, Cron):
         timeline = load_timeline(spec.timezone, False, "skip", "both") if form.interval else fixed

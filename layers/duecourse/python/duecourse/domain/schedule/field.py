@@ -92,7 +92,7 @@ class Field:
         if not text:
             return "a value is missing"
         if text == "?":
-            return "? stands only in the two day fields; write *"
+            return "? stands only in the two day fields (six fields have the seconds first; a year goes into cron(...))"
         if text == "H":
             return "H (a hashed value) is not supported; write the value, and use jitter to spread jobs"
         if text == "R":

@@ -38,7 +38,7 @@ class Zone:
 
     """
 
-    __slots__ = ("_known_until", "_lock", "_rule", "_year", "name", "offsets", "starts")
+    __slots__ = ("_known_until", "_listed_until", "_lock", "_rule", "_year", "name", "offsets", "starts")
 
     def __init__(self, name: str, times: list[int], offsets: list[int], rule: str) -> None:
         self.name = name
@@ -50,6 +50,8 @@ class Zone:
         # Without a comma the rule only repeats the last offset.
         yearly = YearlyRule(rule) if "," in rule else None
         self._rule = yearly if yearly and yearly.changes(1970) else None
+        # The listed changes count to the last, even where it changes nothing (Macquarie stayed on summer time in 2010).
+        self._listed_until = times[-1] if times else NEVER_BEFORE
         self._year = _year_of(times[-1]) if times else 1970
         # Of segments that begin before this instant the end is known, and the two segments that follow.
         self._known_until = NEVER_BEFORE if self._rule else NEVER_AFTER
@@ -88,7 +90,7 @@ class Zone:
             until = _year_of(at) + 5
             while self._year <= until or len(starts) < 4 or starts[-3] <= at:
                 for change, offset in rule.changes(self._year):
-                    if change > starts[-1]:
+                    if change > self._listed_until:
                         self._add(change, offset)
                 self._year += 1
             self._known_until = starts[-3]

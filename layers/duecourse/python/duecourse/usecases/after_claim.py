@@ -1,0 +1,70 @@
+"""What follows from a claim that was won: records of what was skipped, counts of what was missed, completion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.plan import Plan, SkippedRange
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.schedule import compile_schedule
+from duecourse.ports import Clock, JobStore, RunStore
+from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.report import Report
+
+DAY_SECONDS = 86_400
+
+MAX_RECORDED = 900
+"""Occurrences that may have run without a claim: one a second, for as long as a lane holds messages back."""
+
+
+@dataclass(frozen=True, slots=True)
+class AfterClaim:
+    """Does what follows from won claims; records live for `run_retention_days`."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    run_retention_days: int
+
+    def follow(self, cursor: Cursor, made: Plan, report: Report) -> None:
+        """`cursor` as it was before the claim, `made` the plan that was claimed."""
+        for skipped in made.skipped:
+            self._record(cursor, skipped)
+            report.counts["Skipped"] += skipped.count
+        if made.missed:
+            report.counts["Missed"] += made.missed
+            report.add("caught_up", tenant=cursor.tenant, job_id=cursor.job_id, missed=made.missed, reason=made.reason)
+        now = self.clock.now()
+        if made.occurrence is None and (made.last is None or made.last <= now):
+            # Its last run may have ended before this claim (the API sends the first occurrences at once).
+            complete_if_ended(self.jobs, self.runs, cursor.tenant, cursor.job_id, at=now)
+
+    def _record(self, cursor: Cursor, skipped: SkippedRange) -> None:
+        """Record a skipped range, from the first of its occurrences on that has no record yet."""
+        schedule = compile_schedule(cursor.schedule)
+        for _ in range(MAX_RECORDED):
+            conflict = self.runs.write(self._skip_record(cursor, skipped), None)
+            if conflict is None or conflict.found is None:
+                return
+            found = conflict.found
+            following = schedule.next(found.occurrence if found.through is None else found.through)
+            if following is None or following > skipped.last:
+                return
+            skipped = replace(skipped, first=following, count=max(skipped.count - found.count, 1))
+
+    def _skip_record(self, cursor: Cursor, skipped: SkippedRange) -> Run:
+        return Run(
+            tenant=cursor.tenant,
+            job_id=cursor.job_id,
+            occurrence=skipped.first,
+            due=skipped.first,
+            generation=cursor.generation,
+            state=RunState.SKIPPED,
+            lane=cursor.lane,
+            reason=skipped.reason,
+            token="dispatch",
+            count=skipped.count,
+            through=skipped.last if skipped.count > 1 else None,
+            expires_at=int(self.clock.now()) + self.run_retention_days * DAY_SECONDS,
+        )
