@@ -124,3 +124,20 @@ def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_table
         if after is None:
             break
     assert seen == names
+
+
+def test_an_item_that_cannot_be_read_takes_no_page_with_it(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for name in ("bad-cursor", "bad-job", "good"):
+        made = job(id=name)
+        store.create(made, cursor(made))
+    for name, sort, attribute in (("bad-cursor", "CURSOR", "generation"), ("bad-job", "JOB", "definition")):
+        any_tables.client.update_item(
+            TableName=any_tables.jobs,
+            Key={"PK": {"S": f"JOB#default#{name}"}, "SK": {"S": sort}},
+            UpdateExpression="REMOVE #gone",
+            ExpressionAttributeNames={"#gone": attribute},
+        )
+    page = store.page("default", limit=10, after=None)
+    assert [(of.id, found is not None) for of, found in page.items] == [("bad-cursor", False), ("good", True)]
+    assert store.get_cursor("default", "bad-cursor") is None

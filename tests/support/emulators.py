@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ def free_port() -> int:
         return port
 
 
+@cache
 def client(service: str, endpoint: str) -> Any:
-    """A boto3 client of an emulator, in a session of its own."""
+    """A boto3 client of an emulator, made once."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     return session.client(
         service, endpoint_url=endpoint, config=Config(max_pool_connections=32, retries={"total_max_attempts": 3})

@@ -56,7 +56,7 @@ class JobStore(Protocol):
         """The job, or when it was deleted (kept for a day), or None. Strongly consistent."""
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
-        """Strongly consistent. None when the job is unknown."""
+        """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """Remove job and cursor, leaving a note of the deletion; False when its generation is not `job`'s any more."""

@@ -14,7 +14,7 @@ ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
 """What ids of jobs and tenants match: safe in keys (`#`), run ids (`.`) and paths (`/`) without escaping."""
 
 _ID = re.compile(ID_PATTERN)
-_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>\d{{8}}T\d{{6}}Z)(?P<suffix>(\.[mb][A-Za-z0-9_-]{{1,32}})?)")
+_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mb][A-Za-z0-9_-]{{1,32}})?)")
 
 
 @dataclass(frozen=True, slots=True)

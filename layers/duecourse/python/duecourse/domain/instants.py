@@ -24,7 +24,10 @@ def from_iso(text: str) -> float:
 
 def to_basic(seconds: int) -> str:
     """`20261121T064700Z`: the form in run ids and sort keys; sorts as time does."""
-    return datetime.fromtimestamp(seconds, UTC).strftime(_BASIC)
+    # strftime does not pad years below 1000 on every platform
+    return (
+        datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"
+    )
 
 
 def from_basic(text: str) -> int:

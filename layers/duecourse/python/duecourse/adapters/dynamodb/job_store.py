@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -12,6 +14,9 @@ from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, j
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.ports import Clock, JobPage
+
+T = TypeVar("T")
+logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 GONE_SECONDS = 86_400
 """How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
@@ -57,7 +62,7 @@ class DynamoJobStore:
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """See ports.JobStore."""
         item = self._get(job_key(tenant, job_id, CURSOR))
-        return None if item is None else cursor_item.from_item(item)
+        return None if item is None else _readable(cursor_item.from_item, item)
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """See ports.JobStore."""
@@ -109,7 +114,7 @@ class DynamoJobStore:
             Limit=limit,
             **start,
         )
-        jobs = [self._job(item) for item in answer["Items"]]
+        jobs = [job for item in answer["Items"] if (job := _readable(self._job, item)) is not None]
         cursors = self._cursors(jobs)
         more = answer.get("LastEvaluatedKey")
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), None if more is None else more["job_id"]["S"])
@@ -124,8 +129,9 @@ class DynamoJobStore:
             while wanted:
                 answer = self._client.batch_get_item(RequestItems=wanted)
                 for item in answer["Responses"].get(self._table, []):
-                    cursor = cursor_item.from_item(item)
-                    found[cursor.job_id] = cursor
+                    cursor = _readable(cursor_item.from_item, item)
+                    if cursor is not None:
+                        found[cursor.job_id] = cursor
                 wanted = answer.get("UnprocessedKeys") or {}
         return found
 
@@ -162,6 +168,18 @@ class DynamoJobStore:
             else:
                 return True
         raise AssertionError("unreachable")
+
+
+def _readable(read: Callable[[Item], T], item: Item) -> T | None:
+    """What an item says, or None, logged, for one that this version cannot read: it must not take a page with it."""
+    try:
+        return read(item)
+    except (KeyError, TypeError, ValueError) as problem:
+        logger.error(  # noqa: TRY400 - the item's key and the fault are all there is to say
+            "item_unreadable",
+            extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
+        )
+        return None
 
 
 def _unchanged(job: Job) -> dict[str, Any]:
