@@ -57,5 +57,5 @@ lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions
 	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt scripts/requirements-uv.txt package-lock.json
 
 clean: ## remove what was built; the local stack's data stay
-	rm -rf .venv .tools node_modules cdk.out .build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .tools node_modules cdk.out .build .mypy_cache .pytest_cache .ruff_cache .grimp_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from duecourse_cli.models import Job, Run
 
+PIPE_WIDTH = 200
 STATE_COLOURS = {
     "SUCCEEDED": "green",
     "ACTIVE": "green",
@@ -46,12 +47,15 @@ def lateness(seconds: float | None) -> str:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    listed = list(rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=column != "error", overflow="fold" if column == "error" else "ellipsis")
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    wanted = [index for index in range(len(columns)) if any(row[index] for row in listed) or not listed]
+    for index in wanted:
+        table.add_column(columns[index], no_wrap=columns[index] != "error", overflow="fold")
+    for row in listed:
+        table.add_row(*(row[index] for index in wanted))
+    console = Console()
+    console.print(table, width=None if console.is_terminal else PIPE_WIDTH)
 
 
 def print_jobs(jobs: Iterable[Job]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from duecourse_cli.client import Client
 from duecourse_cli.local.calls import CallLog
-from duecourse_cli.local.deaths import subscribe, topics_of
+from duecourse_cli.local.deaths import Topics
 from duecourse_cli.local.ports import free_port
 from duecourse_cli.local.project import find_project
 from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
@@ -44,5 +44,5 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         local_stack(find_project(ROOT), place, free_port(), silent) as stack,
         Client(stack.api, trust_env=False) as client,
     ):
-        subscribe(stack.endpoint, topics_of(stack.outputs), receiver.url + NOTICE_PATH)
+        Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         yield System(stack, client, receiver, log)

@@ -18,21 +18,20 @@ pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
 PATIENCE_SECONDS = 60.0
 POLL_SECONDS = 0.5
-EMULATORS_OWN_ACTIONS = {
-    # The emulator asks for actions that IAM does not have: there, batches need what their single requests need.
-    "sqs:SendMessage": "sqs:SendMessageBatch",
-    "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement",
-}
 HEALTH = "/_ministack/health"
 
 
 def with_the_emulators_own_actions(template: Template) -> None:
+    """For batches, the emulator asks for actions that IAM does not have; AWS asks for those of the single requests."""
     for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::IAM::Policy":
-            for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
-                actions = [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
-                more = [EMULATORS_OWN_ACTIONS[action] for action in actions if action in EMULATORS_OWN_ACTIONS]
-                statement["Action"] = [*actions, *more]
+        if resource["Type"] != "AWS::IAM::Policy":
+            continue
+        statements = resource["Properties"]["PolicyDocument"]["Statement"]
+        for statement in list(statements):
+            if "sqs:SendMessage" in statement["Action"]:
+                statements.append({**statement, "Action": "sqs:SendMessageBatch"})
+            if "dynamodb:PartiQLUpdate" in statement["Action"]:
+                statements.append({**statement, "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
 
 
 def awaited(what: str, look: Callable[[], bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from duecourse_cli.local import aws
@@ -57,19 +58,26 @@ class QueueDepthMetric:
         )
 
 
-def subscribe(endpoint: str, topics: Sequence[str], url: str) -> None:
-    """Have these topics deliver to the receiver, and to no receiver of an earlier start."""
-    sns = aws.client(endpoint, "sns")
-    for topic in topics:
-        for found in sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]:
-            if found["Protocol"] == "http" and found["Endpoint"] != url:
-                sns.unsubscribe(SubscriptionArn=found["SubscriptionArn"])
-        sns.subscribe(TopicArn=topic, Protocol="http", Endpoint=url, ReturnSubscriptionArn=True)
-
-
-def topics_of(outputs: Outputs) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class Topics:
     """The topics that tell of deaths and of alarms."""
-    return outputs.deaths_topic_arn, outputs.alarms_topic_arn
+
+    deaths: str
+    alarms: str
+
+    @classmethod
+    def of(cls, outputs: Outputs) -> Topics:
+        """Those of a deployed stack."""
+        return cls(outputs.deaths_topic_arn, outputs.alarms_topic_arn)
+
+    def deliver_to(self, endpoint: str, url: str) -> None:
+        """Have both delivered to the receiver, and to no receiver of an earlier start."""
+        sns = aws.client(endpoint, "sns")
+        for topic in (self.deaths, self.alarms):
+            for found in sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]:
+                if found["Protocol"] == "http" and found["Endpoint"] != url:
+                    sns.unsubscribe(SubscriptionArn=found["SubscriptionArn"])
+            sns.subscribe(TopicArn=topic, Protocol="http", Endpoint=url, ReturnSubscriptionArn=True)
 
 
 def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:

@@ -14,17 +14,20 @@ from duecourse_cli.client import Client
 from duecourse_cli.errors import CliError
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import Screen
+from duecourse_cli.local.deaths import Topics
 from duecourse_cli.local.jobs import DEAD, DEAD_ATTEMPTS, DemoJob, demo_jobs
-from duecourse_cli.local.observer import Observer
+from duecourse_cli.local.observer import observe
 from duecourse_cli.local.ports import free_port
 from duecourse_cli.local.project import Project
-from duecourse_cli.local.receiver import Receiver
+from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
+from duecourse_cli.local.signals import Stopped
 from duecourse_cli.local.stack import Place, Stack, local_stack
 from duecourse_cli.local.verdict import Expected, Verdict, is_complete, judge, occurrences
 
 DATA = ".duecourse"
 GRACE = timedelta(seconds=45)
 POLL_SECONDS = 0.5
+EVERY_JOB = timedelta(seconds=3)
 
 
 @contextmanager
@@ -34,6 +37,9 @@ def passing_place(project: Project, port: int) -> Iterator[Place]:
     log = project.root / DATA / "logs" / f"demo-{port}.log"
     try:
         yield Place(folder=folder, log=log)
+    except Stopped:
+        log.unlink(missing_ok=True)
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -60,16 +66,19 @@ def _watch(
     stack: Stack, client: Client, log: CallLog, receiver: Receiver, screen: Screen, window: timedelta
 ) -> Verdict:
     client.health()
+    Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
     posted = datetime.now(UTC)
     jobs = demo_jobs(receiver.url, posted)
     first = {job.id: _post(client, job, screen) for job in jobs}
     until = posted + window
     expected = expectations(jobs, first, until)
-    observer = Observer(stack, client, log, screen, [job.id for job in jobs], receiver.url)
+    observer = observe(stack, client, log, screen, EVERY_JOB)
+    observer.follow(first)
     screen.line()
     while datetime.now(UTC) < until or (
         not is_complete(expected, observer.seen(until)) and datetime.now(UTC) < until + GRACE
     ):
+        stack.ministack.require_running()
         observer.look(datetime.now(UTC))
         time.sleep(POLL_SECONDS)
     observer.look(datetime.now(UTC), everything=True)

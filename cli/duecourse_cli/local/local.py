@@ -11,25 +11,26 @@ from duecourse_cli.client import ApiError, Client
 from duecourse_cli.local import aws
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import Screen
+from duecourse_cli.local.deaths import Topics
 from duecourse_cli.local.hints import hints
 from duecourse_cli.local.jobs import DemoJob, demo_jobs
-from duecourse_cli.local.observer import Observer
+from duecourse_cli.local.observer import Observer, observe
 from duecourse_cli.local.project import Project
-from duecourse_cli.local.receiver import Receiver
+from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
 from duecourse_cli.local.settings import Settings, choose, locked
-from duecourse_cli.local.stack import Place, local_stack
+from duecourse_cli.local.stack import Place, Stack, local_stack
 
 FOLDER = Path(".duecourse") / "local"
 LOCK = "lock"
 CONFLICT = 409
-POLL_SECONDS = 0.5
-NEW_JOBS = timedelta(seconds=5)
+POLL_SECONDS = 1.0
+NEW_JOBS = timedelta(seconds=10)
 
 
 def place_of(project: Project) -> Place:
     """Where the kept stack of this checkout lives."""
     folder = project.root / FOLDER
-    return Place(folder=folder, log=folder / "ministack.log")
+    return Place(folder=folder, log=folder / "ministack.log", kept=True)
 
 
 def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
@@ -66,10 +67,12 @@ def _run(project: Project, screen: Screen, place: Place, settings: Settings, kep
     ):
         screen.step("receiver", receiver.url)
         client.health()
+        Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         moved = kept is not None and kept.receiver_port != settings.receiver_port
         for job in demo_jobs(receiver.url, datetime.now(UTC)):
             _post(client, job, screen, anew=moved and job.every is not None)
-        observer = Observer(stack, client, log, screen, [job.id for job in client.all_jobs()], receiver.url)
+        observer = observe(stack, client, log, screen, NEW_JOBS)
+        observer.follow(job.id for job in client.all_jobs())
         observer.prime()
         if kept is not None:
             aws.invoke(stack.endpoint, stack.outputs.tick_function)  # the minute rule starts counting again
@@ -77,7 +80,7 @@ def _run(project: Project, screen: Screen, place: Place, settings: Settings, kep
         for line in hints(stack.api, stack.endpoint, receiver.url):
             screen.line(line)
         screen.line()
-        _stay(client, observer)
+        _stay(stack, client, observer)
 
 
 def _post(client: Client, job: DemoJob, screen: Screen, *, anew: bool) -> None:
@@ -102,12 +105,13 @@ def _delete(client: Client, job_id: str) -> None:
             raise
 
 
-def _stay(client: Client, observer: Observer) -> None:
+def _stay(stack: Stack, client: Client, observer: Observer) -> None:
     listed_at = datetime.now(UTC)
     while True:
         now = datetime.now(UTC)
         if now - listed_at >= NEW_JOBS:
             listed_at = now
             observer.follow(job.id for job in client.all_jobs())
+        stack.ministack.require_running()
         observer.look(now)
         time.sleep(POLL_SECONDS)

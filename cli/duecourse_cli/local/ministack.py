@@ -30,11 +30,19 @@ class MiniStack:
     command: Sequence[str] = (sys.executable, "-m", "ministack")
 
     def __init__(
-        self, *, port: int, state: Path, temporary: Path, log: Path, inherited: Mapping[str, str] = os.environ
+        self,
+        *,
+        port: int,
+        state: Path,
+        temporary: Path,
+        log: Path,
+        patience: float = STOP_SECONDS,
+        inherited: Mapping[str, str] = os.environ,
     ) -> None:
         self.endpoint = f"http://{LOOPBACK}:{port}"
         self.log = log
         self._state = state
+        self._patience = patience
         self._environment = environment.ministack(inherited, port=port, state=state, temporary=temporary)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -86,7 +94,7 @@ class MiniStack:
     def stop(self) -> bool:
         """End it gracefully, which saves its state; False if it had to be killed."""
         running, self._process = self._process, None
-        return process.stop(running, STOP_SECONDS) if running else True
+        return process.stop(running, self._patience) if running else True
 
     def cold_starts(self) -> int:
         """How many Lambda processes it has started so far."""

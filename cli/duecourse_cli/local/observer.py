@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
-from duecourse_cli.client import Client
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import QUIET_STATES, Screen
-from duecourse_cli.local.deaths import DeadLetters, QueueDepthMetric, alarm_names, dead_run_ids, subscribe, topics_of
-from duecourse_cli.local.receiver import NOTICE_PATH
+from duecourse_cli.local.deaths import DeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
 from duecourse_cli.local.stack import Stack
 from duecourse_cli.local.verdict import Seen
-from duecourse_cli.local.watcher import RunWatcher
+from duecourse_cli.local.watcher import RunSource, RunWatcher
 
-EVERY_JOB = timedelta(seconds=3)
 DEAD_LETTERS = timedelta(seconds=2)
 METRIC = timedelta(seconds=20)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
+class Letters(Protocol):
+    """The dead-letter queue, looked into."""
+
+    def depth(self) -> int:
+        """How many messages wait there."""
+
+    def waiting_jobs(self) -> frozenset[str]:
+        """The jobs of the messages that wait there."""
+
+
 class Observer:
-    """Polls runs and dead letters, takes in notices; `look` is called a few times a second."""
+    """Polls runs and dead letters, takes in notices; `look` is called about once a second.
+
+    Jobs with a run that is due are asked for at each look, all jobs once in `every_job`.
+    """
 
     def __init__(
-        self, stack: Stack, client: Client, log: CallLog, screen: Screen, job_ids: Sequence[str], receiver_url: str
+        self,
+        *,
+        runs: RunSource,
+        letters: Letters,
+        report_depth: Callable[[int], None],
+        topics: Topics,
+        log: CallLog,
+        screen: Screen,
+        every_job: timedelta,
     ) -> None:
-        self._stack = stack
+        self._watcher = RunWatcher(runs)
+        self._letters = letters
+        self._report_depth = report_depth
+        self._topics = topics
         self._log = log
         self._screen = screen
-        self._watcher = RunWatcher(client, job_ids)
-        self._letters = DeadLetters(stack.endpoint, stack.outputs.dead_letter_queue_url)
-        self._metric = QueueDepthMetric(stack.endpoint, stack.outputs.dead_letter_queue_url)
+        self._every_job = every_job
         self._dead_letter_jobs: set[str] = set()
         self._told = 0
         self._depth = 0
         self._all_jobs_at = self._letters_at = self._metric_at = LONG_AGO
-        subscribe(stack.endpoint, topics_of(stack.outputs), receiver_url + NOTICE_PATH)
 
     def prime(self) -> None:
         """Take in what is there already, without printing it."""
@@ -50,7 +69,6 @@ class Observer:
 
     def look(self, now: datetime, *, everything: bool = False) -> None:
         """Ask for what may have changed, and print what has."""
-        self._stack.ministack.require_running()
         self._look_at_runs(now, everything)
         self._look_at_notices()
         if everything or now - self._letters_at >= DEAD_LETTERS:
@@ -64,11 +82,11 @@ class Observer:
             runs=self._watcher.runs,
             calls=self._log.calls,
             dead_letter_jobs=frozenset(self._dead_letter_jobs),
-            noticed_runs=frozenset(dead_run_ids(self._log.notices, self._stack.outputs.deaths_topic_arn)),
+            noticed_runs=frozenset(dead_run_ids(self._log.notices, self._topics.deaths)),
         )
 
     def _look_at_runs(self, now: datetime, everything: bool) -> None:
-        wanted = None if everything or now - self._all_jobs_at >= EVERY_JOB else self._watcher.pending(now)
+        wanted = None if everything or now - self._all_jobs_at >= self._every_job else self._watcher.pending(now)
         if wanted is None:
             self._all_jobs_at = now
         for change in self._watcher.poll(wanted):
@@ -78,9 +96,9 @@ class Observer:
     def _look_at_notices(self) -> None:
         notices = self._log.notices
         fresh, self._told = notices[self._told :], len(notices)
-        for run_id in dead_run_ids(fresh, self._stack.outputs.deaths_topic_arn):
+        for run_id in dead_run_ids(fresh, self._topics.deaths):
             self._screen.event(f"SNS notice: run {run_id} is dead")
-        for name in alarm_names(fresh, self._stack.outputs.alarms_topic_arn):
+        for name in alarm_names(fresh, self._topics.alarms):
             self._screen.event(f"SNS alarm: {name}")
 
     def _look_at_dead_letters(self, now: datetime) -> None:
@@ -91,6 +109,20 @@ class Observer:
             self._dead_letter_jobs.update(jobs)
             self._screen.event(f"dead-letter queue: a message of {names} has arrived ({depth} waiting)")
         if depth != self._depth or (depth and now - self._metric_at >= METRIC):
-            self._metric.put(depth)
+            self._report_depth(depth)
             self._metric_at = now
         self._depth = depth
+
+
+def observe(stack: Stack, runs: RunSource, log: CallLog, screen: Screen, every_job: timedelta) -> Observer:
+    """An observer of a stack that is up."""
+    queue_url = stack.outputs.dead_letter_queue_url
+    return Observer(
+        runs=runs,
+        letters=DeadLetters(stack.endpoint, queue_url),
+        report_depth=QueueDepthMetric(stack.endpoint, queue_url).put,
+        topics=Topics.of(stack.outputs),
+        log=log,
+        screen=screen,
+        every_job=every_job,
+    )

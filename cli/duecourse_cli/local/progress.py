@@ -35,7 +35,7 @@ class CdkProgress:
             self._say("nothing has changed")
 
     def _resource(self, done: int, total: int, kind: str) -> None:
-        quarter = 4 * done // total
+        quarter = min(4 * done // total, 4)  # an update counts resources that it leaves alone, too
         if quarter > self._quarters:
             self._quarters = quarter
             self._say(f"{done} of {total} resources, now {kind}")

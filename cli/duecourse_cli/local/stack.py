@@ -8,19 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from duecourse_cli.local.deployment import Deployment
-from duecourse_cli.local.ministack import MiniStack
+from duecourse_cli.local.ministack import STOP_SECONDS, MiniStack
 from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.project import Project
+
+HASTY_STOP_SECONDS = 5.0
 
 Step = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log."""
+    """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log.
+
+    A stack that is not `kept` need not wait long until its state is saved.
+    """
 
     folder: Path
     log: Path
+    kept: bool = False
+
+    @property
+    def patience(self) -> float:
+        """How many seconds MiniStack may take to stop."""
+        return STOP_SECONDS if self.kept else HASTY_STOP_SECONDS
 
     @property
     def state(self) -> Path:
@@ -66,7 +77,9 @@ def local_stack(project: Project, place: Place, port: int, step: Step) -> Iterat
     """Start MiniStack, deploy the stack into it, and stop it whatever happens."""
     place.make()
     step("MiniStack", f"starting on 127.0.0.1:{port}")
-    with MiniStack(port=port, state=place.state, temporary=place.temporary, log=place.log) as ministack:
+    with MiniStack(
+        port=port, state=place.state, temporary=place.temporary, log=place.log, patience=place.patience
+    ) as ministack:
         step("MiniStack", f"ready; its log is {place.log}")
         deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
         step("cdk bootstrap", "making the deployment bucket and roles")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -31,7 +31,7 @@ class Change:
 class RunWatcher:
     """Polls the runs of the given jobs; keeps the latest state of each."""
 
-    def __init__(self, source: RunSource, job_ids: Sequence[str]) -> None:
+    def __init__(self, source: RunSource, job_ids: Iterable[str] = ()) -> None:
         self._source = source
         self._job_ids = list(job_ids)
         self._seen: dict[str, Run] = {}

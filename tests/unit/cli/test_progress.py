@@ -25,6 +25,10 @@ def test_resources_are_told_by_quarters() -> None:
     ]
 
 
+def test_an_update_that_counts_too_far_is_told_once() -> None:
+    assert len(told(*(resource(done, 8) for done in range(8, 20)))) == 1
+
+
 def test_the_steps_of_a_deployment_are_told() -> None:
     assert told(
         "Synthesis time: 5.87s",

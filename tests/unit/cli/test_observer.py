@@ -1,0 +1,126 @@
+"""The observer prints what moves, once, and remembers it for the verdict."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from duecourse_cli.local.calls import CallLog
+from duecourse_cli.local.console import Screen
+from duecourse_cli.local.deaths import Topics
+from duecourse_cli.local.observer import Observer
+from duecourse_cli.models import Page, Run
+
+NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+RUN = Run("tick.1", "tick", "QUEUED", None, NOW, NOW, None, 0, 3, None, 1, {})
+
+
+class World:
+    """A stack to look at: one run, a dead-letter queue, the depths that were reported."""
+
+    def __init__(self) -> None:
+        self.run = RUN
+        self.asked = 0
+        self.dead: list[str] = []
+        self.reported: list[int] = []
+        self.log = CallLog()
+        self.printed = io.StringIO()
+        self.observer = Observer(
+            runs=self,
+            letters=self,
+            report_depth=self.reported.append,
+            topics=Topics("deaths", "alarms"),
+            log=self.log,
+            screen=Screen(Console(file=self.printed, highlight=False, soft_wrap=True, width=80), clock=lambda: 0.0),
+            every_job=10 * SECOND,
+        )
+        self.observer.follow(["tick"])
+
+    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+        assert (job_id, limit, cursor) == ("tick", 100, None)
+        self.asked += 1
+        return Page((self.run,), None)
+
+    def depth(self) -> int:
+        return len(self.dead)
+
+    def waiting_jobs(self) -> frozenset[str]:
+        return frozenset(self.dead)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.strip() for line in self.printed.getvalue().splitlines()]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_run_is_printed_when_it_has_got_somewhere_and_only_once(world: World) -> None:
+    world.observer.look(NOW)
+    assert world.lines == []
+
+    world.run = replace(RUN, state="SUCCEEDED", attempts=1, lateness_seconds=0.02)
+    world.observer.look(NOW + SECOND)
+    world.observer.look(NOW + 20 * SECOND)
+
+    assert world.lines == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
+    assert world.observer.seen(NOW).runs == (world.run,)
+
+
+def test_a_job_without_a_run_that_is_due_is_asked_for_only_now_and_then(world: World) -> None:
+    world.run = replace(RUN, due=NOW + 60 * SECOND)
+
+    for second in range(21):
+        world.observer.look(NOW + second * SECOND)
+
+    assert world.asked == 3
+
+
+def test_a_death_is_told_from_the_queue_and_from_the_topic(world: World) -> None:
+    world.observer.look(NOW)
+    world.dead = ["tick"]
+    world.log.add_notice({"TopicArn": "deaths", "Message": json.dumps({"run_id": "tick.1"})})
+    world.log.add_notice({"TopicArn": "alarms", "Message": json.dumps({"AlarmName": "DeadLettersWaiting"})})
+    world.observer.look(NOW + 5 * SECOND)
+    world.observer.look(NOW + 10 * SECOND)
+
+    assert world.lines == [
+        "SNS notice: run tick.1 is dead",
+        "SNS alarm: DeadLettersWaiting",
+        "dead-letter queue: a message of tick has arrived (1 waiting)",
+    ]
+    seen = world.observer.seen(NOW)
+    assert seen.dead_letter_jobs == {"tick"}
+    assert seen.noticed_runs == {"tick.1"}
+
+
+def test_the_depth_is_reported_when_it_changes_and_again_while_messages_wait(world: World) -> None:
+    world.observer.look(NOW)
+    world.dead = ["tick"]
+    world.observer.look(NOW + 5 * SECOND)
+    world.observer.look(NOW + 10 * SECOND)
+    world.observer.look(NOW + 30 * SECOND)
+    world.dead = []
+    world.observer.look(NOW + 35 * SECOND)
+    world.observer.look(NOW + 90 * SECOND)
+
+    assert world.reported == [1, 1, 0]
+
+
+def test_what_was_there_before_is_not_printed(world: World) -> None:
+    world.run = replace(RUN, state="DEAD", attempts=3)
+    world.dead = ["tick"]
+
+    world.observer.prime()
+    world.observer.look(NOW)
+
+    assert world.lines == []
+    assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
