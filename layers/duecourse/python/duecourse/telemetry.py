@@ -16,6 +16,8 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
     for event in report.events:
         log = logger.error if event.alarming else logger.info
         log(event.action, extra={"action": event.action, **event.facts})
+    if not any(report.counts.values()) and not report.seconds:
+        return
     for name, value in dimensions.items():
         metrics.add_dimension(name=name, value=value)
     for metric, count in report.counts.items():

@@ -81,6 +81,17 @@ def clients() -> AwsClients:
     return AwsClients()
 
 
+class LazyClient:
+    """Makes its client at the first request: a cold start pays only for the services that its first event needs."""
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+
+    def __getattr__(self, request: str) -> Any:
+        """A request of the client, such as `send_message`."""
+        return getattr(clients().get(self._service), request)
+
+
 def client(service: str) -> Any:
     """The client of this process for a part of our own infrastructure."""
-    return clients().get(service)
+    return LazyClient(service)

@@ -39,8 +39,9 @@ MAX_DECISIONS = 6
 """How often a message is decided anew after a condition failed. Each failure means that another writer won, so a row
 of them means a fault; the message is then left for later."""
 
-CLOCK_SLACK_SECONDS = 0.5
-"""A message that is early by no more than this above the hold is held all the same: clocks differ."""
+CLOCK_SLACK_SECONDS = 1.5
+"""A message that is early by no more than this above the hold is held all the same: the API does not wait for a
+second's start when it sends, and clocks differ."""
 
 RESCUE_SECONDS = 60
 """How long a message rests that was received often without its run being dead."""

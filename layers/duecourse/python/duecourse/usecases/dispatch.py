@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Precision
 from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleError, compile_schedule
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
@@ -26,7 +25,7 @@ from duecourse.ports import (
     Randomness,
 )
 from duecourse.usecases.after_claim import AfterClaim
-from duecourse.usecases.enqueue import outgoing
+from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
 from duecourse.usecases.report import Report
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
@@ -41,9 +40,6 @@ GROUP_CURSORS = 100
 
 GROUP_FIRINGS = 2000
 """A group ends earlier when its cursors fire often, so that memory stays flat."""
-
-ALIGNED_SECONDS = 0.15
-"""A send that begins this soon after a second's start need not wait for the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +197,7 @@ class Dispatch:
     def _aligned(self, group: Iterable[Planned]) -> float:
         """Wait for the start of the next second where that makes messages visible on theirs; the time then."""
         now = self.clock.now()
-        waits = any(
-            planned.cursor.precision is Precision.SECOND
-            and planned.plan.firings
-            and planned.plan.firings[-1].occurrence > now
-            for planned in group
-        )
+        waits = any(planned.plan.firings and planned.plan.firings[-1].occurrence > now for planned in group)
         if waits and now % 1 > ALIGNED_SECONDS:
             self.clock.sleep_until(int(now) + 1)
             return self.clock.now()

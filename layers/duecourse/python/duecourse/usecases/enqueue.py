@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil
+from math import ceil, floor
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Precision
@@ -13,6 +13,9 @@ from duecourse.ports import Outgoing
 
 MAX_DELAY_SECONDS = 900
 """Amazon SQS: DelaySeconds is a whole number from 0 to 900, counted from the moment of sending."""
+
+ALIGNED_SECONDS = 0.15
+"""What is sent this soon after a second's start counts as sent at its start."""
 
 HOLD_SECONDS = 1.0
 """What arrives at most this early is held by its worker until its instant."""
@@ -30,10 +33,14 @@ def delay(due: int, precision: Precision, now: float) -> int:
     """Whole seconds to hold a message back so that it is never visible early: rounded up.
 
     Sent in the first tenths of a second it is visible those tenths after its due second. Jobs with precision `exact`
-    are handed over one second earlier, and their worker holds them.
+    are handed over one second earlier (up to two, when not sent at a second's start), and their worker holds them.
     """
-    visible = due if precision is Precision.SECOND else due - HOLD_SECONDS
-    return min(max(ceil(visible - now), 0), MAX_DELAY_SECONDS)
+    match precision:
+        case Precision.SECOND:
+            wait = ceil(due - now)
+        case Precision.EXACT:
+            wait = floor(due - HOLD_SECONDS - now + ALIGNED_SECONDS)
+    return min(max(wait, 0), MAX_DELAY_SECONDS)
 
 
 def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str) -> RunMessage:
