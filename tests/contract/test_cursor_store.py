@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from duecourse.ports import BrokenCursor, Claim, ClaimResult
 from tests.support.clock import SettableClock
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.tables import Tables
 
 SLOT = "2026-11-21T12/0000"
@@ -17,6 +17,11 @@ def put(tables: Tables, *ids: str, expression: str = "rate(10 seconds)") -> None
     for name in ids:
         made = job(expression, id=name)
         assert store.create(made, cursor(made))
+
+
+def claim_of(name: str, seconds: int) -> Claim:
+    standing = cursor(job(id=name))
+    return Claim(standing, moved(standing, int(NOON) + seconds))
 
 
 def due(tables: Tables, until: float = NOON + 300) -> list[object]:
@@ -32,14 +37,14 @@ def test_a_new_jobs_cursor_is_found_in_its_slot_by_its_due_time(any_tables: Tabl
 def test_a_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, old = any_tables.cursor_store(SettableClock(NOON)), cursor(job(id="a"))
-    assert store.claim([Claim(old, int(NOON) + 850)], 1) == [ClaimResult.WON]
-    assert store.claim([Claim(old, int(NOON) + 860)], 1) == [ClaimResult.LOST]
-    assert due(any_tables, NOON + 3000) == [old.at(int(NOON) + 850)]
+    assert store.claim([Claim(old, moved(old, int(NOON) + 850))], 1) == [ClaimResult.WON]
+    assert store.claim([Claim(old, moved(old, int(NOON) + 860))], 1) == [ClaimResult.LOST]
+    assert due(any_tables, NOON + 3000) == [moved(old, int(NOON) + 850)]
 
 
 def test_a_claim_whose_answer_was_lost_counts_as_won(any_tables: Tables) -> None:
     put(any_tables, "a")
-    store, claim = any_tables.cursor_store(SettableClock(NOON)), Claim(cursor(job(id="a")), int(NOON) + 850)
+    store, claim = any_tables.cursor_store(SettableClock(NOON)), claim_of("a", 850)
     assert store.claim([claim], 1) == [ClaimResult.WON]
     assert store.claim([claim], 1) == [ClaimResult.WON]
 
@@ -48,8 +53,8 @@ def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -
     names = [f"job-{number}" for number in range(60)]
     put(any_tables, *names)
     store = any_tables.cursor_store(SettableClock(NOON))
-    claims = [Claim(cursor(job(id=name)), int(NOON) + 850) for name in names]
-    stolen = [replace(claim, occurrence=int(NOON) + 900) for claim in claims[::3]]
+    claims = [claim_of(name, 850) for name in names]
+    stolen = [claim_of(name, 900) for name in names[::3]]
     assert store.claim(stolen, 1) == [ClaimResult.WON] * 20
     results = store.claim(claims, 1)
     assert [name for name, result in zip(names, results, strict=True) if result is ClaimResult.LOST] == names[::3]
@@ -57,7 +62,7 @@ def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -
 
 def test_a_cursor_named_twice_in_one_call_is_claimed_once(any_tables: Tables) -> None:
     put(any_tables, "a")
-    store, claim = any_tables.cursor_store(SettableClock(NOON)), Claim(cursor(job(id="a")), int(NOON) + 850)
+    store, claim = any_tables.cursor_store(SettableClock(NOON)), claim_of("a", 850)
     assert store.claim([claim, claim], 1) == [ClaimResult.WON, ClaimResult.LOST]
 
 
@@ -65,14 +70,14 @@ def test_a_claim_of_an_older_generation_is_lost(any_tables: Tables) -> None:
     put(any_tables, "a")
     old = cursor(job(id="a"))
     store = any_tables.cursor_store(SettableClock(NOON))
-    assert store.claim([Claim(replace(old, generation=1), int(NOON) + 850)], 1) == [ClaimResult.LOST]
+    assert store.claim([Claim(replace(old, generation=1), moved(old, int(NOON) + 850))], 1) == [ClaimResult.LOST]
 
 
 def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run(any_tables: Tables) -> None:
     put(any_tables, "a")
     old = cursor(job(id="a"))
     store = any_tables.cursor_store(SettableClock(NOON))
-    assert store.claim([Claim(old, None, last=old.occurrence)], 1) == [ClaimResult.WON]
+    assert store.claim([Claim(old, moved(old, None))], 1) == [ClaimResult.WON]
     assert due(any_tables, NOON + 3000) == []
     left = any_tables.job_store(SettableClock(NOON)).get_cursor("default", "a")
     assert left is not None
@@ -109,7 +114,7 @@ def test_a_cursor_that_was_set_aside_shows_its_error(any_tables: Tables) -> None
 def test_a_cursor_that_moved_meanwhile_is_not_set_aside(any_tables: Tables) -> None:
     put(any_tables, "a")
     old, store = cursor(job(id="a")), any_tables.cursor_store(SettableClock(NOON))
-    store.claim([Claim(old, int(NOON) + 850)], 1)
+    store.claim([Claim(old, moved(old, int(NOON) + 850))], 1)
     assert not store.set_aside(old, "too late")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.instants import from_iso
 from duecourse.domain.job import Job
-from duecourse.domain.schedule import ScheduleSpec, compile_schedule
+from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import HttpTarget
 
 NOON = from_iso("2026-11-21T12:00:00Z")
@@ -33,4 +33,11 @@ def job(expression: str = "rate(10 seconds)", *, id: str = "tick-tock", at: floa
 
 def cursor(of: Job, after: float | None = None) -> Cursor:
     """The job's cursor, standing at its first occurrence after `after` (its creation unless given)."""
-    return cursor_for(of, compile_schedule(of.schedule).next(int(of.created_at if after is None else after)))
+    return cursor_for(of, of.created_at if after is None else after)
+
+
+def moved(standing: Cursor, occurrence: int | None) -> Cursor:
+    """The cursor after a claim that passed everything before `occurrence`; None: all there was."""
+    last = standing.occurrence if occurrence is None else None
+    after = standing.occurrence if standing.occurrence is not None else standing.after
+    return replace(standing, occurrence=occurrence, due=occurrence, after=after, last=last)

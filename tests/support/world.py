@@ -9,7 +9,6 @@ from threading import Lock as ThreadLock
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.schedule import compile_schedule
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.ports import Call, Claim, ClaimResult, CursorStore, Death, RunStore
@@ -103,7 +102,7 @@ class World:
         """Write the job and send its first two minutes at once, as the API does."""
         standing = cursor(job)
         assert self.jobs.create(job, standing)
-        made = plan(standing, compile_schedule(job.schedule), now=self.clock.now(), reach=120)
+        made = plan(standing, now=self.clock.now(), reach=120)
         self.wheel.send(outgoing(standing, made, now=self.clock.now(), nonce=self.randomness.nonce))
         return job
 

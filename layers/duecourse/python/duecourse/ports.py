@@ -79,11 +79,10 @@ class BrokenCursor:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Move `cursor` (as it was read) to `occurrence`; None takes it out of the index, and `last` names its last run."""
+    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index."""
 
     cursor: Cursor
-    occurrence: int | None
-    last: int | None = None
+    moved: Cursor
 
 
 class ClaimResult(StrEnum):

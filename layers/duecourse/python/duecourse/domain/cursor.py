@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from duecourse.domain.job import Job, Lane, MissedPolicy, Precision
+from duecourse.domain.occurrences import Occurrences, occurrences_of
 from duecourse.domain.schedule import TZDATA_VERSION, ScheduleSpec
 from duecourse.domain.sharding import shard_of, slot_of
 
@@ -13,9 +14,10 @@ from duecourse.domain.sharding import shard_of, slot_of
 class Cursor:
     """The next occurrence that nobody has enqueued yet, and just enough of the job to dispatch without a second read.
 
-    `occurrence` is None when the schedule is exhausted; such a cursor is not in the due index, and `last` is the
-    occurrence that names its last run.
-    `tzdata` is the version of the zone data with which the occurrence was computed.
+    `occurrence` is nominal, `due` when it is really due, by which the due index is sorted (UTC seconds). Both are None
+    when the schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last
+    run. `occurrence` is the first after `after`, computed with zone data of version `tzdata`. `remaining` says how many
+    occurrences may still be passed; None: any number.
     """
 
     tenant: str
@@ -23,21 +25,17 @@ class Cursor:
     generation: int
     schedule: ScheduleSpec
     occurrence: int | None
+    due: int | None
+    after: int
     lane: Lane = Lane.NORMAL
     precision: Precision = Precision.SECOND
     missed: MissedPolicy = field(default_factory=MissedPolicy)
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+    remaining: int | None = None
     tzdata: str = TZDATA_VERSION
     error: str | None = None
     last: int | None = None
-
-    @property
-    def due(self) -> int | None:
-        """The effective due time (UTC seconds) by which the due index is sorted."""
-        return self.occurrence
-
-    def at(self, occurrence: int | None) -> Cursor:
-        """The same cursor, moved."""
-        return replace(self, occurrence=occurrence, tzdata=TZDATA_VERSION)
 
     def slot(self, shards: int) -> str | None:
         """Its partition in the due index of a stage with `shards` shards."""
@@ -45,16 +43,29 @@ class Cursor:
             return None
         return slot_of(self.due, shard_of(self.tenant, self.job_id, shards))
 
+    def occurrences(self) -> Occurrences:
+        """What the job names, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        return occurrences_of(
+            self.tenant, self.job_id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+        )
 
-def cursor_for(job: Job, occurrence: int | None) -> Cursor:
-    """The cursor of a job that stands at `occurrence` (UTC seconds)."""
+
+def cursor_for(job: Job, after: float) -> Cursor:
+    """The cursor of a job that stands at its first occurrence strictly after `after` (UTC seconds)."""
+    occurrences = job.occurrences()
+    first = occurrences.next(int(after))
     return Cursor(
         tenant=job.tenant,
         job_id=job.id,
         generation=job.generation,
         schedule=job.schedule,
-        occurrence=occurrence,
+        occurrence=first,
+        due=None if first is None else occurrences.due(first),
+        after=int(after),
         lane=job.lane,
         precision=job.precision,
         missed=job.missed,
+        exclude=job.exclude,
+        jitter_seconds=job.jitter_seconds,
+        remaining=job.max_runs,
     )

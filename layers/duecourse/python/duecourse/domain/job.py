@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from duecourse.domain.occurrences import Occurrences, occurrences_of
 from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.schedule import ScheduleSpec, compile_schedule
+from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import Target
 
 
@@ -68,6 +69,9 @@ class MissedPolicy:
     max_missed: int = 10
 
 
+MAX_RUNS = 10_000
+"""The largest `max_runs`: so many occurrences can still be counted exactly when they were all missed."""
+
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt of the lanes high, normal and low; a longer one belongs to `long`."""
 
@@ -80,6 +84,7 @@ class Job:
     """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
     `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
+    `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
     """
 
     tenant: str
@@ -103,6 +108,9 @@ class Job:
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None
     tags: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+    max_runs: int | None = None
 
     @property
     def lane(self) -> Lane:
@@ -112,11 +120,17 @@ class Job:
     @property
     def recurring(self) -> bool:
         """Whether it can have more than one run of its schedule."""
-        return compile_schedule(self.schedule).recurring
+        return self.occurrences().schedule.recurring
+
+    def occurrences(self) -> Occurrences:
+        """What it names, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        return occurrences_of(
+            self.tenant, self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+        )
 
     def following(self, after: int) -> int | None:
         """The first occurrence strictly after `after` (UTC seconds). Compiled at need: most starts never ask."""
-        return compile_schedule(self.schedule).next(after)
+        return self.occurrences().next(after)
 
 
 @dataclass(frozen=True, slots=True)

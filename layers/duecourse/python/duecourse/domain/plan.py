@@ -8,12 +8,13 @@ decides how far the plan goes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Protocol
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import MissedMode
+from duecourse.domain.occurrences import Occurrences
+from duecourse.domain.schedule import TZDATA_VERSION
 
 MAX_FIRINGS = 100
 """Occurrences one claim may cover."""
@@ -22,21 +23,15 @@ COUNT_LIMIT = 10_000
 """Missed occurrences are counted up to this many; a longer row says "at least"."""
 
 
-class Occurrences(Protocol):
-    """What a plan needs of a compiled schedule."""
-
-    def next(self, after: int) -> int | None:
-        """The first occurrence strictly after `after`, or None."""
-
-
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One run to enqueue. `count` > 1: it stands for the missed occurrences from `occurrence` through `through`.
+    """One run to enqueue, due at `due`. `count` > 1: it stands for the missed ones from `occurrence` to `through`.
 
     `caught_up`: it is late because nobody dispatched in time, which its worker must not hold against it.
     """
 
     occurrence: int
+    due: int
     through: int
     count: int = 1
     caught_up: bool = False
@@ -54,19 +49,12 @@ class SkippedRange:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`occurrence` is where the cursor stands after the claim; None when nothing is left."""
+    """`cursor` is where the cursor stands after the claim; its occurrence is None when nothing is left."""
 
     firings: tuple[Firing, ...]
     skipped: tuple[SkippedRange, ...]
-    occurrence: int | None
+    cursor: Cursor
     reason: str
-
-    @property
-    def last(self) -> int | None:
-        """The occurrence that names the last run or record of this plan; None when it has neither."""
-        if self.firings:
-            return self.firings[-1].occurrence
-        return self.skipped[-1].first if self.skipped else None
 
     @property
     def missed(self) -> int:
@@ -74,62 +62,107 @@ class Plan:
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 
-def plan(cursor: Cursor, schedule: Occurrences, *, now: float, reach: float) -> Plan:
-    """Plan a cursor's occurrences up to and including `now + reach` (seconds), at most MAX_FIRINGS of them.
+def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
+    """Plan a cursor's occurrences up to and including those due at `now + reach` (s), at most MAX_FIRINGS of them.
 
-    Occurrences before `now - grace` are missed and treated by the job's policy: `skip` drops them, `run_once` makes
+    Occurrences due before `now - grace` are missed and treated by the job's policy: `skip` drops them, `run_once` makes
     one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest.
+    Raises ScheduleError or ExclusionError for a cursor that makes no sense.
     """
-    first = cursor.occurrence
-    if first is None:
-        return Plan((), (), None, "exhausted")
-    firings: list[Firing] = []
-    skipped: list[SkippedRange] = []
-    on_time = int(now) - cursor.missed.grace_seconds
-    at: int | None = first
-    if first < on_time:
-        firings, skipped, at = _catch_up(cursor, schedule, first, on_time)
+    occurrences = cursor.occurrences()
+    at = _standing(cursor, occurrences)
+    if at is None:
+        return Plan((), (), _moved(cursor, occurrences, None, cursor.after, 0, cursor.last), "exhausted")
+    row = _Row(occurrences, at, cursor.remaining)
+    firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds)
     caught_up = bool(firings or skipped)
-    while at is not None and at <= now + reach and len(firings) < MAX_FIRINGS:
-        firings.append(Firing(at, at))
-        at = schedule.next(at)
-    return Plan(tuple(firings), tuple(skipped), at, "caught up" if caught_up else "due" if firings else "not due")
+    while (at := row.at) is not None and (due := occurrences.due(at)) <= now + reach and len(firings) < MAX_FIRINGS:
+        firings.append(Firing(at, due, at))
+        row.step()
+    last = firings[-1].occurrence if firings else skipped[-1].first if skipped else cursor.last
+    moved = _moved(cursor, occurrences, row.at, row.passed, row.remaining, last)
+    reason = "caught up" if caught_up else "due" if firings else "not due"
+    return Plan(tuple(firings), tuple(skipped), moved, reason)
 
 
-def _catch_up(
-    cursor: Cursor, schedule: Occurrences, first: int, on_time: int
-) -> tuple[list[Firing], list[SkippedRange], int | None]:
-    """Treat what is missed (before `on_time`); the third value is the first occurrence that is not."""
-    following = schedule.next(on_time - 1)
+def _standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
+    """Where the cursor stands: as written, or computed anew where the zone data are others than then."""
+    if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
+        return cursor.occurrence
+    return occurrences.next(cursor.after)
+
+
+def _moved(
+    cursor: Cursor, occurrences: Occurrences, at: int | None, after: int, remaining: int | None, last: int | None
+) -> Cursor:
+    return replace(
+        cursor,
+        occurrence=at,
+        due=None if at is None else occurrences.due(at),
+        after=after,
+        remaining=remaining,
+        last=last if at is None else None,
+        tzdata=TZDATA_VERSION,
+    )
+
+
+class _Row:
+    """Walks the occurrences from the cursor on: `at` is the next one, `passed` the last that was passed."""
+
+    def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
+        self.occurrences = occurrences
+        self.at: int | None = at if remaining is None or remaining > 0 else None
+        self.passed = at - 1
+        self.remaining = remaining
+
+    def step(self) -> None:
+        """Pass one."""
+        if self.at is None:
+            return
+        self.passed = self.at
+        if self.remaining is not None:
+            self.remaining -= 1
+        self.at = self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None
+
+    def before(self, on_time: int) -> Iterator[int]:
+        """Pass all that were due before `on_time`."""
+        while self.at is not None and self.occurrences.due(self.at) < on_time:
+            at = self.at
+            self.step()
+            yield at
+
+    def jump(self, on_time: int) -> None:
+        """Pass all that were due before `on_time`, uncounted."""
+        self.at = self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed))
+        while self.at is not None and self.occurrences.due(self.at) < on_time:
+            self.step()
+        self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
+
+
+def _catch_up(cursor: Cursor, row: _Row, on_time: int) -> tuple[list[Firing], list[SkippedRange]]:
+    """Treat what is missed (due before `on_time`); the row then stands at the first occurrence that is not."""
     match cursor.missed.mode:
         case MissedMode.SKIP:
-            count, last = _count(schedule, first, on_time)
-            return [], [SkippedRange(first, last, count, "missed")], following
+            return [], _range(row, on_time)
         case MissedMode.RUN_ONCE:
-            count, last = _count(schedule, first, on_time)
-            return [Firing(first, last, count, caught_up=True)], [], following
+            return [
+                Firing(each.first, row.occurrences.due(each.first), each.last, each.count, caught_up=True)
+                for each in _range(row, on_time)
+            ], []
         case MissedMode.RUN_ALL:
-            row = _missed(schedule, first, on_time)
-            firings = [Firing(at, at, caught_up=True) for at in islice(row, cursor.missed.max_missed)]
-            dropped = next(row, None)
-            if dropped is None:
-                return firings, [], following
-            count, last = _count(schedule, dropped, on_time)
-            return firings, [SkippedRange(dropped, last, count, "missed")], following
+            oldest = islice(row.before(on_time), cursor.missed.max_missed)
+            firings = [Firing(at, row.occurrences.due(at), at, caught_up=True) for at in oldest]
+            return firings, _range(row, on_time)
 
 
-def _missed(schedule: Occurrences, first: int, on_time: int) -> Iterator[int]:
-    at: int | None = first
-    while at is not None and at < on_time:
-        yield at
-        at = schedule.next(at)
-
-
-def _count(schedule: Occurrences, first: int, on_time: int) -> tuple[int, int]:
-    """How many occurrences lie in [first, on_time), and the last of those counted."""
-    count, last = 0, first
-    for at in islice(_missed(schedule, first, on_time), COUNT_LIMIT):
-        count, last = count + 1, at
-    if count == COUNT_LIMIT and schedule.next(last) is not None:
-        last = max(last, on_time - 1)
-    return count, last
+def _range(row: _Row, on_time: int) -> list[SkippedRange]:
+    """All that is missed as one range (none, if nothing is), counted up to COUNT_LIMIT."""
+    count, first, last = 0, None, 0
+    for at in islice(row.before(on_time), COUNT_LIMIT):
+        first, last, count = at if first is None else first, at, count + 1
+    if first is None:
+        return []
+    if count == COUNT_LIMIT and row.remaining is None:
+        row.jump(on_time)
+        last = row.passed
+    return [SkippedRange(first, last, count, "missed")]

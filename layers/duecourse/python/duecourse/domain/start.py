@@ -73,8 +73,10 @@ def _lateness(offer: Offer, job: Job, hand: Handover, now: float) -> StartDecisi
         case MissedMode.SKIP:
             return _skip(offer, job, hand, "missed")
         case MissedMode.RUN_ONCE:
-            later = job.following(offer.through or offer.occurrence)
-            return _skip(offer, job, hand, "superseded") if later is not None and later <= now else None
+            occurrences = job.occurrences()
+            later = occurrences.next(offer.through or offer.occurrence)
+            come_due = later is not None and occurrences.due(later) <= now
+            return _skip(offer, job, hand, "superseded") if come_due else None
 
 
 def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.plan import Plan, SkippedRange
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.schedule import compile_schedule
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.report import Report
@@ -36,19 +35,20 @@ class AfterClaim:
             report.counts["Missed"] += made.missed
             report.add("caught_up", tenant=cursor.tenant, job_id=cursor.job_id, missed=made.missed, reason=made.reason)
         now = self.clock.now()
-        if made.occurrence is None and (made.last is None or made.last <= now):
+        left = made.cursor
+        if left.occurrence is None and (left.last is None or left.last <= now):
             # Its last run may have ended before this claim (the API sends the first occurrences at once).
             complete_if_ended(self.jobs, self.runs, cursor.tenant, cursor.job_id, at=now)
 
     def _record(self, cursor: Cursor, skipped: SkippedRange) -> None:
         """Record a skipped range, from the first of its occurrences on that has no record yet."""
-        schedule = compile_schedule(cursor.schedule)
+        occurrences = cursor.occurrences()
         for _ in range(MAX_RECORDED):
             conflict = self.runs.write(self._skip_record(cursor, skipped), None)
             if conflict is None or conflict.found is None:
                 return
             found = conflict.found
-            following = schedule.next(found.occurrence if found.through is None else found.through)
+            following = occurrences.next(found.occurrence if found.through is None else found.through)
             if following is None or following > skipped.last:
                 return
             skipped = replace(skipped, first=following, count=max(skipped.count - found.count, 1))

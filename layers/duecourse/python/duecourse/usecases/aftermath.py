@@ -65,8 +65,8 @@ class Aftermath:
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
     def _ends(self, job: Job) -> bool:
-        """Whether the job's schedule has nothing left to come."""
-        return job.following(int(self.clock.now())) is None
+        """Whether the job may have nothing left to come; its cursor knows for certain."""
+        return job.max_runs is not None or job.following(int(self.clock.now())) is None
 
     def _notify(self, run: Run, report: Report) -> None:
         if run.notified:

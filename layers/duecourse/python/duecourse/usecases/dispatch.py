@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.plan import Plan, plan
-from duecourse.domain.schedule import ScheduleError, compile_schedule
+from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
 from duecourse.ports import (
     BrokenCursor,
@@ -139,11 +140,10 @@ class Dispatch:
                 return None
             case Cursor():
                 try:
-                    schedule = compile_schedule(cursor.schedule)
-                except ScheduleError as problem:
-                    self._set_aside(cursor, f"{problem.field}: {problem.detail}", report)
+                    return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.rules.reach))
+                except (ScheduleError, ExclusionError) as problem:
+                    self._set_aside(cursor, str(problem), report)
                     return None
-                return Planned(cursor, plan(cursor, schedule, now=self.clock.now(), reach=self.rules.reach))
 
     def _set_aside(self, cursor: Cursor | BrokenCursor, error: str, report: Report) -> None:
         done = self.cursors.set_aside(cursor, error)
@@ -157,7 +157,7 @@ class Dispatch:
             if self.clock.now() >= deadline:
                 raise _StopSending("out of time; the next tick goes on")
             sent = self._send(group, report)
-            claims = [Claim(planned.cursor, planned.plan.occurrence, planned.plan.last) for planned in sent]
+            claims = [Claim(planned.cursor, planned.plan.cursor) for planned in sent]
             results = self.cursors.claim(claims, self.rules.shards)
             won = [planned for planned, result in zip(sent, results, strict=True) if result is ClaimResult.WON]
             report.counts["ClaimsWon"] += len(won)
@@ -171,11 +171,10 @@ class Dispatch:
 
     def _again(self, planned: Planned, until: float) -> Planned | None:
         """The cursor after its claim, planned anew, where it is still due within the lead."""
-        cursor = planned.cursor.at(planned.plan.occurrence)
+        cursor = planned.plan.cursor
         if cursor.due is None or cursor.due > until:
             return None
-        schedule = compile_schedule(cursor.schedule)
-        return Planned(cursor, plan(cursor, schedule, now=self.clock.now(), reach=self.rules.reach))
+        return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.rules.reach))
 
     def _send(self, group: list[Planned], report: Report) -> list[Planned]:
         """Send the messages of a group; those cursors of which every message was accepted."""
@@ -197,7 +196,7 @@ class Dispatch:
     def _aligned(self, group: Iterable[Planned]) -> float:
         """Wait for the start of the next second where that makes messages visible on theirs; the time then."""
         now = self.clock.now()
-        waits = any(planned.plan.firings and planned.plan.firings[-1].occurrence > now for planned in group)
+        waits = any(planned.plan.firings and planned.plan.firings[-1].due > now for planned in group)
         if waits and now % 1 > ALIGNED_SECONDS:
             self.clock.sleep_until(int(now) + 1)
             return self.clock.now()

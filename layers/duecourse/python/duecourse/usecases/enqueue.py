@@ -24,7 +24,7 @@ HOLD_SECONDS = 1.0
 def outgoing(cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str]) -> list[Outgoing]:
     """One message a firing, each with the delay that makes it visible at its due second when sent at `now`."""
     return [
-        Outgoing(message(cursor, firing, now=now, nonce=nonce()), delay(firing.occurrence, cursor.precision, now))
+        Outgoing(message(cursor, firing, now=now, nonce=nonce()), delay(firing.due, cursor.precision, now))
         for firing in plan.firings
     ]
 
@@ -49,10 +49,10 @@ def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str) -> RunMes
         tenant=cursor.tenant,
         job_id=cursor.job_id,
         occurrence=firing.occurrence,
-        due=firing.occurrence,
+        due=firing.due,
         generation=cursor.generation,
         lane=cursor.lane,
-        not_before=float(firing.occurrence),
+        not_before=float(firing.due),
         nonce=nonce,
         count=firing.count,
         through=firing.through if firing.count > 1 else None,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.job import Delivery, Job
-from duecourse.domain.plan import Occurrences
+from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.schedule import ScheduleError, compile_schedule
+from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.jobs import JobUnknownError, at_once_until
 
@@ -61,8 +62,8 @@ class History:
     def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
         """The newest `count` runs between this page's ends that are enqueued and have no record."""
         try:
-            schedule = compile_schedule(job.schedule)
-        except ScheduleError:
+            schedule = job.occurrences()
+        except (ScheduleError, ExclusionError):
             return []
         low, high = self._enqueued(job, cursor, schedule)
         if before is not None:
@@ -71,7 +72,7 @@ class History:
         if len(records) == count:
             low = max(low, records[-1].occurrence)  # what is older belongs to later pages
         covered = [(run.occurrence - 1, run.through or run.occurrence) for run in records if not run.suffix]
-        return [queued_run(job, at) for at in newest(schedule, without((low, high), covered), count)]
+        return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
         """From when to when occurrences of the job's present schedule have been handed to their lane."""
@@ -85,13 +86,13 @@ class History:
         return low, until if cursor.last is None else max(until, cursor.last)
 
 
-def queued_run(job: Job, occurrence: int) -> Run:
+def queued_run(job: Job, occurrence: int, due: int) -> Run:
     """What a run will be that is enqueued and has no record."""
     return Run(
         tenant=job.tenant,
         job_id=job.id,
         occurrence=occurrence,
-        due=occurrence,
+        due=due,
         generation=job.generation,
         state=RunState.QUEUED,
         lane=job.lane,

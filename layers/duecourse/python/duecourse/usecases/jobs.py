@@ -8,7 +8,8 @@ from typing import Any
 
 from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.job import Delivery, Job, JobState, Lane, MissedPolicy, Overlap, Precision
-from duecourse.domain.plan import MAX_FIRINGS, Occurrences, plan
+from duecourse.domain.occurrences import Occurrences
+from duecourse.domain.plan import MAX_FIRINGS, plan
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.targets import Target
@@ -57,6 +58,9 @@ class Draft:
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None
     tags: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+    max_runs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +110,11 @@ class Jobs:
         now = self.clock.now()
         for _ in range(ID_TRIES):
             job = self._new(draft, draft.id or made_up_id(draft.name, self.randomness.nonce()), now)
-            first = first_occurrence(job.schedule, now)
-            cursor = cursor_for(job, first)
+            cursor = cursor_for(job, now)
+            if cursor.occurrence is None:
+                raise nothing_left()
             if self.store.create(job, cursor):
-                return self._send_soon(JobView(job, first), cursor)
+                return self._send_soon(JobView(job, cursor.occurrence), cursor)
             if draft.id is not None:
                 break
         raise JobExistsError(job.id)
@@ -160,13 +165,16 @@ class Jobs:
             delivery=draft.delivery,
             idempotency_key=draft.idempotency_key,
             tags=draft.tags,
+            exclude=draft.exclude,
+            jitter_seconds=draft.jitter_seconds,
+            max_runs=draft.max_runs,
         )
 
     def _send_soon(self, view: JobView, cursor: Cursor) -> Created:
         """Send without a claim: the next tick repeats it, and the workers drop the repeats."""
         now = self.clock.now()
         reach = min(AT_ONCE_SECONDS, self.reach_seconds)
-        planned = plan(cursor, compile_schedule(cursor.schedule), now=now, reach=reach)
+        planned = plan(cursor, now=now, reach=reach)
         messages = outgoing(cursor, planned, now=now, nonce=self.randomness.nonce)
         if not messages:
             return Created(view, 0, 0)
@@ -188,8 +196,13 @@ def first_occurrence(spec: ScheduleSpec, now: float) -> int:
     """The first occurrence strictly after `now`. Raises ScheduleError on `schedule` when there is none."""
     first = compile_schedule(spec).next(int(now))
     if first is None:
-        raise ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
+        raise nothing_left()
     return first
+
+
+def nothing_left() -> ScheduleError:
+    """What is said of a job that would never fire."""
+    return ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
 
 
 def at_once_until(job: Job, schedule: Occurrences, reach_seconds: int) -> int:
@@ -210,7 +223,7 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     if cursor.error is not None or job.state is not JobState.ACTIVE:
         return JobView(job, None, cursor.error)
     try:
-        following = compile_schedule(job.schedule).next(int(now))
+        following = job.following(int(now)) if cursor.remaining != 0 else None
     except ScheduleError as problem:
         return JobView(job, None, str(problem))
     # A last occurrence that nobody enqueued in time is still to come.

@@ -12,8 +12,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.errors import RETRYABLE
 from duecourse.adapters.dynamodb.keys import CURSOR, job_partition
-from duecourse.domain.schedule import TZDATA_VERSION
-from duecourse.domain.sharding import shard_of, slot_of
+from duecourse.adapters.dynamodb.values import pack
 from duecourse.ports import Claim, ClaimResult, Clock
 
 BATCH = 25
@@ -64,34 +63,37 @@ def _judge(error: dict[str, Any] | None, claim: Claim) -> ClaimResult:
     item = error.get("Item") or {}
     stands = item.get("occurrence", {}).get("N")
     generation = item.get("generation", {}).get("N")
-    wanted = None if claim.occurrence is None else str(claim.occurrence)
+    wanted = None if claim.moved.occurrence is None else str(claim.moved.occurrence)
     mine = bool(item) and stands == wanted and generation == str(claim.cursor.generation)
     return ClaimResult.WON if mine else ClaimResult.LOST
 
 
 def _statement(table: str, claim: Claim, shards: int) -> dict[str, Any]:
-    cursor = claim.cursor
-    where = [
-        {"S": job_partition(cursor.tenant, cursor.job_id)},
-        {"S": CURSOR},
-        {"N": str(cursor.due)},
-        {"N": str(cursor.generation)},
-    ]
-    if claim.occurrence is None:
-        last = claim.last if claim.last is not None else claim.cursor.last
-        change = 'SET "last" = ? REMOVE "slot" REMOVE "due" REMOVE "occurrence"'
-        parameters = [{"N": str(last or 0)}]
-    else:
-        due = claim.occurrence
-        change = 'SET "slot" = ? SET "due" = ? SET "occurrence" = ? SET "tzdata" = ?'
-        parameters = [
-            {"S": slot_of(due, shard_of(cursor.tenant, cursor.job_id, shards))},
-            {"N": str(due)},
-            {"N": str(claim.occurrence)},
-            {"S": TZDATA_VERSION},
-        ]
+    cursor, moved = claim.cursor, claim.moved
+    values = {
+        "slot": moved.slot(shards),
+        "due": moved.due,
+        "occurrence": moved.occurrence,
+        "after": moved.after,
+        "remaining": moved.remaining,
+        "last": moved.last,
+        "tzdata": moved.tzdata,
+    }
+    written = pack(values)
+    # An exhausted cursor leaves the index; what was never there need not be removed.
+    gone = [name for name in ("slot", "due", "occurrence") if name not in written]
+    change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in gone]
+    where = pack(
+        {
+            "PK": job_partition(cursor.tenant, cursor.job_id),
+            "SK": CURSOR,
+            "due": cursor.due,
+            "generation": cursor.generation,
+        }
+    )
+    conditions = " AND ".join(f'"{name}" = ?' for name in where)
     return {
-        "Statement": f'UPDATE "{table}" {change} WHERE "PK" = ? AND "SK" = ? AND "due" = ? AND "generation" = ?',
-        "Parameters": parameters + where,
+        "Statement": f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}',
+        "Parameters": [*written.values(), *where.values()],
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }

@@ -13,7 +13,7 @@ from duecourse.domain.schedule import ScheduleSpec
 def to_item(cursor: Cursor, shards: int) -> Item:
     """The item of a cursor in a stage with `shards` shards."""
     spec = cursor.schedule
-    rules = {
+    rules: dict[str, object] = {
         "expression": spec.expression,
         "timezone": spec.timezone,
         "dst_gap": spec.dst_gap,
@@ -27,11 +27,17 @@ def to_item(cursor: Cursor, shards: int) -> Item:
             "max_missed": cursor.missed.max_missed,
         },
     }
+    if cursor.exclude:
+        rules["exclude"] = cursor.exclude
+    if cursor.jitter_seconds:
+        rules["jitter_seconds"] = cursor.jitter_seconds
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
             "slot": cursor.slot(shards),
             "due": cursor.due,
             "occurrence": cursor.occurrence,
+            "after": cursor.after,
+            "remaining": cursor.remaining,
             "generation": cursor.generation,
             "rules": values.document(rules),
             "lane": cursor.lane,
@@ -48,12 +54,18 @@ def from_item(item: Item) -> Cursor:
     tenant, job_id = owner_of(item["PK"]["S"])
     rules = values.parse(values.text(item, "rules"))
     missed = rules.pop("missed")
+    exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     return Cursor(
         tenant=tenant,
         job_id=job_id,
         generation=int(item["generation"]["N"]),
         schedule=ScheduleSpec(**rules),
         occurrence=values.optional_integer(item, "occurrence"),
+        due=values.optional_integer(item, "due"),
+        after=values.integer(item, "after"),
+        exclude=exclude,
+        jitter_seconds=jitter_seconds,
+        remaining=values.optional_integer(item, "remaining"),
         lane=Lane(item["lane"]["S"]),
         precision=Precision(item["precision"]["S"]),
         missed=missed_policy(missed),

@@ -42,6 +42,9 @@ def to_item(job: Job) -> tuple[Item, str | None]:
         "delivery": job.delivery,
         "idempotency_key": job.idempotency_key,
         "tags": job.tags,
+        "exclude": job.exclude,
+        "jitter_seconds": job.jitter_seconds,
+        "max_runs": job.max_runs,
     }
     item = job_key(job.tenant, job.id, JOB) | values.pack(
         {
@@ -100,6 +103,9 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         delivery=Delivery(definition["delivery"]),
         idempotency_key=definition["idempotency_key"],
         tags=tuple(definition["tags"]),
+        exclude=tuple(definition.get("exclude", ())),
+        jitter_seconds=definition.get("jitter_seconds", 0),
+        max_runs=definition.get("max_runs"),
     )
 
 
