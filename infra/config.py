@@ -80,6 +80,8 @@ class StageConfig:
     reach_seconds: int = 840
     run_retention_days: int = 90
     max_receive_count: int = 5
+    catch_up_alarm_size: int = 1_000
+    """Missed occurrences within five minutes above which an operator is told."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
     alarm_email: str | None = None
 
@@ -136,6 +138,7 @@ class StageConfig:
             ),
             ("run_retention_days", self.run_retention_days >= 1, "must be at least 1"),
             ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
+            ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]
         for name in ("tick", "dispatch", "api"):

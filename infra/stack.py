@@ -37,7 +37,7 @@ class DuecourseStack(Stack):
         lanes = Lanes(self, "Lanes", config=config, dead_letters=dead_letters)
         shard_queue = ShardQueue(self, "Shards", config=config)
         notices = Notices(self, "Notices", config=config)
-        Observability(self, "Observability", dead_letters=dead_letters, notices=notices)
+        Observability(self, "Observability", config=config, dead_letters=dead_letters, notices=notices)
 
         runtime = PythonRuntime(self, "Python", config=config)
         tick = Tick(self, "Tick", config=config, runtime=runtime, jobs=jobs, shard_queue=shard_queue)

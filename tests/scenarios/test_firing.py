@@ -6,6 +6,7 @@ import pytest
 
 from duecourse.domain.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.run import RunState
+from duecourse.domain.schedule import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -153,3 +154,67 @@ def test_a_recreated_job_does_not_answer_to_messages_of_the_old_one(world: World
     world.add(job("*/5 * * * *", at=world.clock.now()))
     world.until(NOON + 900)
     assert [second for second, _ in world.states("tick-tock")] == [60, 120, 300, 600, 900]
+
+
+def test_jitter_moves_the_start_but_not_the_name_and_never_past_the_next_occurrence(world: World) -> None:
+    world.add(job("*/5 * * * *", jitter_seconds=200))
+    world.until(NOON + 3600)
+    runs = world.runs("tick-tock")
+    assert [run.occurrence - NOON for run in runs] == list(range(300, 3600, 300))[: len(runs)]
+    assert len(runs) >= 11
+    assert all(0 <= run.due - run.occurrence <= 200 for run in runs)
+    assert len({run.due - run.occurrence for run in runs}) > 5
+    assert {run.lateness for run in runs} == {0.0}
+
+
+def test_a_job_with_a_bound_on_its_runs_comes_due_that_often_and_is_completed(world: World) -> None:
+    world.add(job("* * * * *", max_runs=5))
+    world.until(NOON + 1200)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_missed_occurrences_count_towards_the_bound_on_runs(world: World) -> None:
+    world.add(job("* * * * *", max_runs=100, missed=MissedPolicy(MissedMode.SKIP)))
+    world.until(NOON + 7 * 3600, ticking=False)
+    world.until(NOON + 8 * 3600)
+    *_, skipped = world.runs("tick-tock")
+    assert (skipped.state, skipped.count, skipped.through) == (RunState.SKIPPED, 98, NOON + 6000)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_excluded_times_do_not_fire_and_leave_no_record(world: World) -> None:
+    world.add(job("*/10 * * * *", exclude=("2026-11-21T12:20:00Z", "2026-11-22")))
+    world.until(NOON + 2400)
+    assert [second for second, _ in world.states("tick-tock")] == [600, 1200 + 600, 2400]
+
+
+def test_a_job_fires_between_its_start_and_its_end_and_is_completed_then(world: World) -> None:
+    spec = ScheduleSpec("* * * * *", start=int(NOON) + 600, end=int(NOON) + 780)
+    world.add(job(schedule=spec))
+    world.until(NOON + 1800)
+    assert [second for second, _ in world.states("tick-tock")] == [600, 660, 720]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_cursor_computed_with_other_zone_data_is_computed_anew(world: World) -> None:
+    made = world.add(job("0 15 * * *"))
+    world.tables.client.update_item(
+        TableName=world.tables.jobs,
+        Key={"PK": {"S": f"JOB#default#{made.id}"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="SET #t = :old, #o = :wrong, #d = :wrong, #s = :slot",
+        ExpressionAttributeNames={"#t": "tzdata", "#o": "occurrence", "#d": "due", "#s": "slot"},
+        ExpressionAttributeValues={
+            ":old": {"S": "1999a"},
+            ":wrong": {"N": str(int(NOON) + 2 * 3600)},
+            ":slot": {"S": "2026-11-21T14/0000"},
+        },
+    )
+    world.until(NOON + 4 * 3600)
+    assert world.caller.runs == [f"{made.id}.20261121T150000Z"]
