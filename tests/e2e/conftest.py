@@ -37,7 +37,7 @@ def silent(subject: str, text: str) -> None:
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """The system, up until the last test here is over."""
     folder = tmp_path_factory.mktemp("stack")
-    place = Place(folder=folder, log=folder / "ministack.log")
+    place = Place(folder=folder, log=folder / "ministack.log", kept=True)
     log = CallLog()
     with (
         Receiver(log) as receiver,

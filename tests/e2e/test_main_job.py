@@ -12,7 +12,7 @@ import pytest
 from duecourse_cli.client import ApiError
 from duecourse_cli.local.deaths import DeadLetters, dead_run_ids
 from duecourse_cli.local.receiver import FAIL_PATH, OK_PATH
-from duecourse_cli.models import Run
+from duecourse_cli.models import Job, Run
 
 from .conftest import System
 
@@ -44,37 +44,51 @@ def run_in(system: System, job_id: str, *states: str) -> Callable[[], Run | None
     return look
 
 
-def test_a_one_off_job_runs_on_its_second_and_exactly_once(system: System) -> None:
-    instant = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=9)
-    created = system.client.create_job(
-        {
-            "id": "once",
-            "schedule": at(instant),
-            "target": {"type": "http", "url": system.receiver.url + OK_PATH},
-            "payload": {"hello": "world"},
-        }
+@pytest.fixture(scope="module")
+def posted(system: System) -> dict[str, Job]:
+    """Three jobs, posted together since their instants take real time to come."""
+    now = datetime.now(UTC)
+    works = {"type": "http", "url": system.receiver.url + OK_PATH}
+    fails = {"type": "http", "url": system.receiver.url + FAIL_PATH}
+    retry = {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1, "max_seconds": 1}
+    documents = (
+        {"id": "once", "schedule": at(now + timedelta(seconds=9)), "target": works, "payload": {"hello": "world"}},
+        {"id": "ticking", "schedule": "rate(10 seconds)", "target": works},
+        {"id": "doomed", "schedule": at(now + timedelta(seconds=5)), "target": fails, "retry": retry},
     )
-    assert created.next_occurrence == instant
-    assert [run.state for run in system.client.runs("once").items] == ["QUEUED"]
+    return {job.id: job for job in map(system.client.create_job, documents)}
+
+
+def test_a_one_off_job_runs_on_its_second_and_exactly_once(system: System, posted: dict[str, Job]) -> None:
+    instant = posted["once"].next_occurrence
+    assert instant is not None
 
     run = awaited("the end of the run", run_in(system, "once", "SUCCEEDED", "DEAD", "SKIPPED"))
 
     assert (run.state, run.attempts, run.occurrence) == ("SUCCEEDED", 1, instant)
-    (call,) = system.log.of_run(run.id)
-    assert call.arrived_at >= instant
     assert run.lateness_seconds is not None
     assert run.lateness_seconds >= 0
+    (call,) = system.log.of_run(run.id)
+    assert call.arrived_at >= instant
 
 
-def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: System) -> None:
-    created = system.client.create_job(
-        {
-            "id": "ticking",
-            "schedule": "rate(10 seconds)",
-            "target": {"type": "http", "url": system.receiver.url + OK_PATH},
-        }
-    )
-    first = created.next_occurrence
+def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead_letter_queue(
+    system: System, posted: dict[str, Job]
+) -> None:
+    dead = awaited("the death", run_in(system, "doomed", "DEAD"))
+    letters = DeadLetters(system.stack.endpoint, system.stack.outputs.dead_letter_queue_url)
+    topic = system.stack.outputs.deaths_topic_arn
+    awaited("the notice", lambda: dead.id in dead_run_ids(system.log.notices, topic) or None)
+    awaited("the dead letter", lambda: letters.depth() or None)
+
+    assert (dead.occurrence, dead.attempts) == (posted["doomed"].next_occurrence, 2)
+    assert [(call.attempt, call.status) for call in system.log.of_run(dead.id)] == [(1, 500), (2, 500)]
+    assert letters.waiting_jobs() == {"doomed"}
+    assert letters.waiting_jobs() == {"doomed"}, "reading it has taken it away"
+
+
+def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: System, posted: dict[str, Job]) -> None:
+    first = posted["ticking"].next_occurrence
     assert first is not None
     instants = [first + n * timedelta(seconds=10) for n in range(2)]
 
@@ -92,28 +106,22 @@ def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: Syste
         assert call.arrived_at >= run.occurrence
 
 
-def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead_letter_queue(system: System) -> None:
-    created = system.client.create_job(
-        {
-            "id": "doomed",
-            "schedule": at(datetime.now(UTC) + timedelta(seconds=3)),
-            "target": {"type": "http", "url": system.receiver.url + FAIL_PATH},
-            "retry": {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1, "max_seconds": 1},
-        }
+def test_a_stack_that_was_stopped_and_started_again_goes_on_where_it_was(system: System) -> None:
+    instant = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=12)
+    system.client.create_job(
+        {"id": "kept", "schedule": at(instant), "target": {"type": "http", "url": system.receiver.url + OK_PATH}}
     )
+    assert [run.state for run in system.client.runs("kept").items] == ["QUEUED"]
 
-    dead = awaited("the death", run_in(system, "doomed", "DEAD"))
-    letters = DeadLetters(system.stack.endpoint, system.stack.outputs.dead_letter_queue_url)
-    topic = system.stack.outputs.deaths_topic_arn
-    notice = awaited("the notice", lambda: dead.id if dead.id in dead_run_ids(system.log.notices, topic) else None)
-    awaited("the dead letter", lambda: letters.depth() or None)
+    system.stack.ministack.stop()
+    system.stack.ministack.start()
+    system.stack.ministack.wait_until_ready()
 
-    assert notice == dead.id
-    assert letters.waiting_jobs() == {"doomed"}
-    assert letters.waiting_jobs() == {"doomed"}, "reading it has taken it away"
-    assert dead.occurrence == created.next_occurrence
-    assert dead.attempts == 2
-    assert [(call.attempt, call.status) for call in system.log.of_run(dead.id)] == [(1, 500), (2, 500)]
+    assert system.client.get_job("kept").next_occurrence == instant
+    run = awaited("the end of the run", run_in(system, "kept", "SUCCEEDED", "DEAD", "SKIPPED"))
+    assert run.state == "SUCCEEDED"
+    (call,) = system.log.of_run(run.id)
+    assert call.arrived_at >= instant
 
 
 def test_a_job_that_is_not_valid_is_refused_with_the_field(system: System) -> None:

@@ -50,6 +50,7 @@ def ministack(folder: Path) -> Iterator[str]:
         "IOT_MTLS_ENABLED": "0",
         "PERSIST_STATE": "0",
         "STATE_DIR": str(folder),
+        "TMPDIR": str(folder),  # where it unpacks functions
     }
     command = [str(Path(sys.executable).with_name("ministack"))]
     with _running(command, environ, folder / "ministack.log", port):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.errors import CliError
@@ -25,5 +26,7 @@ def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
         raise CliError(f"the API refused: {error}") from error
     except ApiUnreachableError as error:
         raise CliError(str(error)) from error
+    except (BotoCoreError, ClientError) as error:
+        raise CliError(f"the local stack did not answer as it should: {error}") from error
     except OSError as error:
         raise CliError(f"{error.strerror or error} {error.filename or ''}".strip()) from error

@@ -13,7 +13,7 @@ from duecourse_cli.models import Run
 from duecourse_cli.output import STATE_COLOURS, lateness
 
 JOB_WIDTH = 20
-ERROR_WIDTH = 60
+ERROR_WIDTH = 62
 QUIET_STATES = frozenset({"QUEUED", "RUNNING"})
 
 

@@ -45,8 +45,8 @@ def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
     }
 
 
-def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary: Path) -> dict[str, str]:
-    """MiniStack on loopback only, with its state in `state`."""
+def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary: Path, kept: bool) -> dict[str, str]:
+    """MiniStack on loopback only, with its files in `state`; what it knows is saved there when it is `kept`."""
     return {
         **base(inherited, temporary),
         "BIND_HOST": LOOPBACK,
@@ -55,7 +55,7 @@ def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary
         "MINISTACK_REGION": REGION,
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
-        "PERSIST_STATE": "1",
+        "PERSIST_STATE": "1" if kept else "0",
         "STATE_DIR": str(state),
         "S3_PERSIST": "1",
         "S3_DATA_DIR": str(state / "s3"),

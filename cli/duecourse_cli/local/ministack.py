@@ -18,14 +18,16 @@ from duecourse_cli.local import environment, process
 from duecourse_cli.local.ports import LOOPBACK
 
 READY_SECONDS = 60.0
-STOP_SECONDS = 30.0
+SAVE_SECONDS = 30.0
+"""How long saving its state may take; a Lambda that still calls it while it stops can use up all of that."""
+STOP_SECONDS = 1.0
 POLL_SECONDS = 0.1
 HEALTH = "/_ministack/health"
 COLD_START = "cold start"
 
 
 class MiniStack:
-    """One MiniStack on a loopback port. Used as a context: what was started is stopped, with its state saved."""
+    """One MiniStack on a loopback port, used as a context. One that is `kept` saves its state when it is stopped."""
 
     command: Sequence[str] = (sys.executable, "-m", "ministack")
 
@@ -36,14 +38,14 @@ class MiniStack:
         state: Path,
         temporary: Path,
         log: Path,
-        patience: float = STOP_SECONDS,
+        kept: bool = False,
         inherited: Mapping[str, str] = os.environ,
     ) -> None:
         self.endpoint = f"http://{LOOPBACK}:{port}"
         self.log = log
         self._state = state
-        self._patience = patience
-        self._environment = environment.ministack(inherited, port=port, state=state, temporary=temporary)
+        self._patience = SAVE_SECONDS if kept else STOP_SECONDS
+        self._environment = environment.ministack(inherited, port=port, state=state, temporary=temporary, kept=kept)
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -92,7 +94,7 @@ class MiniStack:
             raise self._failure("MiniStack has ended unexpectedly")
 
     def stop(self) -> bool:
-        """End it gracefully, which saves its state; False if it had to be killed."""
+        """End it; one that is kept saves its state first. False if it had to be killed."""
         running, self._process = self._process, None
         return process.stop(running, self._patience) if running else True
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from duecourse_cli.local.deployment import Deployment
-from duecourse_cli.local.ministack import STOP_SECONDS, MiniStack
+from duecourse_cli.local.ministack import MiniStack
 from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.project import Project
-
-HASTY_STOP_SECONDS = 5.0
 
 Step = Callable[[str, str], None]
 
@@ -21,17 +19,12 @@ Step = Callable[[str, str], None]
 class Place:
     """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log.
 
-    A stack that is not `kept` need not wait long until its state is saved.
+    What a stack that is `kept` knows is saved when it stops, for the next start.
     """
 
     folder: Path
     log: Path
     kept: bool = False
-
-    @property
-    def patience(self) -> float:
-        """How many seconds MiniStack may take to stop."""
-        return STOP_SECONDS if self.kept else HASTY_STOP_SECONDS
 
     @property
     def state(self) -> Path:
@@ -78,7 +71,7 @@ def local_stack(project: Project, place: Place, port: int, step: Step) -> Iterat
     place.make()
     step("MiniStack", f"starting on 127.0.0.1:{port}")
     with MiniStack(
-        port=port, state=place.state, temporary=place.temporary, log=place.log, patience=place.patience
+        port=port, state=place.state, temporary=place.temporary, log=place.log, kept=place.kept
     ) as ministack:
         step("MiniStack", f"ready; its log is {place.log}")
         deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)

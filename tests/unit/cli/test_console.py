@@ -29,7 +29,7 @@ RUN = Run("tick.20261121T090020Z", "tick", "SUCCEEDED", None, DUE, DUE, 0.0421, 
         ),
         (
             replace(RUN, state="DEAD", attempts=3, error="x" * 100),
-            f"tick                  09:00:20    +0.042 s  DEAD after 3 attempts: {'x' * 60}",
+            f"tick                  09:00:20    +0.042 s  DEAD after 3 attempts: {'x' * 62}",
         ),
         (
             replace(RUN, state="SKIPPED", reason="missed", lateness_seconds=None, count=7),

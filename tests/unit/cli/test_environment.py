@@ -37,10 +37,11 @@ def test_loopback_is_reached_without_the_users_proxy(tmp_path: Path) -> None:
 
 
 def test_the_emulator_listens_on_loopback_only_and_writes_only_where_it_is_told(tmp_path: Path) -> None:
-    found = environment.ministack(USERS, port=4599, state=tmp_path / "state", temporary=tmp_path / "tmp")
+    found = environment.ministack(USERS, port=4599, state=tmp_path / "state", temporary=tmp_path / "tmp", kept=True)
 
     assert (found["BIND_HOST"], found["GATEWAY_PORT"]) == ("127.0.0.1", "4599")
     assert (found["IOT_MTLS_ENABLED"], found["SFTP_ENABLED"]) == ("0", "0")
     assert (found["PERSIST_STATE"], found["STATE_DIR"]) == ("1", str(tmp_path / "state"))
     assert (found["S3_PERSIST"], found["S3_DATA_DIR"]) == ("1", str(tmp_path / "state" / "s3"))
+    assert found["DOCKER_HOST"] == f"unix://{tmp_path / 'tmp' / 'no-docker'}"
     assert found["TMPDIR"] == str(tmp_path / "tmp")
