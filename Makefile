@@ -7,10 +7,10 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--custom-compile-command "make lock" $(LOCK_OPTIONS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test check fmt synth bench deploy lock clean
+.PHONY: help setup demo local test test-cron check fmt synth bench deploy lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
 
 setup: ## make or refresh .venv and node_modules from the locks
 	@scripts/setup.sh
@@ -39,6 +39,9 @@ fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+test-cron: setup ## compare with Debian's own cron (root, cron and cc needed; a minute)
+	$(BIN)/pytest tests/integration/test_debian_cron.py
+
 synth: setup ## write the prod template to cdk.out (no account needed)
 	@$(CDK) synth --quiet -c stage=prod
 	@echo "cdk.out/Duecourse-prod.template.json is written"
@@ -54,6 +57,7 @@ lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions
 	$(COMPILE) layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
 	$(COMPILE) requirements-dev.in -o requirements-dev.txt
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
+	node -e 'const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); for (const name in lock.packages) delete lock.packages[name].funding; fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")'
 	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt scripts/requirements-uv.txt package-lock.json
 
 clean: ## remove what was built; the local stack's data stay

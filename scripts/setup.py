@@ -146,7 +146,7 @@ def check_node() -> None:
 
 def install_node_tools() -> None:
     """The CDK command line and DynamoDB Local, from the lock."""
-    say("installing the Node tools (CDK command line, DynamoDB Local) ...")
+    say("installing the Node tools (CDK command line, DynamoDB Local, croner) ...")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     run(
         ["npm", "ci", *quiet],

@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "demo": ("duecourse_cli.commands.demo", "demo", "Show the whole system at work on this machine, two minutes."),
     "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list and delete jobs."),
     "local": ("duecourse_cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
+    "next": ("duecourse_cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
     "runs": ("duecourse_cli.commands.runs", "runs", "Show the runs of a job, newest first."),
 }
 

@@ -40,8 +40,8 @@ def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) ->
 
 
 def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
-    (alarm,) = stack.resources("AWS::CloudWatch::Alarm").values()
-    assert alarm["MetricName"] == "ApproximateNumberOfMessagesVisible"
+    alarms = {alarm["MetricName"]: alarm for alarm in stack.resources("AWS::CloudWatch::Alarm").values()}
+    alarm = alarms["ApproximateNumberOfMessagesVisible"]
     assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "QueueName"]}
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
     assert alarm["AlarmActions"] == [{"Ref": stack.output("AlarmsTopicArn")}]

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import count
 from typing import Any, cast
 
 from aws_lambda_powertools import Logger
@@ -18,10 +19,14 @@ from duecourse.ports import JobStore, Lanes, RunStore
 from duecourse.settings import ApiSettings
 from duecourse.usecases.history import History
 from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.preview import Preview
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON
 from tests.support.wheel import Wheel
+
+_numbers = count()
+"""Loggers are kept by name, so each client has a name of its own (an id is used again)."""
 
 HTTP_TARGET = {"type": "http", "url": "https://example.com/hook"}
 BODY = {"schedule": "rate(10 seconds)", "target": HTTP_TARGET}
@@ -60,6 +65,7 @@ class TestApi:
 
     jobs: Jobs
     history: History
+    preview: Preview
     settings: ApiSettings
 
 
@@ -100,12 +106,12 @@ class ApiClient:
     def __post_init__(self) -> None:
         self.wheel = Wheel(self.clock)
         self.log = StringIO()
-        logger = Logger(service=f"test-{id(self)}", level=logging.INFO, stream=self.log)
+        logger = Logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
         jobs = Jobs(self.jobs, self.lanes or self.wheel, self.clock, self.randomness, self.settings.reach_seconds)
         history = History(
             self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
         )
-        self.application = Application(TestApi(jobs, history, self.settings), logger)
+        self.application = Application(TestApi(jobs, history, Preview(self.clock), self.settings), logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
         answer = self.application(event, cast(LambdaContext, Context()))

@@ -14,7 +14,7 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed
 from duecourse.ports import Claim
 from tests.support.api import BODY, ApiClient
-from tests.support.jobs import NOON
+from tests.support.jobs import NOON, moved
 from tests.support.tables import Tables
 from tests.support.world import World
 
@@ -188,7 +188,7 @@ def test_a_schedule_of_seconds_whose_cursor_went_far_is_listed_newest_first(api:
     cursor = world.jobs.get_cursor("default", "steady")
     assert cursor is not None
     world.clock.set(NOON + 86_000)
-    world.cursors.claim([Claim(cursor, int(NOON) + 86_001)], shards=1)
+    world.cursors.claim([Claim(cursor, moved(cursor, int(NOON) + 86_001))], shards=1)
     assert states(api, limit="3") == [(86_000, "QUEUED"), (85_999, "QUEUED"), (85_998, "QUEUED")]
 
 

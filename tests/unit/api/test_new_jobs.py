@@ -13,7 +13,7 @@ from duecourse.domain.instants import from_iso
 from duecourse.domain.job import JobState
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.usecases.jobs import anchored, at_once_until, first_occurrence, made_up_id, view_of
-from tests.support.jobs import NOON, cursor, job
+from tests.support.jobs import NOON, cursor, job, moved
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued
 def test_a_last_occurrence_that_is_overdue_is_still_shown() -> None:
     once = job("at(2026-11-21T12:00:30)")
     assert view_of(once, cursor(once), now=NOON + 300).next_occurrence == NOON + 30
-    assert view_of(once, cursor(once).at(None), now=NOON + 300).next_occurrence is None
+    assert view_of(once, moved(cursor(once), None), now=NOON + 300).next_occurrence is None
 
 
 def test_a_job_that_is_not_active_has_no_next_occurrence() -> None:

@@ -24,6 +24,7 @@ from duecourse.usecases.tick import Tick
 if TYPE_CHECKING:
     from duecourse.usecases.history import History
     from duecourse.usecases.jobs import Jobs
+    from duecourse.usecases.preview import Preview
 
 Environment = Mapping[str, str]
 
@@ -110,6 +111,7 @@ class Api:
 
     jobs: Jobs
     history: History
+    preview: Preview
     settings: ApiSettings
 
 
@@ -117,6 +119,7 @@ def api(environ: Environment) -> Api:
     """The API of this environment. Raises SettingsError."""
     from duecourse.usecases.history import History
     from duecourse.usecases.jobs import Jobs
+    from duecourse.usecases.preview import Preview
 
     settings = ApiSettings.from_env(environ)
     clock, dynamodb = SystemClock(), client("dynamodb")
@@ -136,5 +139,6 @@ def api(environ: Environment) -> Api:
             reach_seconds=settings.reach_seconds,
             run_retention_days=settings.run_retention_days,
         ),
+        preview=Preview(clock),
         settings=settings,
     )

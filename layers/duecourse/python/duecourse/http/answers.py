@@ -7,6 +7,7 @@ from typing import Any
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.run import Run
+from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
 from duecourse.usecases.jobs import JobView
 
@@ -25,6 +26,13 @@ def job_document(view: JobView) -> Document:
         "timezone": job.schedule.timezone,
         "dst_gap": job.schedule.dst_gap,
         "dst_fold": job.schedule.dst_fold,
+        **_understood(job.schedule),
+        "anchor": _second(job.schedule.anchor),
+        "start": _second(job.schedule.start),
+        "end": _second(job.schedule.end),
+        "exclude": list(job.exclude),
+        "jitter_seconds": job.jitter_seconds,
+        "max_runs": job.max_runs,
         "next_occurrence": _second(view.next_occurrence),
         "target": _target(job.target),
         "payload": job.payload,
@@ -71,6 +79,15 @@ def run_document(run: Run) -> Document:
         "error": run.error,
         "count": run.count,
     }
+
+
+def _understood(spec: ScheduleSpec) -> Document:
+    """The schedule in words and in canonical form; neither where it is understood no more (`error` says why)."""
+    try:
+        schedule = compile_schedule(spec)
+    except ScheduleError:
+        return {"understood_as": None, "schedule_canonical": None}
+    return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical}
 
 
 def _target(target: Target) -> Document:

@@ -9,11 +9,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from duecourse.domain.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.http_headers import header_problem, is_reserved_header
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.job import LONG_TIMEOUT_SECONDS, Precision
+from duecourse.domain.job import LONG_TIMEOUT_SECONDS, MAX_RUNS, Precision
+from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.plan import MAX_FIRINGS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
+from duecourse.http.instants import OWN, Instant
 from duecourse.http.target_rules import function_problem, url_problem
 
 MAX_NAME = 256
@@ -26,9 +29,6 @@ MAX_ATTEMPTS = 100
 MAX_BACKOFF_SECONDS = 86_400
 MIN_GRACE_SECONDS = 5
 MAX_GRACE_SECONDS = 86_400
-
-OWN = "duecourse"
-"""Type of the errors whose message is already written for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,9 @@ def _plain(text: str) -> str:
 Whole = Annotated[int, BeforeValidator(_whole)]
 Line = Annotated[str, Field(max_length=MAX_NAME)]
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:/=+@-]{1,64}$")]
+
+
+Excluded = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 class Body(BaseModel):
@@ -159,6 +162,12 @@ class JobBody(Body):
     timezone: Annotated[str, Field(min_length=1, max_length=64)] = "UTC"
     dst_gap: Literal["next", "skip"] = "next"
     dst_fold: Literal["first", "second", "both"] = "first"
+    anchor: Instant | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+    exclude: Annotated[list[Excluded], Field(max_length=MAX_EXCLUSIONS)] = Field(default_factory=list)
+    jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
+    max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
     target: TargetBody
     payload: Any = None
     priority: Literal["high", "normal", "low"] = "normal"

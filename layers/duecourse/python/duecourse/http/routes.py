@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from duecourse.domain.ids import is_id
+from duecourse.domain.schedule import ScheduleError
 from duecourse.http.answers import Document, job_document, run_document
 from duecourse.http.models import Rules
 from duecourse.http.paging import (
@@ -19,12 +20,14 @@ from duecourse.http.paging import (
     read_run_cursor,
     run_cursor,
 )
+from duecourse.http.preview import read_preview, refused_schedule
 from duecourse.http.problems import Fault, Problem, unknown_job
 from duecourse.http.request import Request
 from duecourse.http.validation import read_job
 from duecourse.settings import ApiSettings
 from duecourse.usecases.history import History
 from duecourse.usecases.jobs import JobChangedError, JobExistsError, Jobs, JobUnknownError
+from duecourse.usecases.preview import Preview
 
 
 class Api(Protocol):
@@ -37,6 +40,10 @@ class Api(Protocol):
     @property
     def history(self) -> History:
         """Runs."""
+
+    @property
+    def preview(self) -> Preview:
+        """What a schedule means."""
 
     @property
     def settings(self) -> ApiSettings:
@@ -130,6 +137,16 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     return _page("runs_listed", items[:count], cursor, {"job_id": job_id})
 
 
+def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/schedules/preview."""
+    body = read_preview(request.json())
+    try:
+        outlook = api.preview.look(body.spec, after=body.after, count=body.count)
+    except ScheduleError as error:
+        raise refused_schedule(error) from None
+    return Answer(HTTPStatus.OK, "schedule_previewed", outlook.document(), facts={"items": len(outlook.entries)})
+
+
 def health(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
     """GET /v1/health."""
     return Answer(HTTPStatus.OK, "health_asked", {"status": "ok"})
@@ -142,6 +159,7 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("GET", "/v1/jobs/<job_id>", get_job),
     ("DELETE", "/v1/jobs/<job_id>", delete_job),
     ("GET", "/v1/jobs/<job_id>/runs", list_runs),
+    ("POST", "/v1/schedules/preview", preview_schedule),
 )
 """Method, path and function of every route."""
 

@@ -10,22 +10,25 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from duecourse.domain.exclusions import ExclusionError, canonical_exclusion
 from duecourse.domain.job import Delivery, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
+from duecourse.domain.schedule.given import read_instant
 from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
+from duecourse.http.instants import OWN
 from duecourse.http.jsontext import unfit
-from duecourse.http.models import OWN, HttpTargetBody, JobBody, LambdaTargetBody, MissedBody, RetryBody, Rules
+from duecourse.http.models import HttpTargetBody, JobBody, LambdaTargetBody, MissedBody, RetryBody, Rules
 from duecourse.http.problems import Fault, invalid, pointer
 from duecourse.usecases.jobs import Draft
 
 MAX_PAYLOAD_BYTES = 200 * 1024
 
-CheckSchedule = Callable[[ScheduleSpec], None]
-"""Raises ScheduleError for a schedule that no job may have."""
+CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
+"""Raises ScheduleError or ExclusionError for a schedule (and what it excludes) that no job may have."""
 
 _TARGETS: Mapping[str, type[BaseModel]] = {"http": HttpTargetBody, "lambda": LambdaTargetBody}
-_MODELS: Mapping[str, type[BaseModel]] = {"": JobBody, "retry": RetryBody, "missed": MissedBody}
+_MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody}
 
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 
@@ -64,8 +67,7 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     try:
         body = JobBody.model_validate(value, context=rules)
     except ValidationError as error:
-        for each in error.errors(include_url=False, include_input=False):
-            fault = _fault(each)
+        for fault in faults_in(error, JobBody):
             faults.setdefault(fault.pointer, fault)
     if isinstance(value, dict):
         for fault in (*_schedule_faults(value, faults, check_schedule), *_payload_faults(value, faults)):
@@ -75,8 +77,13 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     return _draft(body, tenant, rules)
 
 
-def _fault(error: ErrorDetails) -> Fault:
-    """One of pydantic's errors, said so that it can be acted upon."""
+def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
+    """Pydantic's errors about a body, said so that they can be acted upon."""
+    for each in error.errors(include_url=False, include_input=False):
+        yield _fault(each, root)
+
+
+def _fault(error: ErrorDetails, root: type[BaseModel]) -> Fault:
     path = list(error["loc"])
     if len(path) > 1 and path[0] == "target":
         del path[1]  # the union's tag, which is no part of the document
@@ -85,10 +92,10 @@ def _fault(error: ErrorDetails) -> Fault:
     if path[-1:] == ["[key]"]:
         path.pop()
     place = pointer(path)
-    return Fault(_sentence(error, place, error["loc"]), place)
+    return Fault(_sentence(error, place, error["loc"], root), place)
 
 
-def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...]) -> str:
+def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], root: type[BaseModel]) -> str:
     context = error.get("ctx", {})
     match error["type"]:
         case kind if kind == OWN:
@@ -96,13 +103,13 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...]) 
         case "missing":
             return _REQUIRED.get(place, "is required")
         case "extra_forbidden":
-            return _unknown_field(location)
+            return _unknown_field(location, root)
         case "string_pattern_mismatch":
             return _PATTERNS["/id" if place == "/id" else "/tags"]
         case "literal_error":
             return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
         case "greater_than_equal" | "less_than_equal":
-            return _range(location) or error["msg"]
+            return _range(location, root) or error["msg"]
         case "string_too_short":
             return "must not be empty"
         case "string_too_long" | "too_long":
@@ -112,22 +119,22 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...]) 
             return _TYPES.get(kind, error["msg"])
 
 
-def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
-    if location[:1] == ("target",):
-        return _TARGETS.get(str(location[1])) if len(location) > 1 else None
-    return _MODELS.get("" if len(location) == 1 else str(location[0]))
+def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
+    if len(location) == 1:
+        return root
+    return _TARGETS.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
 
 
-def _unknown_field(location: tuple[int | str, ...]) -> str:
-    model = _model_at(location)
+def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:
+    model = _model_at(location, root)
     known = sorted(model.model_fields) if model is not None else []
     near = get_close_matches(str(location[-1])[:64], known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
     return f"is not known here; {hint}"
 
 
-def _range(location: tuple[int | str, ...]) -> str | None:
-    model = _model_at(location)
+def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None:
+    model = _model_at(location, root)
     if model is None:
         return None
     low = high = None
@@ -139,7 +146,7 @@ def _range(location: tuple[int | str, ...]) -> str | None:
 def _schedule_faults(
     value: Mapping[str, Any], known: Mapping[str | None, Fault], check: CheckSchedule
 ) -> Iterator[Fault]:
-    """What is wrong with the four fields that make a schedule, as far as each can be looked at."""
+    """What is wrong with the fields that make a schedule, as far as each can be looked at."""
     expression = value.get("schedule")
     if "/schedule" in known or not isinstance(expression, str):
         return
@@ -148,9 +155,21 @@ def _schedule_faults(
         given = value.get(name)
         return given if isinstance(given, str) and f"/{name}" not in known else default
 
-    spec = ScheduleSpec(expression, usable("timezone", "UTC"), usable("dst_gap", "next"), usable("dst_fold", "first"))
+    def instant(name: str) -> int | None:
+        given = usable(name, "")
+        return read_instant(name, given) if given else None
+
+    excluded = value.get("exclude")
+    usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
+    exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
+    gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
+    spec = ScheduleSpec(
+        expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")
+    )
     try:
-        check(spec)
+        check(spec, exclude)
+    except ExclusionError as problem:
+        yield Fault(problem.detail, f"/exclude/{problem.index}")
     except ScheduleError as problem:
         yield Fault(problem.detail, f"/{problem.field}")
         if problem.field == "timezone":
@@ -171,7 +190,12 @@ def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
         tenant=tenant,
         id=body.id,
         name=body.name,
-        schedule=ScheduleSpec(body.schedule, body.timezone, body.dst_gap, body.dst_fold),
+        schedule=ScheduleSpec(
+            body.schedule, body.timezone, body.dst_gap, body.dst_fold, body.anchor, body.start, body.end
+        ),
+        exclude=tuple(canonical_exclusion(entry) for entry in body.exclude),
+        jitter_seconds=body.jitter_seconds,
+        max_runs=body.max_runs,
         target=_target(body.target),
         payload=body.payload,
         priority=Lane(body.priority),

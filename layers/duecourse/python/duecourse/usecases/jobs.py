@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.job import Delivery, Job, JobState, Lane, MissedPolicy, Overlap, Precision
-from duecourse.domain.occurrences import Occurrences
+from duecourse.domain.occurrences import Occurrences, occurrences_of
 from duecourse.domain.plan import MAX_FIRINGS, plan
 from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedule import ScheduleError, ScheduleSpec
+from duecourse.domain.schedule.given import counted_from
 from duecourse.domain.targets import Target
 from duecourse.ports import Clock, JobStore, Lanes, Randomness
 from duecourse.usecases.enqueue import outgoing
@@ -24,7 +25,6 @@ _SLUG_CHARACTERS = 40
 _NONCE_CHARACTERS = 16
 _NOT_SLUG = re.compile(r"[^a-z0-9_]+")
 _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
-_RATE = re.compile(r"\s*rate\s*\(", re.IGNORECASE)
 
 
 class JobExistsError(Exception):
@@ -100,10 +100,10 @@ class Jobs:
     randomness: Randomness
     reach_seconds: int
 
-    def check(self, spec: ScheduleSpec) -> None:
-        """Raises ScheduleError for a schedule that is not understood or has nothing left to come."""
+    def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
+        """Raises ScheduleError or ExclusionError for what is not understood or leaves nothing to come."""
         now = self.clock.now()
-        first_occurrence(anchored(spec, now), now)
+        first_occurrence(anchored(spec, now), now, exclude)
 
     def create(self, draft: Draft) -> Created:
         """Write the job, then send what is due soon. Raises JobExistsError, ScheduleError; nothing is written then."""
@@ -186,15 +186,16 @@ class Jobs:
 
 
 def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
-    """The spec of a job created at `now`: a rate without anchor or start counts from that whole second."""
-    if spec.anchor is not None or spec.start is not None or not _RATE.match(spec.expression):
-        return spec
-    return replace(spec, anchor=int(now))
+    """The spec of a job created at `now`: a rate without anchor or start counts from that whole second.
+
+    Raises ScheduleError for an expression that is not understood.
+    """
+    return counted_from(spec, int(now))
 
 
-def first_occurrence(spec: ScheduleSpec, now: float) -> int:
-    """The first occurrence strictly after `now`. Raises ScheduleError on `schedule` when there is none."""
-    first = compile_schedule(spec).next(int(now))
+def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int:
+    """The first occurrence strictly after `now`. Raises ExclusionError, ScheduleError (on `schedule` for none)."""
+    first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
     if first is None:
         raise nothing_left()
     return first

@@ -1,0 +1,41 @@
+"""What comes next, as people read it."""
+
+from __future__ import annotations
+
+from duecourse.domain.schedule.instant import iso
+from duecourse.domain.schedule.outlook import Outlook, offset_text
+from duecourse.domain.schedule.preview import COUNTED, PreviewEntry
+
+
+def outlook_text(outlook: Outlook, zone: str, after: int) -> str:
+    """What the schedule was understood as, then a table: UTC, wall clock, what a DST rule did."""
+    head = f"understood as  {outlook.words}\ncanonical      {outlook.canonical}\n"
+    if not any(entry.instant is not None for entry in outlook.entries):
+        head += f"\nno occurrence after {iso(after)}Z\n"
+    if not outlook.entries:
+        return head.rstrip("\n")
+    rows = [("UTC", zone, ""), *(_row(entry) for entry in outlook.entries)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join([head, *(f"{at:{widths[0]}}  {wall:{widths[1]}}  {mark}".rstrip() for at, wall, mark in rows)])
+
+
+def _row(entry: PreviewEntry) -> tuple[str, str, str]:
+    at = "-" if entry.instant is None else _spaced(iso(entry.instant)) + "Z"
+    offset = "" if entry.offset is None else f" {offset_text(entry.offset)}"
+    return at, _spaced(entry.wall) + offset, _mark(entry)
+
+
+def _mark(entry: PreviewEntry) -> str:
+    """``moved from 02:30``; with the date where the clock jumped over midnight, and how many more of that gap."""
+    mark: str = entry.mark or ""
+    if entry.named is not None:
+        day, _, time = entry.named.partition("T")
+        time = time.removesuffix(":00") if time.count(":") == 2 else time
+        mark += f" from {time}" if day == entry.wall[:10] else f" from {day} {time}"
+    if entry.count > 1:
+        mark += f" and {entry.count - 1} {'or more' if entry.count == COUNTED else 'more'}"
+    return mark
+
+
+def _spaced(text: str) -> str:
+    return text.replace("T", " ")

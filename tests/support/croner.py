@@ -1,0 +1,29 @@
+"""croner (npm), another's cron engine, asked through one node process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parents[2] / "node_modules" / "croner"
+_PROGRAM = Path(__file__).with_name("croner_answers.mjs")
+
+
+def missing() -> str | None:
+    """Why croner cannot be asked here, in one line; None when it can."""
+    if shutil.which("node") is None:
+        return "no Node.js on this machine: croner, a second opinion on cron, is left out"
+    if not PACKAGE.is_dir():
+        return "croner is not in node_modules (make setup brings it): a second opinion on cron is left out"
+    return None
+
+
+def answers(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Its answers to the cases of `duecourse next --jsonl`, in the same form, its own wording in errors."""
+    text = "".join(json.dumps(case) + "\n" for case in cases)
+    done = subprocess.run(["node", _PROGRAM], input=text, capture_output=True, text=True, check=True, timeout=120)
+    return [json.loads(line) for line in done.stdout.splitlines()]

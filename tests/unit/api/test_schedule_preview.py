@@ -1,0 +1,177 @@
+"""POST /v1/schedules/preview: what a schedule was understood as and what comes next, without a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.schedule import TZDATA_VERSION, ScheduleSpec
+from duecourse.http.answers import job_document
+from duecourse.usecases.jobs import JobView
+from tests.support.api import Answered, untouchable_client
+from tests.support.jobs import job
+
+PATH = "/v1/schedules/preview"
+
+
+def ask(**body: Any) -> Answered:
+    return untouchable_client().post(body, PATH)
+
+
+def preview(**body: Any) -> Any:
+    answer = ask(**body)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def occurrences(**body: Any) -> list[tuple[str | None, str, str | None]]:
+    return [(each["at"], each["wall"], each["mark"]) for each in preview(**body)["occurrences"]]
+
+
+def errors(**body: Any) -> dict[str, str]:
+    answer = ask(**body)
+    assert (answer.status, answer.json["type"]) == (422, "/problems/invalid-preview")
+    return answer.errors
+
+
+def test_it_says_what_was_understood_and_what_comes_next() -> None:
+    body = {"schedule": "0 9 * * mon-mon", "timezone": "America/New_York", "after": "2026-01-01T00:00:00Z", "count": 1}
+    assert preview(**body) == {
+        "understood_as": "at 09:00 on Monday, America/New_York",
+        "canonical": "0 9 * * 1",
+        "occurrences": [
+            {"at": "2026-01-05T14:00:00Z", "wall": "2026-01-05T09:00:00-05:00", "mark": None, "named": None, "count": 1}
+        ],
+        "tzdata": TZDATA_VERSION,
+    }
+
+
+def test_a_schedule_alone_is_shown_ten_times_from_now_in_utc() -> None:
+    found = occurrences(schedule="0 0 * * *")
+    assert [at for at, _, _ in found[:2]] == ["2026-11-22T00:00:00Z", "2026-11-23T00:00:00Z"]
+    assert len(found) == 10
+
+
+def test_a_rate_counts_from_the_instant_of_the_question_unless_told() -> None:
+    assert occurrences(schedule="rate(1 hour)", count=1)[0][0] == "2026-11-21T13:00:00Z"
+    question: dict[str, Any] = {"schedule": "rate(1 hour)", "after": "2026-01-01T00:00:30Z", "count": 1}
+    assert occurrences(**question)[0][0] == "2026-01-01T01:00:30Z"
+    assert occurrences(**question, anchor="2026-01-01T00:00:00Z")[0][0] == "2026-01-01T01:00:00Z"
+
+
+def test_what_a_gap_moves_is_marked_with_the_time_that_was_meant() -> None:
+    body = {"schedule": "30 2 * * *", "timezone": "America/New_York", "after": "2026-03-07T12:00:00Z", "count": 1}
+    assert preview(**body)["occurrences"] == [
+        {
+            "at": "2026-03-08T07:00:00Z",
+            "wall": "2026-03-08T03:00:00-04:00",
+            "mark": "moved",
+            "named": "2026-03-08T02:30:00",
+            "count": 1,
+        }
+    ]
+    assert occurrences(**body, dst_gap="skip") == [
+        (None, "2026-03-08T02:30:00", "dropped"),
+        ("2026-03-09T06:30:00Z", "2026-03-09T02:30:00-04:00", None),
+    ]
+
+
+def test_what_a_fold_repeats_is_marked() -> None:
+    body = {"schedule": "30 1 * * *", "timezone": "America/New_York", "after": "2026-11-01T00:00:00Z", "count": 2}
+    assert occurrences(**body, dst_fold="both") == [
+        ("2026-11-01T05:30:00Z", "2026-11-01T01:30:00-04:00", None),
+        ("2026-11-01T06:30:00Z", "2026-11-01T01:30:00-05:00", "repeated"),
+    ]
+
+
+def test_the_window_bounds_what_is_listed() -> None:
+    window = {"start": "2027-01-01T00:00:00Z", "end": "2027-01-02T00:00:01Z"}
+    assert [at for at, _, _ in occurrences(schedule="@daily", **window)] == [
+        "2027-01-01T00:00:00Z",
+        "2027-01-02T00:00:00Z",
+    ]
+
+
+def test_a_schedule_with_nothing_left_is_an_empty_list() -> None:
+    assert occurrences(schedule="at(2020-01-01T00:00:00)") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "said"),
+    [
+        ({"schedule": "0 0 30 2 *"}, "/schedule", "no year has such a day"),
+        ({"schedule": "61 * * * *"}, "/schedule", ""),
+        ({"schedule": "*" * 257}, "/schedule", "at most 256"),
+        ({"schedule": None}, "/schedule", "must be text"),
+        ({"schedule": "\ud800"}, "/schedule", ""),
+        ({"timezone": "Berlin"}, "/timezone", "Europe/Berlin"),
+        ({"timezone": "\ud800"}, "/timezone", ""),
+        ({"timezone": 1}, "/timezone", "must be text"),
+        ({"dst_gap": "jump"}, "/dst_gap", "must be one of next, skip"),
+        ({"dst_fold": None}, "/dst_fold", "must be one of first, second, both"),
+        ({"count": 0}, "/count", "must be a number from 1 to 100"),
+        ({"count": 101}, "/count", "must be a number from 1 to 100"),
+        ({"count": "5"}, "/count", "whole number"),
+        ({"after": "yesterday"}, "/after", "such as 2026-03-08T07:00:00Z"),
+        ({"after": 1_767_225_600}, "/after", "such as 2026-03-08T07:00:00Z"),
+        ({"after": "2026-01-01T00:00:00"}, "/after", "has no offset"),
+        ({"start": "2026-02-30T00:00:00Z"}, "/start", "no such day"),
+        ({"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T00:00:00Z"}, "/end", "later than start"),
+        ({"anchor": "2026-01-01T00:00:00.5Z"}, "/anchor", "whole seconds"),
+        ({"dst_gaps": "skip"}, "/dst_gaps", "did you mean dst_gap?"),
+        ({"payload": {}}, "/payload", "the fields are after, anchor, count"),
+    ],
+)
+def test_a_bad_field_is_named_with_the_remedy(change: dict[str, Any], place: str, said: str) -> None:
+    found = errors(**({"schedule": "@daily"} | change))
+    assert list(found) == [place]
+    assert said in found[place]
+
+
+def test_all_bad_fields_are_named_at_once() -> None:
+    assert set(errors(timezone=5, count=0, after="x")) == {"/schedule", "/timezone", "/count", "/after"}
+
+
+@pytest.mark.parametrize("value", [None, [], "x", 5])
+def test_a_body_that_is_no_object_is_refused_as_a_whole(value: Any) -> None:
+    answer = untouchable_client().post(value, PATH)
+    assert (answer.status, list(answer.errors)) == (422, [""])
+
+
+def test_the_log_tells_how_much_was_listed() -> None:
+    api = untouchable_client()
+    api.post({"schedule": "@daily", "count": 3}, PATH)
+    [line] = api.lines
+    assert (line["action"], line["status"], line["items"]) == ("schedule_previewed", 200, 3)
+
+
+def test_a_job_is_shown_with_what_its_schedule_was_understood_as() -> None:
+    document = job_document(JobView(job(schedule=ScheduleSpec("0 9 * * MON")), None))
+    assert (document["understood_as"], document["schedule_canonical"]) == ("at 09:00 on Monday, UTC", "0 9 * * 1")
+
+
+def test_a_job_whose_zone_is_known_no_more_is_still_shown() -> None:
+    gone = JobView(job(schedule=ScheduleSpec("@daily", "Mars/Phobos")), None, 'timezone: "Mars/Phobos" is not known')
+    document = job_document(gone)
+    assert (document["understood_as"], document["schedule_canonical"]) == (None, None)
+    assert document["error"]
+
+
+names = st.sampled_from(["timezone", "after", "count", "start", "end", "dst_gap", "dst_fold", "anchor", "x"])
+values = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=20),
+    st.lists(st.integers(), max_size=2),
+    st.sampled_from(["UTC", "skip", "both", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00Z"]),
+)
+
+
+@given(st.sampled_from(["@daily", "rate(1 day)", "at(9999-12-31T23:59:59)", "x"]), st.dictionaries(names, values))
+def test_any_body_is_a_preview_or_a_list_of_faults(schedule: str, more: dict[str, Any]) -> None:
+    assert ask(schedule=schedule, **more).status in (200, 422)
