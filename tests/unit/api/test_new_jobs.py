@@ -35,7 +35,7 @@ def test_a_made_up_id_is_an_id(name: str, nonce: str) -> None:
     assert is_id(made_up_id(name, nonce))
 
 
-@pytest.mark.parametrize("expression", ["rate(10 seconds)", " RATE (1 minute)", "Rate(2 days)"])
+@pytest.mark.parametrize("expression", ["rate(10 seconds)", " RATE(1 minute)", "Rate(2 days)"])
 def test_a_rate_is_anchored_at_the_whole_second_of_its_creation(expression: str) -> None:
     assert anchored(ScheduleSpec(expression), NOON + 0.9).anchor == int(NOON)
 

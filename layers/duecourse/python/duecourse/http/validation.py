@@ -24,6 +24,8 @@ from duecourse.usecases.jobs import Draft
 
 MAX_PAYLOAD_BYTES = 200 * 1024
 
+ALWAYS = "* * * * *"
+
 CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 """Raises ScheduleError or ExclusionError for a schedule (and what it excludes) that no job may have."""
 
@@ -172,8 +174,11 @@ def _schedule_faults(
         yield Fault(problem.detail, f"/exclude/{problem.index}")
     except ScheduleError as problem:
         yield Fault(problem.detail, f"/{problem.field}")
+        # The engine stops at the first fault; what it has not looked at then is asked about by itself.
         if problem.field == "timezone":
             yield from _schedule_faults({"schedule": spec.expression}, {}, check)
+        elif problem.field == "schedule" and spec.timezone != "UTC":
+            yield from _schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
 
 
 def _payload_faults(value: Mapping[str, Any], known: Mapping[str | None, Fault]) -> Iterator[Fault]:
