@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from typing import Any, cast
 
 import orjson
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
+
+LATEST = 253_402_300_799
+"""The last second that has a name (9999-12-31T23:59:59Z)."""
 
 
 class MessageError(ValueError):
@@ -43,7 +47,7 @@ class RunMessage:
         return RunName(self.job_id, self.occurrence, self.suffix)
 
     def to_json(self) -> str:
-        """The message body; defaults are left out."""
+        """The message body; what is empty is left out."""
         body = {key: value for key, value in asdict(self).items() if value not in (None, "")}
         return orjson.dumps(body).decode()
 
@@ -58,23 +62,70 @@ class RunMessage:
 
 
 def read_run_message(body: str) -> RunMessage:
-    """The message of a body. Unknown fields are ignored. Raises MessageError for what is no run message."""
+    """The message of a body. Unknown fields are ignored. Raises MessageError, naming the field, for what is no run
+    message.
+    """
     try:
-        raw: dict[str, Any] = orjson.loads(body)
-        return RunMessage(
-            tenant=str(raw["tenant"]),
-            job_id=str(raw["job_id"]),
-            occurrence=int(raw["occurrence"]),
-            due=int(raw["due"]),
-            generation=int(raw["generation"]),
-            lane=Lane(raw["lane"]),
-            not_before=float(raw["not_before"]),
-            nonce=str(raw["nonce"]),
-            attempt=int(raw.get("attempt", 1)),
-            suffix=str(raw.get("suffix", "")),
-            count=int(raw.get("count", 1)),
-            through=raw.get("through"),
-            caught_up_at=raw.get("caught_up_at"),
-        )
-    except (KeyError, TypeError, ValueError) as problem:
-        raise MessageError(f"not a run message: {problem!r}") from problem
+        raw = orjson.loads(body)
+    except ValueError as problem:
+        raise MessageError(f"not a run message: no JSON ({problem})") from problem
+    if not isinstance(raw, dict):
+        raise MessageError("not a run message: no JSON object")
+    values: dict[str, Any] = {}
+    for name, (reads, wants) in _FIELDS.items():
+        value = raw.get(name)
+        if value is not None:
+            if not reads(value):
+                raise MessageError(f"not a run message: {name} is {str(value)[:40]!r}, wants {wants}")
+            values[name] = value
+        elif name in _REQUIRED:
+            raise MessageError(f"not a run message: {name} is missing")
+    return RunMessage(**values | {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])})
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return _is_whole(value) and cast(int, value) >= 1
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or _is_whole(value)
+
+
+def _is_instant(value: object) -> bool:
+    """What lies outside cannot be named, not even in the log line that would tell of it."""
+    return _is_whole(value) and 0 <= cast(int, value) <= LATEST
+
+
+def _is_lane(value: object) -> bool:
+    return value in list(Lane)
+
+
+_TEXT = (_is_text, "text")
+_COUNT = (_is_count, "a whole number from 1")
+_INSTANT = (_is_instant, "whole UTC seconds")
+_NUMBER = (_is_number, "UTC seconds")
+
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "tenant": _TEXT,
+    "job_id": _TEXT,
+    "occurrence": _INSTANT,
+    "due": _INSTANT,
+    "generation": (_is_whole, "a whole number"),
+    "lane": (_is_lane, "one of " + ", ".join(Lane)),
+    "not_before": _NUMBER,
+    "nonce": _TEXT,
+    "attempt": _COUNT,
+    "suffix": _TEXT,
+    "count": _COUNT,
+    "through": _INSTANT,
+    "caught_up_at": _NUMBER,
+}
+_REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
 from duecourse.domain.job import Lane, Precision
@@ -38,6 +39,11 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return read
 
 
+def _member(words: type[StrEnum]) -> Callable[[str], StrEnum]:
+    check = _one_of(*words)
+    return lambda text: words(check(text))
+
+
 def _text(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
@@ -55,8 +61,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "reach_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
     "max_receive_count": _integer(2, 1000),
-    "lane": Lane,
-    "default_precision": Precision,
+    "lane": _member(Lane),
+    "default_precision": _member(Precision),
     "private_targets": _one_of("allow", "refuse"),
     "lambda_targets": _words,
 }
@@ -75,6 +81,10 @@ class _FromEnvironment:
                 values[field.name] = {lane: _read(f"{stem}_{lane.value}", field.name, environ, wrong) for lane in Lane}
             else:
                 values[field.name] = _read(field.name, field.name, environ, wrong)
+        lead, reach = values.get("lead_seconds"), values.get("reach_seconds")
+        if lead is not None and reach is not None and reach < lead:
+            # A cursor within the lead and beyond the reach would be planned over and over, and never pass.
+            wrong.append(f"{PREFIX}REACH_SECONDS={reach}: must not be less than {PREFIX}LEAD_SECONDS={lead}")
         if wrong:
             raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))
         return cls(**values)

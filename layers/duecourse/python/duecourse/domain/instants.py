@@ -10,7 +10,7 @@ _BASIC = "%Y%m%dT%H%M%SZ"
 def to_iso(seconds: float) -> str:
     """`2026-11-21T06:47:00Z`; a fraction is kept to the millisecond (`…:00.250Z`), a whole second has none."""
     moment = datetime.fromtimestamp(seconds, UTC)
-    whole = moment.microsecond < 500
+    whole = moment.microsecond < 1000
     return moment.isoformat(timespec="seconds" if whole else "milliseconds").replace("+00:00", "Z")
 
 
@@ -32,4 +32,7 @@ def to_basic(seconds: int) -> str:
 
 def from_basic(text: str) -> int:
     """The inverse of :func:`to_basic`. Raises ValueError for another form."""
-    return int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
+    seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
+    if to_basic(seconds) != text:  # strptime takes single digits, too
+        raise ValueError(f"{text!r} is no instant like 20261121T064700Z")
+    return seconds

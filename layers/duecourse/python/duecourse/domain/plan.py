@@ -72,7 +72,7 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     occurrences = cursor.occurrences()
     at = _standing(cursor, occurrences)
     if at is None:
-        return Plan((), (), _moved(cursor, occurrences, None, cursor.after, 0, cursor.last), "exhausted")
+        return Plan((), (), _moved(cursor, occurrences, None, cursor.after, cursor.remaining, cursor.last), "exhausted")
     row = _Row(occurrences, at, cursor.remaining)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds)
     caught_up = bool(firings or skipped)

@@ -30,7 +30,7 @@ LEASE_MARGIN_SECONDS = 10
 def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, now: float) -> StartDecision:
     """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
     if run is not None:
-        return _remainder(offer, job, run) or _go_on(offer, job, run, hand, now)
+        return _remainder(offer, job, run) or _go_on(offer, _own(job, run), run, hand, now)
     if offer.attempt > 1:
         return Drop("the record of an earlier attempt is gone")
     if not isinstance(job, Job):
@@ -96,6 +96,12 @@ def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:
     return Remainder(uncovered, max(offer.count - run.count, 1), "the first of the missed occurrences has run already")
 
 
+def _own(job: JobSnapshot, run: Run) -> JobSnapshot:
+    """The job that a run belongs to: a namesake, created after that one was deleted, is another job."""
+    anew = isinstance(job, Job) and run.generation < job.created_generation
+    return None if anew else job
+
+
 def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> StartDecision:
     """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
     redriven = run.nonce == offer.nonce and run.message_id != hand.message_id
@@ -122,6 +128,8 @@ def _retry(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
         return Drop("a message for an attempt that is not next")
     if not isinstance(job, Job):
         return Bury(_ended(run, RunState.CANCELLED, "deleted", hand, now), run, "the job was deleted")
+    if run.not_before is not None and now < run.not_before:
+        return FollowUp(run, "the next attempt is not due yet")
     return Start(_next(run, offer, hand, now), run, "retry")
 
 

@@ -1,0 +1,109 @@
+"""Handlers in this process, configured by their environment alone, over real tables and queues on MiniStack."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.aws import clients
+from duecourse.domain.job import Lane
+from tests.support.emulators import client
+from tests.support.queues import create_queue
+from tests.support.tables import Tables
+
+Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
+CACHES = {"tick": "_tick", "dispatch": "_dispatch", "execute": "_execute"}
+
+
+class Stdout:
+    """Whatever stdout is now: a logger would keep that of the test which imported it."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a stage has, as the functions' environments name it."""
+
+    sqs: Any
+    sns: Any
+    tables: Tables
+    shard_queue: str
+    lane: str
+    topic: str
+    deaths: str
+
+    def attributes(self, queue_url: str) -> dict[str, str]:
+        found: dict[str, str] = self.sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=["All"])["Attributes"]
+        return found
+
+
+@pytest.fixture
+def stage(tables: Tables, ministack: str) -> Stage:
+    """Fresh tables, queues and a topic whose notices arrive in the queue `deaths`."""
+    sqs, sns = client("sqs", ministack), client("sns", ministack)
+    deaths = create_queue(sqs)
+    topic: str = sns.create_topic(Name=tables.jobs)["TopicArn"]
+    attributes = sqs.get_queue_attributes(QueueUrl=deaths, AttributeNames=["QueueArn"])["Attributes"]
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=attributes["QueueArn"])
+    return Stage(sqs, sns, tables, create_queue(sqs, fifo=True), create_queue(sqs), topic, deaths)
+
+
+@pytest.fixture
+def environ(stage: Stage, ministack: str) -> dict[str, str]:
+    """Every variable of the three functions; none reads what it has no field for."""
+    settings = {
+        "STAGE": "test",
+        "JOBS_TABLE": stage.tables.jobs,
+        "RUNS_TABLE": stage.tables.runs,
+        "SHARDS": "1",
+        "SHARD_QUEUE_URL": stage.shard_queue,
+        "LEAD_SECONDS": "300",
+        "REACH_SECONDS": "840",
+        "RUN_RETENTION_DAYS": "90",
+        **{f"QUEUE_URL_{lane.name}": stage.lane for lane in Lane},
+        "LANE": "normal",
+        "QUEUE_URL": stage.lane,
+        "DEATHS_TOPIC_ARN": stage.topic,
+        "MAX_RECEIVE_COUNT": "5",
+        "PRIVATE_TARGETS": "allow",
+    }
+    return {
+        "AWS_ENDPOINT_URL": ministack,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_LAMBDA_FUNCTION_NAME": "duecourse-test",
+        "POWERTOOLS_SERVICE_NAME": "duecourse",
+        "POWERTOOLS_METRICS_NAMESPACE": "Duecourse",
+    } | {f"DUECOURSE_{name}": value for name, value in settings.items()}
+
+
+@pytest.fixture
+def function(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Handler]]:
+    """A function by its name, as after a cold start: nothing is left of another test's environment."""
+    started: list[Any] = []
+
+    def cold_start(name: str, **changes: str) -> Handler:
+        for variable, value in (environ | {f"DUECOURSE_{each}": text for each, text in changes.items()}).items():
+            monkeypatch.setenv(variable, value)
+        module = import_module(f"functions.{name}.handler")
+        started.append(getattr(module, CACHES[name]))
+        module.logger.registered_handler.stream = Stdout()
+        for cached in (*started, clients):
+            cached.cache_clear()
+        handler: Handler = module.handler
+        return handler
+
+    yield cold_start
+    for cached in (*started, clients):
+        cached.cache_clear()

@@ -1,0 +1,69 @@
+"""The tick's handler: EventBridge's minute in, one message a shard out."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from duecourse.settings import SettingsError
+from tests.support.lambda_events import Context, scheduled_event
+from tests.support.queues import bodies, receive
+
+pytestmark = pytest.mark.emulator
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_minute_starts_a_round_in_every_shard(function: Any, stage: Any) -> None:
+    tick = function("tick", SHARDS="3")
+    assert tick(scheduled_event(), Context()) == {}
+    received = receive(stage.sqs, stage.shard_queue)
+    assert sorted(body["shard"] for body in bodies(received)) == [0, 1, 2]
+    assert {message["Attributes"]["MessageGroupId"] for message in received} == {"0000", "0001", "0002"}
+
+
+def test_a_minute_that_comes_twice_starts_one_round(function: Any, stage: Any) -> None:
+    tick = function("tick")
+    if time.time() % 60 > 58:
+        time.sleep(2.5)  # a minute's start is no double tick, and the handler's clock is the system's
+    tick(scheduled_event(), Context())
+    tick(scheduled_event(), Context())
+    assert len(receive(stage.sqs, stage.shard_queue)) == 1
+
+
+def test_a_shard_count_that_was_lowered_still_ticks_every_shard_ever_used(function: Any, stage: Any) -> None:
+    function("tick", SHARDS="4")(scheduled_event(), Context())
+    receive(stage.sqs, stage.shard_queue)
+    stage.sqs.purge_queue(QueueUrl=stage.shard_queue)
+    other = stage.sqs.create_queue(QueueName=f"{stage.tables.jobs}-later.fifo", Attributes={"FifoQueue": "true"})
+    function("tick", SHARDS="2", SHARD_QUEUE_URL=other["QueueUrl"])(scheduled_event(), Context())
+    assert len(receive(stage.sqs, other["QueueUrl"])) == 4
+
+
+def test_a_tick_says_and_counts_what_it_sent(function: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    function("tick", SHARDS="3")(scheduled_event(), Context())
+    written = lines(capsys)
+    (line,) = [each for each in written if each.get("action") == "ticked"]
+    assert (line["level"], line["shards"], line["refused"]) == ("INFO", 3, [])
+    (metrics,) = [each for each in written if "_aws" in each]
+    assert (metrics["function"], metrics["TicksSent"]) == ("tick", [3.0])
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Duecourse"
+
+
+def test_a_tick_that_cannot_send_fails_so_that_it_is_sent_again(function: Any, stage: Any) -> None:
+    missing = f"{stage.shard_queue.removesuffix('.fifo')}-missing.fifo"
+    with pytest.raises(Exception, match=r"NonExistentQueue|does not exist|could not be ticked"):
+        function("tick", SHARD_QUEUE_URL=missing)(scheduled_event(), Context())
+
+
+def test_wrong_settings_are_refused_at_the_first_invocation_with_all_of_them_named(function: Any) -> None:
+    tick = function("tick", SHARDS="none", JOBS_TABLE="")
+    with pytest.raises(SettingsError) as caught:
+        tick(scheduled_event(), Context())
+    assert "DUECOURSE_SHARDS='none'" in str(caught.value)
+    assert "DUECOURSE_JOBS_TABLE=''" in str(caught.value)

@@ -1,0 +1,68 @@
+"""What a worker holds when it decides, as tests want it: everything has a default, times are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.job import Lane
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.start_decision import Handover, Offer
+from tests.support.jobs import NOON
+
+DUE = int(NOON) + 60
+"""When the offered occurrence is due: a minute after the job was created."""
+
+GENERATION = int(NOON * 1000)
+"""That of a job nobody changed since NOON."""
+
+EXPIRES = 1_900_000_000
+
+
+def offer(**changes: Any) -> Offer:
+    """The message of the occurrence at DUE, as the dispatcher sent it."""
+    made = Offer(
+        tenant="default",
+        job_id="tick-tock",
+        occurrence=DUE,
+        due=DUE,
+        generation=GENERATION,
+        nonce="nonce-1",
+        attempt=1,
+        suffix="",
+        count=1,
+        through=None,
+        caught_up_at=None,
+    )
+    return replace(made, **changes)
+
+
+def hand(message_id: str = "message-1", *, lease_until: float = DUE + 120) -> Handover:
+    """The message in a worker's hands."""
+    return Handover(message_id, f"request-1/{message_id}", lease_until, EXPIRES)
+
+
+def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
+    """The record of the occurrence at DUE: attempt 1 of 4, started on time by message-1 with nonce-1."""
+    alive = state is RunState.RUNNING
+    made = Run(
+        tenant="default",
+        job_id="tick-tock",
+        occurrence=DUE,
+        due=DUE,
+        generation=GENERATION,
+        state=state,
+        lane=Lane.NORMAL,
+        attempt=1,
+        attempts_allowed=4,
+        token="request-0/message-1",
+        message_id="message-1",
+        nonce="nonce-1",
+        lease_until=DUE + 120.0 if alive else None,
+        not_before=DUE + 10.0 if state is RunState.RETRYING else None,
+        first_started_at=float(DUE),
+        started_at=float(DUE),
+        finished_at=None if alive else DUE + 1.0,
+        expires_at=EXPIRES,
+    )
+    return replace(made, **changes)

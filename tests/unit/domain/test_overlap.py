@@ -1,0 +1,62 @@
+"""A run finds the lock of its job in another run's hands."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.overlap import ORPHAN_SECONDS, Await, Lock, Seize, Yield, decide_lock
+from duecourse.domain.run import RunState
+from duecourse.domain.start import LEASE_MARGIN_SECONDS
+from tests.support.offers import DUE, run
+
+LOCK = Lock("20261121T120100Z", DUE + 120.0)
+BELIEVED = LOCK.until + LEASE_MARGIN_SECONDS
+ORPHANED = DUE + 120.0 + ORPHAN_SECONDS
+
+
+def test_a_holder_that_runs_keeps_the_lock() -> None:
+    assert decide_lock(LOCK, run(), now=DUE + 60.0) == Yield("tick-tock.20261121T120100Z is RUNNING")
+
+
+@pytest.mark.parametrize("after", [0.0, 60.0, 1e7])
+def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_however_long(after: float) -> None:
+    assert isinstance(decide_lock(LOCK, run(RunState.RETRYING), now=BELIEVED + after), Yield)
+
+
+@pytest.mark.parametrize("state", [state for state in RunState if state.final])
+def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState) -> None:
+    assert decide_lock(LOCK, run(state), now=DUE + 1.0) == Seize(LOCK, f"its holder is {state}")
+
+
+def test_a_holder_whose_lease_ended_is_given_the_time_in_which_its_message_comes_back() -> None:
+    assert isinstance(decide_lock(LOCK, run(), now=DUE + 121.0), Yield)
+    assert isinstance(decide_lock(LOCK, run(), now=ORPHANED), Yield)
+
+
+def test_a_holder_that_does_not_come_back_after_its_lease_loses_the_lock() -> None:
+    assert decide_lock(LOCK, run(), now=ORPHANED + 0.001) == Seize(LOCK, "its holder's worker vanished")
+
+
+def test_it_is_the_holders_own_lease_that_counts_not_the_end_of_the_invocation_that_took_the_lock() -> None:
+    taken_over = run(attempt=2, lease_until=DUE + 1000.0)
+    assert isinstance(decide_lock(LOCK, taken_over, now=ORPHANED + 1), Yield)
+
+
+def test_a_running_holder_without_a_lease_loses_the_lock() -> None:
+    assert isinstance(decide_lock(LOCK, run(lease_until=None), now=DUE + 1.0), Seize)
+
+
+def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
+    assert decide_lock(LOCK, None, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
+    assert decide_lock(LOCK, None, now=BELIEVED - 0.5) == Await(BELIEVED, "its holder is about to start")
+
+
+def test_a_holder_that_never_started_loses_the_lock_when_its_invocation_is_over() -> None:
+    assert decide_lock(LOCK, None, now=BELIEVED) == Seize(LOCK, "its holder never started")
+
+
+def test_the_lock_is_taken_from_exactly_the_holder_that_was_judged() -> None:
+    other = Lock("20261121T120200Z", DUE + 500.0)
+    decision = decide_lock(other, run(RunState.DEAD), now=DUE + 1.0)
+    assert isinstance(decision, Seize)
+    assert decision.previous == other

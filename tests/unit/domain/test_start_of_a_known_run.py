@@ -1,0 +1,297 @@
+"""A message for a run that has a record: the record decides, not the message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.job import Delivery, Gone, JobSnapshot, JobState
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
+from duecourse.domain.start_decision import (
+    Bury,
+    Drop,
+    FollowUp,
+    Handover,
+    Leave,
+    Offer,
+    Remainder,
+    Start,
+    StartDecision,
+)
+from tests.support.jobs import job
+from tests.support.offers import DUE, EXPIRES, GENERATION, hand, offer, run
+
+LEASE = DUE + 120.0
+BELIEVED = LEASE + LEASE_MARGIN_SECONDS
+GONE = Gone(deleted_at=DUE + 5.0)
+EVERY_MINUTE = "* * * * *"
+
+
+def decide(
+    record: Run,
+    offered: Offer | None = None,
+    of: JobSnapshot = None,
+    *,
+    by: Handover | None = None,
+    now: float = DUE + 30.0,
+) -> StartDecision:
+    """`of` is the unchanged job unless given."""
+    snapshot = job() if of is None else of
+    return decide_start(
+        offer() if offered is None else offered, snapshot, record, hand() if by is None else by, now=now
+    )
+
+
+# Ended.
+
+
+@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_on_a_run_that_has_ended_only_what_follows_from_it_is_repeated(state: RunState, message: str) -> None:
+    assert decide(run(state), by=hand(message)) == FollowUp(run(state), f"already {state}")
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_an_ended_run_of_a_job_that_is_gone_is_followed_up_all_the_same(of: JobSnapshot) -> None:
+    ended = run(RunState.SUCCEEDED)
+    assert decide_start(offer(), of, ended, hand(), now=DUE + 30) == FollowUp(ended, "already SUCCEEDED")
+
+
+def test_the_message_of_a_dead_run_goes_on_towards_the_dead_letter_queue() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    assert decide(dead, offer(attempt=4)) == FollowUp(dead, "dead")
+
+
+def test_any_other_message_for_a_dead_run_is_dropped() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    copy = offer(nonce="nonce-of-a-copy", attempt=4)
+    assert decide(dead, copy, by=hand("message-2")) == Drop("a copy for a dead run")
+
+
+def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fresh_allowance() -> None:
+    dead = run(RunState.DEAD, attempt=4, error="HTTP 500", reason="attempts_exhausted", notified=True)
+    by = hand("message-2", lease_until=DUE + 3700)
+    decision = decide(dead, offer(attempt=4), job(retry=RetryPolicy(max_attempts=3)), by=by, now=DUE + 3600.0)
+    assert isinstance(decision, Start)
+    assert decision.previous == dead
+    assert decision.reason == "redriven"
+    begun = decision.run
+    assert (begun.state, begun.attempt, begun.attempts_allowed) == (RunState.RUNNING, 5, 4 + 3)
+    assert (begun.reason, begun.notified, begun.finished_at) == (None, False, None)
+    assert (begun.message_id, begun.token, begun.lease_until) == ("message-2", "request-1/message-2", DUE + 3700)
+    assert (begun.first_started_at, begun.started_at) == (float(DUE), DUE + 3600.0)
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    decision = decide_start(offer(attempt=4), of, dead, hand("message-2"), now=DUE + 30)
+    assert decision == Drop("a copy for a dead run")
+
+
+# Waiting for its next attempt.
+
+
+def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
+    waiting = run(RunState.RETRYING, error="HTTP 500")
+    by = hand("message-2", lease_until=DUE + 200)
+    decision = decide(waiting, offer(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0)
+    assert decision == Start(
+        replace(
+            waiting,
+            state=RunState.RUNNING,
+            attempt=2,
+            token="request-1/message-2",
+            message_id="message-2",
+            nonce="nonce-2",
+            lease_until=DUE + 200,
+            not_before=None,
+            started_at=DUE + 12.0,
+            finished_at=None,
+            expires_at=EXPIRES,
+        ),
+        waiting,
+        "retry",
+    )
+
+
+def test_the_next_attempt_starts_at_the_very_instant_it_may() -> None:
+    assert isinstance(decide(run(RunState.RETRYING), offer(attempt=2), now=DUE + 10.0), Start)
+
+
+def test_the_next_attempt_does_not_start_before_the_instant_its_record_names() -> None:
+    waiting = run(RunState.RETRYING)
+    assert decide(waiting, offer(attempt=2), now=DUE + 9.9) == FollowUp(waiting, "the next attempt is not due yet")
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_redelivery_of_an_attempt_that_has_failed_sends_the_next_one_again(attempt: int) -> None:
+    waiting = run(RunState.RETRYING, attempt=2)
+    decision = decide(waiting, offer(attempt=attempt))
+    assert decision == FollowUp(waiting, "the next attempt is already decided")
+
+
+def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
+    assert decide(run(RunState.RETRYING), offer(attempt=3)) == Drop("a message for an attempt that is not next")
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of: JobSnapshot) -> None:
+    waiting = run(RunState.RETRYING)
+    decision = decide_start(offer(attempt=2), of, waiting, hand("message-2"), now=DUE + 12.0)
+    assert isinstance(decision, Bury)
+    assert decision.previous == waiting
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+    assert (decision.run.attempt, decision.run.finished_at, decision.run.token) == (
+        1,
+        DUE + 12.0,
+        "request-1/message-2",
+    )
+
+
+@pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED, JobState.ACTIVE])
+def test_a_run_that_exists_goes_on_whatever_became_of_its_jobs_generation(state: JobState) -> None:
+    changed = job(state=state, generation=GENERATION + 30_000, changed_at=DUE - 1.0)
+    assert isinstance(decide(run(RunState.RETRYING), offer(attempt=2), changed), Start)
+
+
+# Running.
+
+
+def test_the_same_message_waits_while_its_attempt_may_be_alive() -> None:
+    assert decide(run(), now=LEASE - 1) == Leave(BELIEVED, "its attempt may still be alive")
+
+
+def test_another_message_is_dropped_while_the_attempt_may_be_alive() -> None:
+    assert decide(run(), by=hand("message-2"), now=LEASE - 1) == Drop("another message has started it")
+
+
+def test_an_attempt_is_believed_alive_a_little_longer_than_its_lease_since_clocks_differ() -> None:
+    assert isinstance(decide(run(), now=BELIEVED - 0.001), Leave)
+    assert isinstance(decide(run(), by=hand("message-2"), now=BELIEVED - 0.001), Drop)
+    assert isinstance(decide(run(), now=BELIEVED), Start)
+
+
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_whichever_message_comes_after_the_lease_takes_the_run_over(message: str) -> None:
+    begun = run()
+    decision = decide(begun, offer(nonce="nonce-9"), by=hand(message, lease_until=DUE + 400), now=BELIEVED)
+    assert isinstance(decision, Start)
+    assert (decision.previous, decision.reason) == (begun, "taken over")
+    assert (decision.run.attempt, decision.run.lease_until) == (2, DUE + 400)
+    assert (decision.run.message_id, decision.run.nonce) == (message, "nonce-9")
+    assert (decision.run.first_started_at, decision.run.started_at) == (float(DUE), BELIEVED)
+
+
+def test_a_run_without_a_lease_is_not_believed_alive() -> None:
+    assert isinstance(decide(run(lease_until=None)), Start)
+
+
+def test_a_run_that_may_be_tried_once_is_dead_when_its_worker_vanished() -> None:
+    decision = decide(run(), offer(nonce="nonce-9"), job(delivery=Delivery.AT_MOST_ONCE), now=BELIEVED)
+    assert isinstance(decision, Bury)
+    assert (decision.run.state, decision.run.reason, decision.run.attempt) == (RunState.DEAD, "lost", 1)
+
+
+def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_in_hand() -> None:
+    begun = run(attempt=4)
+    decision = decide(begun, offer(attempt=4, nonce="nonce-9"), by=hand("message-2"), now=BELIEVED)
+    assert isinstance(decision, Bury)
+    ended = decision.run
+    assert decision.previous == begun
+    assert (ended.state, ended.reason, ended.attempt) == (RunState.DEAD, "lost", 4)
+    assert ended.error == "the worker vanished during the attempt"
+    assert (ended.finished_at, ended.lease_until, ended.notified) == (BELIEVED, None, False)
+    # This message goes to the dead-letter queue: its nonce under a new id is the redrive.
+    assert (ended.nonce, ended.message_id) == ("nonce-9", "message-2")
+    redriven = decide(ended, offer(attempt=4, nonce="nonce-9"), by=hand("message-3"), now=BELIEVED + 60)
+    assert isinstance(redriven, Start)
+
+
+def test_the_error_of_an_earlier_attempt_is_kept_when_the_last_ones_worker_vanished() -> None:
+    decision = decide(run(attempt=4, error="HTTP 500"), offer(attempt=4), now=BELIEVED)
+    assert isinstance(decision, Bury)
+    assert decision.run.error == "HTTP 500"
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_deleted_jobs_attempt_is_waited_for_and_then_cancelled(of: JobSnapshot) -> None:
+    assert isinstance(decide_start(offer(), of, run(), hand(), now=LEASE), Leave)
+    decision = decide_start(offer(), of, run(), hand(), now=BELIEVED)
+    assert isinstance(decision, Bury)
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+
+
+# Of a job that was deleted and created anew under the same id.
+
+ANEW = job(at=DUE + 20.0)
+
+
+def test_a_waiting_run_of_a_deleted_job_is_cancelled_though_its_id_was_taken_anew() -> None:
+    decision = decide(run(RunState.RETRYING), offer(attempt=2), ANEW)
+    assert isinstance(decision, Bury)
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+
+
+def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was_taken_anew() -> None:
+    decision = decide(run(), of=ANEW, now=BELIEVED)
+    assert isinstance(decision, Bury)
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+
+
+def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_created_anew() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    assert decide(dead, offer(attempt=4), ANEW, by=hand("message-2")) == Drop("a copy for a dead run")
+
+
+# One message for many missed occurrences.
+
+
+def caught_up(through: int, count: int, **changes: object) -> Offer:
+    return offer(through=through, count=count, caught_up_at=float(through), **changes)
+
+
+def test_what_a_catch_up_stands_for_beyond_a_run_that_is_there_needs_a_run_of_its_own() -> None:
+    offered = caught_up(DUE + 600, 11)
+    decision = decide(run(RunState.SUCCEEDED), offered, job(EVERY_MINUTE), now=DUE + 660.0)
+    assert isinstance(decision, Remainder)
+    assert (decision.occurrence, decision.count) == (DUE + 60, 10)
+
+
+def test_the_remainder_begins_after_all_that_the_run_which_is_there_stands_for() -> None:
+    offered = caught_up(DUE + 600, 11)
+    there = run(RunState.RUNNING, count=4, through=DUE + 180)
+    decision = decide(there, offered, job(EVERY_MINUTE), by=hand("message-2"), now=DUE + 20.0)
+    assert isinstance(decision, Remainder)
+    assert (decision.occurrence, decision.count) == (DUE + 240, 7)
+
+
+def test_a_catch_up_leaves_no_remainder_where_its_own_run_is_there() -> None:
+    there = run(RunState.SUCCEEDED, count=11, through=DUE + 600)
+    assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
+
+
+def test_a_catch_up_leaves_no_remainder_where_no_occurrence_lies_in_what_is_left() -> None:
+    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 59, 2), job(EVERY_MINUTE)), FollowUp)
+    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 60, 2), job(EVERY_MINUTE)), Remainder)
+    one_off = job("at(2026-11-21T12:01:00)")
+    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 2), one_off), FollowUp)
+
+
+def test_the_remainder_of_a_count_that_was_cut_short_is_one_at_least() -> None:
+    there = run(RunState.SUCCEEDED, count=12, through=DUE + 60)
+    decision = decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE))
+    assert isinstance(decision, Remainder)
+    assert decision.count == 1
+
+
+@pytest.mark.parametrize("of", [GONE, job(EVERY_MINUTE, generation=GENERATION + 1)], ids=["deleted", "edited"])
+def test_a_catch_up_of_a_job_that_is_gone_or_changed_leaves_no_remainder(of: JobSnapshot) -> None:
+    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 11), of), FollowUp)
+
+
+def test_a_single_occurrence_leaves_no_remainder() -> None:
+    assert isinstance(decide(run(RunState.SUCCEEDED), of=job(EVERY_MINUTE)), FollowUp)

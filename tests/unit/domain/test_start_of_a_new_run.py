@@ -1,0 +1,222 @@
+"""A message for a run without a record: does the job as it is now still want it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.job import Delivery, Gone, Job, JobSnapshot, JobState, Lane, MissedMode, MissedPolicy
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.start import decide_start
+from duecourse.domain.start_decision import Drop, Offer, Skip, Start, StartDecision
+from tests.support.jobs import NOON, job
+from tests.support.offers import DUE, EXPIRES, GENERATION, hand, offer
+
+EDITED = GENERATION + 30_000
+
+
+def decide(job: JobSnapshot, offered: Offer | None = None, *, now: float = DUE) -> StartDecision:
+    return decide_start(offer() if offered is None else offered, job, None, hand(), now=now)
+
+
+def edited(at: float, **changes: Any) -> Job:
+    """A job whose schedule, pause or deletion changed at `at`."""
+    return job(generation=EDITED, changed_at=at, updated_at=at, **changes)
+
+
+def test_an_occurrence_of_an_active_job_starts_and_every_field_of_its_record_is_said() -> None:
+    decision = decide(job(retry=RetryPolicy(max_attempts=3)), now=DUE + 0.25)
+    assert decision == Start(
+        Run(
+            tenant="default",
+            job_id="tick-tock",
+            occurrence=DUE,
+            due=DUE,
+            generation=GENERATION,
+            state=RunState.RUNNING,
+            lane=Lane.NORMAL,
+            attempt=1,
+            attempts_allowed=3,
+            token="request-1/message-1",
+            message_id="message-1",
+            nonce="nonce-1",
+            lease_until=DUE + 120,
+            first_started_at=DUE + 0.25,
+            started_at=DUE + 0.25,
+            expires_at=EXPIRES,
+        ),
+        None,
+        "due",
+    )
+    assert isinstance(decision, Start)
+    assert decision.run.lateness == 0.25
+
+
+def test_a_job_that_runs_at_most_once_is_allowed_a_single_attempt() -> None:
+    decision = decide(job(delivery=Delivery.AT_MOST_ONCE, retry=RetryPolicy(max_attempts=5)))
+    assert isinstance(decision, Start)
+    assert decision.run.attempts_allowed == 1
+
+
+def test_a_run_is_recorded_in_the_lane_that_the_job_has_now() -> None:
+    decision = decide(job(timeout_seconds=600, priority=Lane.HIGH))
+    assert isinstance(decision, Start)
+    assert decision.run.lane is Lane.LONG
+
+
+def test_a_run_with_a_suffix_keeps_it() -> None:
+    decision = decide(job(), offer(suffix=".m1"))
+    assert isinstance(decision, Start)
+    assert str(decision.run.name).endswith("Z.m1")
+
+
+def test_a_retry_whose_record_has_expired_does_not_start_from_the_beginning() -> None:
+    assert decide(job(), offer(attempt=2)) == Drop("the record of an earlier attempt is gone")
+
+
+# The job is gone.
+
+
+def test_what_was_due_before_its_job_was_deleted_is_skipped_with_a_record() -> None:
+    decision = decide(Gone(deleted_at=DUE + 0.5), now=DUE + 1)
+    assert isinstance(decision, Skip)
+    assert (decision.reason, decision.run.state, decision.run.reason) == ("deleted", RunState.SKIPPED, "deleted")
+    assert (decision.run.attempt, decision.run.first_started_at, decision.run.expires_at) == (0, None, EXPIRES)
+
+
+def test_what_was_due_at_the_very_instant_of_the_deletion_is_skipped_with_a_record() -> None:
+    assert isinstance(decide(Gone(deleted_at=float(DUE))), Skip)
+
+
+def test_what_was_due_after_its_job_was_deleted_leaves_no_record() -> None:
+    assert decide(Gone(deleted_at=DUE - 0.5)) == Drop("the job is gone")
+
+
+def test_what_belongs_to_a_job_that_nobody_knows_leaves_no_record() -> None:
+    assert decide(None) == Drop("the job is gone")
+
+
+def test_a_message_of_a_deleted_job_does_not_start_in_a_job_created_anew_under_its_id() -> None:
+    anew = job(at=DUE - 10.0)
+    assert decide(anew) == Drop("the job was deleted and created anew")
+    later = job(at=DUE + 10.0)
+    assert decide(later, now=DUE + 11) == Drop("the job was deleted and created anew")
+
+
+# The job changed.
+
+
+def test_an_occurrence_due_before_an_edit_runs() -> None:
+    decision = decide(edited(DUE + 0.5), now=DUE + 1)
+    assert isinstance(decision, Start)
+    assert decision.run.generation == GENERATION
+
+
+def test_an_occurrence_due_at_the_very_instant_of_an_edit_runs() -> None:
+    assert isinstance(decide(edited(float(DUE))), Start)
+
+
+def test_an_occurrence_due_after_an_edit_belongs_to_the_new_schedule_and_is_dropped() -> None:
+    assert decide(edited(DUE - 0.5)) == Drop("the schedule changed before this was due")
+
+
+def test_an_occurrence_due_after_a_pause_is_dropped_too() -> None:
+    assert decide(edited(DUE - 0.5, state=JobState.PAUSED)) == Drop("the schedule changed before this was due")
+
+
+def test_an_occurrence_due_before_a_pause_is_skipped_with_a_record() -> None:
+    decision = decide(edited(DUE + 0.5, state=JobState.PAUSED), now=DUE + 1)
+    assert isinstance(decision, Skip)
+    assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "paused")
+
+
+def test_the_new_generation_of_an_edited_job_starts() -> None:
+    assert isinstance(decide(edited(DUE - 0.5), offer(generation=EDITED)), Start)
+
+
+@pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED])
+def test_a_job_that_is_not_active_starts_nothing_of_its_own_generation(state: JobState) -> None:
+    assert decide(job(state=state)) == Drop(f"the job is {state}")
+
+
+def test_a_message_from_a_generation_that_the_job_has_not_reached_is_dropped() -> None:
+    assert decide(job(), offer(generation=GENERATION + 1)) == Drop("the message is newer than the job")
+
+
+# It waited too long.
+
+GRACE = 60
+LATE = DUE + GRACE + 0.5
+
+
+def missed(mode: MissedMode, grace: int = GRACE) -> MissedPolicy:
+    return MissedPolicy(mode, grace)
+
+
+@pytest.mark.parametrize("mode", list(MissedMode))
+def test_a_run_that_waited_as_long_as_the_grace_starts_whatever_the_policy(mode: MissedMode) -> None:
+    assert isinstance(decide(job("* * * * *", missed=missed(mode)), now=DUE + GRACE), Start)
+
+
+def test_a_run_that_waited_longer_is_skipped_where_the_job_skips_what_it_missed() -> None:
+    decision = decide(job("* * * * *", missed=missed(MissedMode.SKIP)), now=LATE)
+    assert isinstance(decision, Skip)
+    assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "missed")
+
+
+def test_a_run_that_waited_longer_starts_where_the_job_runs_all_it_missed() -> None:
+    assert isinstance(decide(job("* * * * *", missed=missed(MissedMode.RUN_ALL)), now=LATE), Start)
+
+
+def test_a_run_that_waited_longer_is_superseded_where_a_later_occurrence_has_come_due() -> None:
+    decision = decide(job("* * * * *"), now=LATE)
+    assert isinstance(decision, Skip)
+    assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "superseded")
+
+
+def test_a_run_that_waited_longer_starts_where_no_later_occurrence_has_come_due() -> None:
+    assert isinstance(decide(job("*/10 * * * *"), now=LATE), Start)
+    assert isinstance(decide(job("at(2026-11-21T12:01:00)"), now=LATE), Start)
+
+
+def test_a_later_occurrence_supersedes_from_the_instant_it_is_due() -> None:
+    tight = job("* * * * *", missed=missed(MissedMode.RUN_ONCE, grace=10))
+    assert isinstance(decide(tight, now=DUE + 59.999), Start)
+    assert isinstance(decide(tight, now=DUE + 60.0), Skip)
+
+
+def test_a_later_occurrence_that_jitter_holds_back_supersedes_only_when_it_is_due() -> None:
+    moved = job("*/2 * * * *", jitter_seconds=110, missed=missed(MissedMode.RUN_ONCE, grace=1))
+    occurrences = moved.occurrences()
+    first = next(at for at in range(int(NOON), int(NOON) + 7200, 120) if occurrences.due(at + 120) > at + 130)
+    due, later = occurrences.due(first), occurrences.due(first + 120)
+    offered = offer(occurrence=first, due=due, generation=moved.generation)
+    assert isinstance(decide(moved, offered, now=later - 0.5), Start)
+    assert isinstance(decide(moved, offered, now=float(later)), Skip)
+
+
+def test_a_run_for_missed_occurrences_is_late_only_by_what_it_waited_since_it_was_caught_up() -> None:
+    hours = DUE + 7 * 3600
+    offered = offer(count=421, through=hours - 60, caught_up_at=float(hours))
+    decision = decide(job("* * * * *"), offered, now=hours + GRACE)
+    assert isinstance(decision, Start)
+    assert (decision.run.count, decision.run.through) == (421, hours - 60)
+
+
+def test_a_run_for_missed_occurrences_that_waited_on_is_superseded_by_the_one_after_the_last_it_stands_for() -> None:
+    hours = DUE + 7 * 3600
+    offered = offer(count=421, through=hours - 60, caught_up_at=float(hours))
+    decision = decide(job("* * * * *"), offered, now=hours + GRACE + 1)
+    assert isinstance(decision, Skip)
+    assert (decision.run.reason, decision.run.count, decision.run.through) == ("superseded", 421, hours - 60)
+    # Nothing after the last of them has come due yet: what lies between them supersedes nothing.
+    ahead = offer(count=421, through=hours + 120, caught_up_at=float(hours))
+    assert isinstance(decide(job("* * * * *"), ahead, now=hours + GRACE + 1), Start)
+
+
+def test_an_old_generation_is_judged_for_lateness_like_any_other() -> None:
+    decision = decide(edited(DUE + 0.5, schedule=job("* * * * *").schedule), now=LATE)
+    assert isinstance(decision, Skip)
+    assert decision.reason == "superseded"

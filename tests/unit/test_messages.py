@@ -1,0 +1,174 @@
+"""What travels through the lanes is read as it was written, by older and newer versions too."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.job import Lane
+from duecourse.messages import LATEST, MessageError, RunMessage, read_run_message
+from tests.support.chance import steadily
+
+BODY = {
+    "tenant": "default",
+    "job_id": "nightly",
+    "occurrence": 1_795_243_620,
+    "due": 1_795_243_625,
+    "generation": 1_795_000_000_123,
+    "lane": "low",
+    "not_before": 1_795_243_625.0,
+    "nonce": "n-1",
+}
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+INSTANTS = st.integers(0, LATEST)
+MOMENTS = st.floats(0, 4e9)
+MESSAGES = st.builds(
+    RunMessage,
+    tenant=TEXTS,
+    job_id=TEXTS,
+    occurrence=INSTANTS,
+    due=INSTANTS,
+    generation=st.integers(0, 2**53),
+    lane=st.sampled_from(Lane),
+    not_before=MOMENTS,
+    nonce=TEXTS,
+    attempt=st.integers(1, 1000),
+    suffix=st.text(st.sampled_from(".mb0aZ_-"), max_size=9),
+    count=st.integers(1, 10_000),
+    through=st.none() | INSTANTS,
+    caught_up_at=st.none() | MOMENTS,
+)
+
+
+def body(**changes: Any) -> str:
+    return orjson.dumps(BODY | changes).decode()
+
+
+def without(name: str) -> str:
+    return orjson.dumps({key: value for key, value in BODY.items() if key != name}).decode()
+
+
+@steadily
+@given(MESSAGES)
+def test_a_message_is_read_as_it_was_written(message: RunMessage) -> None:
+    assert read_run_message(message.to_json()) == message
+
+
+def test_a_message_of_an_older_version_is_a_first_attempt_that_stands_for_itself() -> None:
+    message = read_run_message(body())
+    assert (message.attempt, message.suffix, message.count) == (1, "", 1)
+    assert (message.through, message.caught_up_at) == (None, None)
+
+
+def test_a_field_that_a_newer_version_added_is_ignored() -> None:
+    assert read_run_message(body(colour="blue", nested={"deep": [1]})) == read_run_message(body())
+
+
+def test_an_optional_field_may_be_null() -> None:
+    assert read_run_message(body(through=None, caught_up_at=None, suffix=None)) == read_run_message(body())
+
+
+def test_a_whole_number_of_seconds_may_be_an_instant_in_a_fraction_field() -> None:
+    message = read_run_message(body(not_before=1_795_243_625))
+    assert isinstance(message.not_before, float)
+
+
+def test_what_is_empty_is_not_sent() -> None:
+    assert orjson.loads(read_run_message(body()).to_json()) == BODY | {"attempt": 1, "count": 1}
+
+
+@pytest.mark.parametrize("name", sorted(BODY))
+def test_a_missing_field_is_named(name: str) -> None:
+    with pytest.raises(MessageError, match=f"{name} is missing"):
+        read_run_message(without(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tenant", 7),
+        ("job_id", ["nightly"]),
+        ("occurrence", "soon"),
+        ("occurrence", "1795243620"),
+        ("occurrence", 1.5),
+        ("occurrence", True),
+        ("occurrence", -1),
+        ("occurrence", LATEST + 1),
+        ("due", 1e300),
+        ("generation", "first"),
+        ("lane", "fast"),
+        ("lane", ["low"]),
+        ("not_before", "now"),
+        ("not_before", False),
+        ("nonce", 1),
+        ("attempt", 0),
+        ("attempt", "2"),
+        ("suffix", 1),
+        ("count", 0),
+        ("through", "2026-11-21"),
+        ("caught_up_at", {}),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_value_and_what_it_wants(name: str, value: object) -> None:
+    with pytest.raises(MessageError) as caught:
+        read_run_message(body(**{name: value}))
+    said = str(caught.value)
+    assert said.startswith(f"not a run message: {name} is ")
+    assert "wants" in said
+
+
+def test_a_value_without_end_does_not_fill_the_log() -> None:
+    with pytest.raises(MessageError) as caught:
+        read_run_message(body(occurrence="9" * 100_000))
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", "7", '"text"', "[]", '[{"tenant":"default"}]', "NaN", "\ud800"])
+def test_what_is_no_json_object_is_no_run_message(text: str) -> None:
+    with pytest.raises(MessageError, match="no JSON"):
+        read_run_message(text)
+
+
+@steadily
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=9),
+        lambda inner: st.lists(inner, max_size=2),
+        max_leaves=3,
+    ),
+    st.sampled_from([field.name for field in fields(RunMessage)]),
+)
+def test_whatever_stands_in_a_field_the_message_is_read_or_refused_by_name(value: object, name: str) -> None:
+    try:
+        text = body(**{name: value})
+    except TypeError:  # a lone surrogate cannot even be written
+        return
+    try:
+        message = read_run_message(text)
+    except MessageError as refused:
+        assert name in str(refused)
+    else:
+        assert str(message.name)
+
+
+def test_a_message_names_its_run() -> None:
+    assert read_run_message(body(suffix=".m1")).name == RunName("nightly", 1_795_243_620, ".m1")
+
+
+def test_a_fresh_copy_differs_in_its_nonce_and_in_what_was_asked_for_only() -> None:
+    message = read_run_message(body(attempt=2, count=3, through=1_795_243_800))
+    assert message.again(nonce="n-2") == read_run_message(body(attempt=2, count=3, through=1_795_243_800, nonce="n-2"))
+    moved = message.again(nonce="n-2", not_before=1_795_243_700.5, attempt=3)
+    assert (moved.nonce, moved.not_before, moved.attempt) == ("n-2", 1_795_243_700.5, 3)
+    assert message.nonce == "n-1"
+
+
+def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:
+    assert read_run_message(body()).again(nonce="n-2", not_before=0.0).not_before == 0.0

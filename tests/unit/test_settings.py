@@ -1,0 +1,184 @@
+"""The environment is read whole or refused with everything that is wrong in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import pytest
+
+from duecourse.domain.job import Lane, Precision
+from duecourse.settings import (
+    ApiSettings,
+    DispatchSettings,
+    ExecuteSettings,
+    SettingsError,
+    TickSettings,
+)
+
+QUEUES = {f"DUECOURSE_QUEUE_URL_{lane.name}": f"https://sqs.example/{lane}" for lane in Lane}
+TICK = {
+    "DUECOURSE_STAGE": "dev",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_SHARD_QUEUE_URL": "https://sqs.example/shards.fifo",
+}
+DISPATCH = {
+    "DUECOURSE_STAGE": "dev",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_LEAD_SECONDS": "300",
+    "DUECOURSE_REACH_SECONDS": "840",
+    "DUECOURSE_RUN_RETENTION_DAYS": "90",
+} | QUEUES
+EXECUTE = {
+    "DUECOURSE_STAGE": "dev",
+    "DUECOURSE_LANE": "high",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_RUN_RETENTION_DAYS": "90",
+    "DUECOURSE_QUEUE_URL": "https://sqs.example/high",
+    "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
+    "DUECOURSE_MAX_RECEIVE_COUNT": "5",
+    "DUECOURSE_PRIVATE_TARGETS": "refuse",
+}
+API = DISPATCH | {
+    "DUECOURSE_DEFAULT_PRECISION": "exact",
+    "DUECOURSE_PRIVATE_TARGETS": "allow",
+    "DUECOURSE_LAMBDA_TARGETS": "duecourse-target-*, reports ,",
+}
+ALL: list[tuple[Any, dict[str, str]]] = [
+    (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API)
+]  # fmt: skip
+each = pytest.mark.parametrize(("settings", "environ"), ALL, ids=[settings.__name__ for settings, _ in ALL])
+
+
+def refusal(settings: Any, environ: dict[str, str]) -> str:
+    with pytest.raises(SettingsError) as caught:
+        settings.from_env(environ)
+    return str(caught.value)
+
+
+def test_a_dispatchers_environment_is_read() -> None:
+    read = DispatchSettings.from_env(DISPATCH)
+    assert (read.stage, read.jobs_table, read.runs_table, read.shards) == ("dev", "jobs", "runs", 16)
+    assert (read.lead_seconds, read.reach_seconds, read.run_retention_days) == (300, 840, 90)
+    assert read.queue_urls == {lane: f"https://sqs.example/{lane}" for lane in Lane}
+
+
+def test_a_workers_environment_is_read() -> None:
+    read = ExecuteSettings.from_env(EXECUTE)
+    assert (read.lane, read.max_receive_count, read.private_targets) == (Lane.HIGH, 5, "refuse")
+    assert read.queue_url == "https://sqs.example/high"
+
+
+def test_the_apis_environment_is_read() -> None:
+    read = ApiSettings.from_env(API)
+    assert read.default_precision is Precision.EXACT
+    assert read.lambda_targets == ("duecourse-target-*", "reports")
+
+
+def test_no_lambda_targets_is_an_answer_too() -> None:
+    assert ApiSettings.from_env(API | {"DUECOURSE_LAMBDA_TARGETS": ""}).lambda_targets == ()
+
+
+@each
+def test_what_belongs_to_others_is_ignored(settings: Any, environ: dict[str, str]) -> None:
+    assert settings.from_env(environ | {"PATH": "/bin", "DUECOURSE_LATER": "?"}) == settings.from_env(environ)
+
+
+@each
+def test_settings_cannot_be_changed(settings: Any, environ: dict[str, str]) -> None:
+    read = settings.from_env(environ)
+    with pytest.raises(FrozenInstanceError):
+        read.stage = "prod"
+
+
+@each
+def test_an_empty_environment_is_refused_with_every_variable_named(settings: Any, environ: dict[str, str]) -> None:
+    said = refusal(settings, {})
+    assert set(re.findall(r"DUECOURSE_[A-Z_]+(?= is missing)", said)) == set(environ)
+    assert said.startswith(settings.__name__)
+
+
+@each
+def test_any_single_missing_variable_is_named_alone(settings: Any, environ: dict[str, str]) -> None:
+    for name in environ:
+        rest = {key: value for key, value in environ.items() if key != name}
+        assert refusal(settings, rest) == f"{settings.__name__}: {name} is missing"
+
+
+def test_missing_and_wrong_variables_are_named_in_one_message() -> None:
+    wrong = API | {"DUECOURSE_SHARDS": "many", "DUECOURSE_QUEUE_URL_LONG": " ", "DUECOURSE_PRIVATE_TARGETS": "maybe"}
+    del wrong["DUECOURSE_JOBS_TABLE"]
+    assert refusal(ApiSettings, wrong).split("; ") == [
+        "ApiSettings: DUECOURSE_JOBS_TABLE is missing",
+        "DUECOURSE_SHARDS='many': wants a whole number from 1 to 9999",
+        "DUECOURSE_QUEUE_URL_LONG=' ': must not be empty",
+        "DUECOURSE_PRIVATE_TARGETS='maybe': wants one of allow, refuse",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "-1", "+1", "1.0", "1e3", " 16", "16 ", "1_0", "10000", "١٦", "²", pytest.param("9" * 5000, id="huge")],
+)
+def test_a_number_is_digits_within_its_bounds(text: str) -> None:
+    assert "DUECOURSE_SHARDS=" in refusal(TickSettings, TICK | {"DUECOURSE_SHARDS": text})
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "name", "low", "high"),
+    [
+        (TickSettings, TICK, "SHARDS", 1, 9999),
+        (DispatchSettings, DISPATCH | {"DUECOURSE_REACH_SECONDS": "840"}, "LEAD_SECONDS", 60, 840),
+        (DispatchSettings, DISPATCH | {"DUECOURSE_LEAD_SECONDS": "60"}, "REACH_SECONDS", 60, 840),
+        (DispatchSettings, DISPATCH, "RUN_RETENTION_DAYS", 1, 3650),
+        (ExecuteSettings, EXECUTE, "MAX_RECEIVE_COUNT", 2, 1000),
+    ],
+)
+def test_a_number_may_reach_its_bounds_and_no_further(
+    settings: Any, environ: dict[str, str], name: str, low: int, high: int
+) -> None:
+    for good in (low, high):
+        read = settings.from_env(environ | {f"DUECOURSE_{name}": str(good)})
+        assert getattr(read, name.lower()) == good
+    for bad in (low - 1, high + 1):
+        said = refusal(settings, environ | {f"DUECOURSE_{name}": str(bad)})
+        assert f"DUECOURSE_{name}='{bad}': wants a whole number from {low} to {high}" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "name", "words"),
+    [
+        (ExecuteSettings, EXECUTE, "LANE", "high, normal, low, long"),
+        (ExecuteSettings, EXECUTE, "PRIVATE_TARGETS", "allow, refuse"),
+        (ApiSettings, API, "DEFAULT_PRECISION", "second, exact"),
+    ],
+)
+def test_a_word_that_is_none_of_those_known_is_refused_with_those_that_are(
+    settings: Any, environ: dict[str, str], name: str, words: str
+) -> None:
+    said = refusal(settings, environ | {f"DUECOURSE_{name}": "HIGH"})
+    assert said == f"{settings.__name__}: DUECOURSE_{name}='HIGH': wants one of {words}"
+
+
+@pytest.mark.parametrize(("settings", "environ"), [(DispatchSettings, DISPATCH), (ApiSettings, API)])
+def test_a_reach_below_the_lead_is_refused_for_its_cursors_would_be_planned_without_end(
+    settings: Any, environ: dict[str, str]
+) -> None:
+    said = refusal(settings, environ | {"DUECOURSE_LEAD_SECONDS": "300", "DUECOURSE_REACH_SECONDS": "299"})
+    assert "DUECOURSE_REACH_SECONDS=299: must not be less than DUECOURSE_LEAD_SECONDS=300" in said
+    even = settings.from_env(environ | {"DUECOURSE_LEAD_SECONDS": "300", "DUECOURSE_REACH_SECONDS": "300"})
+    assert even.reach_seconds == even.lead_seconds
+
+
+@each
+def test_every_text_must_say_something(settings: Any, environ: dict[str, str]) -> None:
+    texts = [field.name for field in fields(settings) if field.type == "str" and field.name != "private_targets"]
+    assert texts
+    for name in texts:
+        variable = f"DUECOURSE_{name.upper()}"
+        assert refusal(settings, environ | {variable: "  "}).endswith(f"{variable}='  ': must not be empty")
