@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import Lock
 
@@ -16,6 +16,7 @@ from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Outgoing
 from duecourse.usecases.hand import Delivery
 from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
 
 
 @dataclass(order=True)
@@ -81,6 +82,19 @@ class Wheel:
                 held.receives += 1
                 return held
             return None
+
+    def hold_back(self, second: int) -> list[Held]:
+        """Take out the messages of the occurrence that many seconds after NOON: they are late, or lost."""
+        late = [held for held in self._held if held.message.occurrence == int(NOON) + second]
+        self._held = [held for held in self._held if held.message.occurrence != int(NOON) + second]
+        heapify(self._held)
+        return late
+
+    def give_back(self, late: Sequence[Held]) -> None:
+        """Make messages that were held back visible."""
+        for held in late:
+            held.visible = self.clock.now()
+            heappush(self._held, held)
 
     def delivery(self, held: Held) -> Delivery:
         """How a worker sees a received message."""

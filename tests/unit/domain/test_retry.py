@@ -29,8 +29,8 @@ def bounds(policy: RetryPolicy, attempts: int) -> list[float]:
 @pytest.mark.parametrize(
     ("backoff", "series"),
     [
-        (Backoff.EXPONENTIAL, [2, 4, 8, 16, 32, 60, 60]),
-        (Backoff.LINEAR, [2, 4, 6, 8, 10, 12, 14]),
+        (Backoff.EXPONENTIAL, [4, 8, 16, 32, 60, 60, 60]),
+        (Backoff.LINEAR, [4, 6, 8, 10, 12, 14, 16]),
         (Backoff.FIXED, [2, 2, 2, 2, 2, 2, 2]),
     ],
 )
@@ -41,7 +41,7 @@ def test_the_upper_bound_grows_as_the_policy_says_and_no_further_than_its_maximu
 
 
 def test_a_linear_backoff_ends_at_its_maximum_too() -> None:
-    assert bounds(RetryPolicy(backoff=Backoff.LINEAR, min_seconds=2, max_seconds=5), 4) == [2, 4, 5, 5]
+    assert bounds(RetryPolicy(backoff=Backoff.LINEAR, min_seconds=2, max_seconds=5), 4) == [4, 5, 5, 5]
 
 
 @pytest.mark.parametrize("backoff", list(Backoff))
@@ -52,7 +52,7 @@ def test_the_lowest_draw_waits_the_minimum_at_every_attempt(backoff: Backoff) ->
 
 def test_the_wait_is_drawn_evenly_between_minimum_and_bound() -> None:
     policy = RetryPolicy(backoff=Backoff.EXPONENTIAL, min_seconds=2, max_seconds=60)
-    assert [policy.delay(4, draw) for draw in (0.0, 0.25, 0.5, 0.75)] == [2, 5.5, 9, 12.5]
+    assert [policy.delay(3, draw) for draw in (0.0, 0.25, 0.5, 0.75)] == [2, 5.5, 9, 12.5]
 
 
 @steadily

@@ -118,6 +118,11 @@ class Job:
         return Lane.LONG if self.timeout_seconds > SHORT_TIMEOUT_SECONDS else self.priority
 
     @property
+    def attempts_allowed(self) -> int:
+        """How many attempts a run of it has."""
+        return 1 if self.delivery is Delivery.AT_MOST_ONCE else self.retry.max_attempts
+
+    @property
     def recurring(self) -> bool:
         """Whether it can have more than one run of its schedule."""
         return self.occurrences().schedule.recurring

@@ -18,12 +18,13 @@ class Backoff(StrEnum):
 class RetryPolicy:
     """`max_attempts` in all (1 = no retry); the delay after attempt n lies between `min_seconds` and a bound b(n):
 
-    - exponential: b(n) = min_seconds x 2^(n-1): for 2 s: 2, 4, 8, 16 …
-    - linear: b(n) = min_seconds x n: 2, 4, 6, 8 …
+    - exponential: b(n) = min_seconds x 2^n: for 2 s: 4, 8, 16, 32 …
+    - linear: b(n) = min_seconds x (n + 1): 4, 6, 8, 10 …
     - fixed: b(n) = min_seconds: 2, 2, 2 …
 
     b(n) never exceeds `max_seconds`. Within those bounds the delay is drawn evenly ("full jitter", AWS Architecture
-    Blog, Exponential Backoff And Jitter), so that runs which failed together do not come back together.
+    Blog, Exponential Backoff And Jitter), so that runs which failed together do not come back together; `fixed` means
+    what it says and draws nothing.
     """
 
     max_attempts: int = 4
@@ -38,9 +39,9 @@ class RetryPolicy:
         """
         match self.backoff:
             case Backoff.EXPONENTIAL:
-                bound = self.min_seconds * 2.0 ** min(attempt - 1, 62)
+                bound = self.min_seconds * 2.0 ** min(attempt, 62)
             case Backoff.LINEAR:
-                bound = self.min_seconds * attempt
+                bound = self.min_seconds * (attempt + 1)
             case Backoff.FIXED:
                 bound = self.min_seconds
         bound = min(bound, self.max_seconds)

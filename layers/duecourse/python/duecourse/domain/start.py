@@ -90,10 +90,12 @@ def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:
         return None
     if offer.generation != job.generation:
         return None
-    uncovered = job.following(covered)
+    occurrences = job.occurrences()
+    uncovered = occurrences.next(covered)
     if uncovered is None or uncovered > offer.through:
         return None
-    return Remainder(uncovered, max(offer.count - run.count, 1), "the first of the missed occurrences has run already")
+    left = max(offer.count - run.count, 1)
+    return Remainder(uncovered, occurrences.due(uncovered), left, "the first of the missed ones has run already")
 
 
 def _own(job: JobSnapshot, run: Run) -> JobSnapshot:
@@ -149,7 +151,6 @@ def _take_over(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: fl
 
 
 def _first(offer: Offer, job: Job, hand: Handover, now: float) -> Run:
-    allowed = 1 if job.delivery is Delivery.AT_MOST_ONCE else job.retry.max_attempts
     empty = Run(
         tenant=offer.tenant,
         job_id=offer.job_id,
@@ -159,7 +160,7 @@ def _first(offer: Offer, job: Job, hand: Handover, now: float) -> Run:
         state=RunState.QUEUED,
         lane=job.lane,
         suffix=offer.suffix,
-        attempts_allowed=allowed,
+        attempts_allowed=job.attempts_allowed,
         count=offer.count,
         through=offer.through,
         expires_at=hand.expires_at,
@@ -204,6 +205,7 @@ def _skip(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Skip:
         lane=job.lane if isinstance(job, Job) else Lane.NORMAL,
         suffix=offer.suffix,
         reason=reason,
+        attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,
         token=hand.token,
         count=offer.count,
         through=offer.through,

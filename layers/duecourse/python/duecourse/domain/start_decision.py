@@ -86,10 +86,11 @@ class Leave:
 @dataclass(frozen=True, slots=True)
 class Remainder:
     """The message stands for more missed occurrences than the run of its name, which is there already: what is left
-    of them, from `occurrence` on, is `count` and needs a run of its own.
+    of them, from `occurrence` (due at `due`) on, is `count` and needs a run of its own.
     """
 
     occurrence: int
+    due: int
     count: int
     reason: str
 

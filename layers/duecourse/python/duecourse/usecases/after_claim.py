@@ -58,7 +58,7 @@ class AfterClaim:
             tenant=cursor.tenant,
             job_id=cursor.job_id,
             occurrence=skipped.first,
-            due=skipped.first,
+            due=cursor.occurrences().due(skipped.first),
             generation=cursor.generation,
             state=RunState.SKIPPED,
             lane=cursor.lane,

@@ -134,8 +134,8 @@ class Attempts:
             case FollowUp(past, reason):
                 report.add("followed_up", run_id=str(past.name), state=past.state, reason=reason)
                 return self._follow(past, job, message, delivery, report)
-            case Remainder(occurrence, count, reason):
-                rest = replace(message, occurrence=occurrence, due=occurrence, count=count)
+            case Remainder(occurrence, due, count, reason):
+                rest = replace(message, occurrence=occurrence, due=due, count=count)
                 return self._forward(rest, delivery, now, reason, report)
             case Leave(until, reason):
                 if self.rules.near_limit(delivery):
@@ -237,7 +237,9 @@ class Attempts:
 
     def _forward(self, message: RunMessage, delivery: Delivery, not_before: float, reason: str, report: Report) -> Fate:
         """Send a fresh copy instead of this message: waiting is never a failed delivery."""
-        sent = self.forwarder.send(message.again(nonce=self.randomness.nonce()), not_before)
+        # Held back for 900 s at most: a copy that comes early must be known as early, and be sent on.
+        later = message.again(nonce=self.randomness.nonce(), not_before=max(message.not_before, not_before))
+        sent = self.forwarder.send(later, not_before)
         report.add(
             "message_forwarded" if sent else "send_refused",
             alarming=not sent,

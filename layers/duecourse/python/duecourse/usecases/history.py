@@ -9,7 +9,7 @@ from itertools import islice
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.job import Delivery, Job
+from duecourse.domain.job import Job
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
@@ -96,7 +96,7 @@ def queued_run(job: Job, occurrence: int, due: int) -> Run:
         generation=job.generation,
         state=RunState.QUEUED,
         lane=job.lane,
-        attempts_allowed=1 if job.delivery is Delivery.AT_MOST_ONCE else job.retry.max_attempts,
+        attempts_allowed=job.attempts_allowed,
     )
 
 
