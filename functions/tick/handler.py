@@ -24,7 +24,7 @@ def _tick() -> Tick:
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """A refused message fails the invocation, so that EventBridge's retry sends it again."""
+    """A refused message fails the invocation, which shows as an error; the next minute's tick makes up for it."""
     report = _tick()()
     publish(report, logger, metrics, function="tick")
     if report.counts["TicksRefused"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.overlap import ORPHAN_SECONDS, Await, Lock, Seize, Yield, decide_lock
+from duecourse.domain.overlap import LOST_SECONDS, ORPHAN_SECONDS, Await, Lock, Seize, Yield, decide_lock
 from duecourse.domain.run import RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
 from tests.support.offers import DUE, run
@@ -18,14 +18,29 @@ def test_a_holder_that_runs_keeps_the_lock() -> None:
     assert decide_lock(LOCK, run(), now=DUE + 60.0) == Yield("tick-tock.20261121T120100Z is RUNNING")
 
 
-@pytest.mark.parametrize("after", [0.0, 60.0, 1e7])
-def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_however_long(after: float) -> None:
-    assert isinstance(decide_lock(LOCK, run(RunState.RETRYING), now=BELIEVED + after), Yield)
+@pytest.mark.parametrize("after", [-1e4, 0.0, LOST_SECONDS])
+def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_for_an_hour_after_it_was_due(after: float) -> None:
+    waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
+    assert isinstance(decide_lock(LOCK, waiting, now=DUE + 1e5 + after), Yield)
 
 
-@pytest.mark.parametrize("state", [state for state in RunState if state.final])
+def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
+    waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
+    late = DUE + 1e5 + LOST_SECONDS + 1
+    assert decide_lock(LOCK, waiting, now=late) == Seize(LOCK, "its holder's next attempt never came")
+    taken_again = Lock(LOCK.holder, late + 100)  # by its next attempt, which is about to start
+    assert isinstance(decide_lock(taken_again, waiting, now=late), Yield)
+
+
+@pytest.mark.parametrize("state", [state for state in RunState if state.final and state is not RunState.DEAD])
 def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState) -> None:
     assert decide_lock(LOCK, run(state), now=DUE + 1.0) == Seize(LOCK, f"its holder is {state}")
+
+
+def test_a_dead_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
+    dead = run(RunState.DEAD)
+    assert decide_lock(LOCK, dead, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
+    assert decide_lock(LOCK, dead, now=BELIEVED) == Seize(LOCK, "its holder is DEAD")
 
 
 def test_a_holder_whose_lease_ended_is_given_the_time_in_which_its_message_comes_back() -> None:
@@ -43,7 +58,7 @@ def test_it_is_the_holders_own_lease_that_counts_not_the_end_of_the_invocation_t
 
 
 def test_a_running_holder_without_a_lease_loses_the_lock() -> None:
-    assert isinstance(decide_lock(LOCK, run(lease_until=None), now=DUE + 1.0), Seize)
+    assert isinstance(decide_lock(LOCK, run(lease_until=None), now=BELIEVED), Seize)
 
 
 def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
@@ -57,6 +72,6 @@ def test_a_holder_that_never_started_loses_the_lock_when_its_invocation_is_over(
 
 def test_the_lock_is_taken_from_exactly_the_holder_that_was_judged() -> None:
     other = Lock("20261121T120200Z", DUE + 500.0)
-    decision = decide_lock(other, run(RunState.DEAD), now=DUE + 1.0)
+    decision = decide_lock(other, run(RunState.SUCCEEDED), now=DUE + 1.0)
     assert isinstance(decision, Seize)
     assert decision.previous == other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -136,9 +137,24 @@ def test_the_new_generation_of_an_edited_job_starts() -> None:
     assert isinstance(decide(edited(DUE - 0.5), offer(generation=EDITED)), Start)
 
 
-@pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED])
-def test_a_job_that_is_not_active_starts_nothing_of_its_own_generation(state: JobState) -> None:
-    assert decide(job(state=state)) == Drop(f"the job is {state}")
+def test_a_paused_job_starts_nothing_of_its_own_generation() -> None:
+    assert decide(job(state=JobState.PAUSED)) == Drop("the job is PAUSED")
+
+
+def test_a_job_whose_last_run_ended_before_this_one_started_starts_it() -> None:
+    assert isinstance(decide(job(state=JobState.COMPLETED)), Start)
+
+
+def test_what_comes_for_a_completed_job_when_its_record_may_have_expired_is_dropped() -> None:
+    days = 14 * 86_400
+    done = job(state=JobState.COMPLETED, missed=missed(MissedMode.RUN_ALL))
+
+    def after(seconds: int) -> StartDecision:
+        now = DUE + seconds
+        return decide_start(offer(), done, None, replace(hand(), expires_at=now + days), now=now)
+
+    assert isinstance(after(days - 1), Start)
+    assert after(days) == Drop("the job is COMPLETED")
 
 
 def test_a_message_from_a_generation_that_the_job_has_not_reached_is_dropped() -> None:
@@ -174,6 +190,12 @@ def test_a_run_that_waited_longer_is_superseded_where_a_later_occurrence_has_com
     decision = decide(job("* * * * *"), now=LATE)
     assert isinstance(decision, Skip)
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "superseded")
+
+
+def test_the_last_of_a_bounded_row_is_superseded_by_nothing() -> None:
+    assert isinstance(decide(job("* * * * *", max_runs=1), offer(final=True), now=LATE), Start)
+    skipping = job("* * * * *", max_runs=1, missed=missed(MissedMode.SKIP))
+    assert isinstance(decide(skipping, offer(final=True), now=LATE), Skip)
 
 
 def test_a_run_that_waited_longer_starts_where_no_later_occurrence_has_come_due() -> None:

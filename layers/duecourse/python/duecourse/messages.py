@@ -25,6 +25,7 @@ class RunMessage:
 
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
     `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time.
+    `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`).
     """
 
     tenant: str
@@ -40,6 +41,7 @@ class RunMessage:
     count: int = 1
     through: int | None = None
     caught_up_at: float | None = None
+    final: bool = False
 
     @property
     def name(self) -> RunName:
@@ -48,7 +50,11 @@ class RunMessage:
 
     def to_json(self) -> str:
         """The message body; what is empty is left out."""
-        body = {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        body = {
+            key: value
+            for key, value in asdict(self).items()
+            if value is not None and value != "" and value is not False
+        }
         return orjson.dumps(body).decode()
 
     def again(self, *, nonce: str, not_before: float | None = None, attempt: int | None = None) -> RunMessage:
@@ -95,6 +101,10 @@ def _is_count(value: object) -> bool:
     return _is_whole(value) and cast(int, value) >= 1
 
 
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, float) or _is_whole(value)
 
@@ -127,5 +137,6 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "count": _COUNT,
     "through": _INSTANT,
     "caught_up_at": _NUMBER,
+    "final": (_is_flag, "true or false"),
 }
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

@@ -132,10 +132,10 @@ class RunStore(Protocol):
         """Write `run` where exactly `previous` stands (None: nothing). None when it is done."""
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
-        """Newest first, those whose local name sorts before `before`."""
+        """Newest first, those whose local name sorts before `before`. Strongly consistent."""
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        """Take the overlap lock: free, already this holder's, or exactly `previous`'s. None when taken, else whose."""
+        """Take the overlap lock: free, already this holder's, or `previous` unchanged. None when taken, else whose."""
 
     def unlock(self, tenant: str, job_id: str, holder: str) -> None:
         """Release the lock if `holder` has it."""

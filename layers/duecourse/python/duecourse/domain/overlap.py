@@ -16,6 +16,11 @@ ORPHAN_SECONDS = 120
 worker's time-out, and a worker that takes it over asks for the lock like everybody else."""
 
 
+LOST_SECONDS = 3600
+"""How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or among the dead
+letters, and must not block its job for ever. One that comes after all asks for the lock like everybody else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lock:
     """`holder` is the local name of a run (`RunName.local`), `until` the end of the acquiring invocation (UTC s)."""
@@ -52,12 +57,16 @@ LockDecision = Yield | Await | Seize
 
 def decide_lock(lock: Lock, holder: Run | None, *, now: float) -> LockDecision:
     """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
+    # Whoever took the lock may be about to write its start (the first one, the next attempt, a redrive of the dead).
+    starting = now < lock.until + LEASE_MARGIN_SECONDS
+    if starting and (holder is None or holder.state is RunState.DEAD):
+        return Await(min(lock.until + LEASE_MARGIN_SECONDS, now + 2), "its holder is about to start")
     if holder is None:
-        if now < lock.until + LEASE_MARGIN_SECONDS:
-            return Await(min(lock.until + LEASE_MARGIN_SECONDS, now + 2), "its holder is about to start")
         return Seize(lock, "its holder never started")
     if holder.state.final:
         return Seize(lock, f"its holder is {holder.state}")
-    if holder.state is RunState.RUNNING and now > (holder.lease_until or 0.0) + ORPHAN_SECONDS:
+    if holder.state is RunState.RUNNING and not starting and now > (holder.lease_until or 0.0) + ORPHAN_SECONDS:
         return Seize(lock, "its holder's worker vanished")
+    if holder.state is RunState.RETRYING and not starting and now > (holder.not_before or 0.0) + LOST_SECONDS:
+        return Seize(lock, "its holder's next attempt never came")
     return Yield(f"{holder.name} is {holder.state}")

@@ -79,7 +79,7 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     while (at := row.at) is not None and (due := occurrences.due(at)) <= now + reach and len(firings) < MAX_FIRINGS:
         firings.append(Firing(at, due, at))
         row.step()
-    last = firings[-1].occurrence if firings else skipped[-1].first if skipped else cursor.last
+    last = firings[-1].through if firings else skipped[-1].last if skipped else cursor.last
     moved = _moved(cursor, occurrences, row.at, row.passed, row.remaining, last)
     reason = "caught up" if caught_up else "due" if firings else "not due"
     return Plan(tuple(firings), tuple(skipped), moved, reason)

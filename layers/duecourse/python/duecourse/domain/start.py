@@ -37,20 +37,19 @@ def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover
         if isinstance(job, Gone) and offer.due <= job.deleted_at:
             return _skip(offer, job, hand, "deleted")
         return Drop("the job is gone")
-    if refusal := _generation(offer, job, hand):
+    if refusal := _generation(offer, job, hand, now):
         return refusal
     if late := _lateness(offer, job, hand, now):
         return late
     return Start(_first(offer, job, hand, now), None, "due")
 
 
-def _generation(offer: Offer, job: Job, hand: Handover) -> StartDecision | None:
+def _generation(offer: Offer, job: Job, hand: Handover, now: float) -> StartDecision | None:
     """Whether the job is still the one this occurrence was enqueued for; None when it may run."""
     if offer.generation > job.generation:
         return Drop("the message is newer than the job")
     if offer.generation == job.generation:
-        # An unchanged COMPLETED job has ended all its runs; what still comes is a copy whose record has expired.
-        return None if job.state is JobState.ACTIVE else Drop(f"the job is {job.state}")
+        return _ended_job(offer, job, hand, now)
     if offer.generation < job.created_generation:
         return Drop("the job was deleted and created anew")
     if offer.due > job.changed_at:
@@ -62,14 +61,30 @@ def _generation(offer: Offer, job: Job, hand: Handover) -> StartDecision | None:
             return None
 
 
+def _ended_job(offer: Offer, job: Job, hand: Handover, now: float) -> StartDecision | None:
+    """An unchanged job fires while it is ACTIVE. A COMPLETED one has seen its last run end, perhaps before an earlier
+    one has started (lanes keep no order): it may, unless it is so old that its record may have expired.
+    """
+    kept = hand.expires_at - now
+    if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < _since(offer) + kept):
+        return None
+    return Drop(f"the job is {job.state}")
+
+
+def _since(offer: Offer) -> float:
+    """From when on its lateness is its worker's: a caught-up run was late already when it was enqueued."""
+    return offer.due if offer.caught_up_at is None else max(offer.due, offer.caught_up_at)
+
+
 def _lateness(offer: Offer, job: Job, hand: Handover, now: float) -> StartDecision | None:
     """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
-    since = offer.due if offer.caught_up_at is None else max(offer.due, offer.caught_up_at)
-    if now - since <= job.missed.grace_seconds:
+    if now - _since(offer) <= job.missed.grace_seconds:
         return None
     match job.missed.mode:
         case MissedMode.RUN_ALL:
             return None
+        case MissedMode.RUN_ONCE if offer.final:
+            return None  # what follows by the schedule lies beyond `max_runs`
         case MissedMode.SKIP:
             return _skip(offer, job, hand, "missed")
         case MissedMode.RUN_ONCE:

@@ -32,6 +32,7 @@ class Offer:
     count: int
     through: int | None
     caught_up_at: float | None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ message, and all of it is idempotent.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
+from functools import partial
 from math import ceil
 
 from duecourse.domain.finish import decide_finish
@@ -29,6 +29,7 @@ from duecourse.domain.template import TemplateError, idempotency_key
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Caller, Clock, Conflict, JobStore, Randomness, RunStore
 from duecourse.usecases.aftermath import Aftermath
+from duecourse.usecases.copies import Copies, Fate
 from duecourse.usecases.enqueue import HOLD_SECONDS
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.offer import offer_of
@@ -43,18 +44,8 @@ CLOCK_SLACK_SECONDS = 1.5
 """A message that is early by no more than this above the hold is held all the same: the API does not wait for a
 second's start when it sends, and clocks differ."""
 
-RESCUE_SECONDS = 60
-"""How long a message rests that was received often without its run being dead."""
-
 FINISH_MARGIN_SECONDS = 3
 """What a worker keeps of its invocation to record the end of an attempt."""
-
-
-class Fate(Enum):
-    """What becomes of the message: DONE is deleted, LEFT stays in its queue."""
-
-    DONE = "done"
-    LEFT = "left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,7 @@ class Attempts:
         """Bring the message's run as far as it can go before `deadline` (UTC seconds, when Lambda kills us)."""
         early = message.not_before - self.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
-            return self._forward(message, delivery, message.not_before, "early", report)
+            return self._copies.send(message, delivery, message.not_before, "early", report)
         if early > 0:
             self.clock.sleep_until(message.not_before)
         hand = Handover(
@@ -136,10 +127,10 @@ class Attempts:
                 return self._follow(past, job, message, delivery, report)
             case Remainder(occurrence, due, count, reason):
                 rest = replace(message, occurrence=occurrence, due=due, count=count)
-                return self._forward(rest, delivery, now, reason, report)
+                return self._copies.send(rest, delivery, now, reason, report)
             case Leave(until, reason):
                 if self.rules.near_limit(delivery):
-                    return self._forward(message, delivery, until, reason, report)
+                    return self._copies.send(message, delivery, until, reason, report)
                 self.forwarder.postpone(delivery, ceil(until - now))
                 report.add("message_left", run_id=str(message.name), until=until, reason=reason)
                 return Fate.LEFT
@@ -154,17 +145,18 @@ class Attempts:
         report: Report,
     ) -> Fate | Conflict:
         now = self.clock.now()
+        put_off = partial(self._copies.put_off, message, delivery, decision.previous)
         if self.rules.near_limit(delivery):
-            return self._forward(message, delivery, message.not_before, "near the receive limit", report)
+            return put_off(message.not_before, "near the receive limit", report)
         if hand.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
-            return self._forward(message, delivery, message.not_before, "not enough time left", report)
+            return put_off(message.not_before, "not enough time left", report)
         match self.overlaps.take(job, decision.run, hand.lease_until):
             case Grip.HELD:
                 pass
             case Grip.AWAIT:
-                return self._forward(message, delivery, now + 2, "the overlap lock's holder is about to start", report)
+                return put_off(now + 2, "the overlap lock's holder is about to start", report)
             case Grip.TAKEN if decision.previous is not None:
-                return self._forward(message, delivery, now + 5, "another run of the job is alive", report)
+                return put_off(now + 5, "another run of the job is alive", report)
             case Grip.TAKEN:
                 refused = replace(decision.run, state=RunState.SKIPPED, reason="overlap", attempt=0, lease_until=None)
                 refused = replace(refused, first_started_at=None, started_at=None)
@@ -229,23 +221,9 @@ class Attempts:
         return Fate.DONE if self.aftermath.follow(run, job, message, delivery, report) else Fate.LEFT
 
     def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
-        """After a fault on our side: leave the message, or send it afresh before it counts as dead."""
-        if not self.rules.near_limit(delivery):
-            return Fate.LEFT
-        again_at = self.clock.now() + RESCUE_SECONDS
-        return self._forward(message, delivery, again_at, "near the receive limit", report)
+        """After a fault on our side."""
+        return self._copies.rescue(message, delivery, report)
 
-    def _forward(self, message: RunMessage, delivery: Delivery, not_before: float, reason: str, report: Report) -> Fate:
-        """Send a fresh copy instead of this message: waiting is never a failed delivery."""
-        # Held back for 900 s at most: a copy that comes early must be known as early, and be sent on.
-        later = message.again(nonce=self.randomness.nonce(), not_before=max(message.not_before, not_before))
-        sent = self.forwarder.send(later, not_before)
-        report.add(
-            "message_forwarded" if sent else "send_refused",
-            alarming=not sent,
-            run_id=str(message.name),
-            not_before=not_before,
-            reason=reason,
-            receive_count=delivery.receive_count,
-        )
-        return Fate.DONE if sent else Fate.LEFT
+    @property
+    def _copies(self) -> Copies:
+        return Copies(self.runs, self.clock, self.randomness, self.forwarder, self.rules)

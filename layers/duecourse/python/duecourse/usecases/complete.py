@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duecourse.domain.run import Run
 from duecourse.ports import JobStore, RunStore
 
 RECENT_RUNS = 50
@@ -18,7 +19,12 @@ def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, 
     if cursor is None or cursor.occurrence is not None or cursor.last is None:
         return False
     recent = runs.page(tenant, job_id, limit=RECENT_RUNS, before=None)
-    if not all(run.state.final for run in recent) or not any(run.occurrence == cursor.last for run in recent):
+    if not all(run.state.final for run in recent) or not any(_covers(run, cursor.last) for run in recent):
         return False
     job = jobs.get(tenant, job_id)
     return job is not None and job.generation == cursor.generation and jobs.complete(job, at=at)
+
+
+def _covers(run: Run, occurrence: int) -> bool:
+    """Whether a run stands for an occurrence: a catch-up is named after the first of those that were missed."""
+    return run.occurrence <= occurrence <= (run.occurrence if run.through is None else run.through)

@@ -107,6 +107,8 @@ class Dispatch:
 
     def _bucket(self, slot: str, until: float, deadline: float, report: Report) -> int:
         """Dispatch everything due in a slot; how many entries it had."""
+        if self.clock.now() >= deadline:
+            raise _StopSending("out of time; the next tick goes on")
         seen = 0
         for page in self.cursors.due(slot, until):
             seen += len(page)
@@ -143,7 +145,9 @@ class Dispatch:
                     return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.rules.reach))
                 except (ScheduleError, ExclusionError) as problem:
                     self._set_aside(cursor, str(problem), report)
-                    return None
+                except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
+                    self._set_aside(cursor, f"the cursor cannot be planned: {problem!r}", report)
+                return None
 
     def _set_aside(self, cursor: Cursor | BrokenCursor, error: str, report: Report) -> None:
         done = self.cursors.set_aside(cursor, error)
@@ -164,10 +168,18 @@ class Dispatch:
             report.counts["ClaimsLost"] += results.count(ClaimResult.LOST)
             report.counts["ClaimsFailed"] += results.count(ClaimResult.FAILED)
             for planned in won:
-                self.after_claim.follow(planned.cursor, planned.plan, report)
+                self._follow(planned, report)
             if ClaimResult.FAILED in results:
                 raise _StopSending("a claim failed for another reason than its condition")
             group = [again for planned in won if (again := self._again(planned, until)) is not None]
+
+    def _follow(self, planned: Planned, report: Report) -> None:
+        """What follows from a claim; nobody repeats it, so one that fails must not take the others' with it."""
+        try:
+            self.after_claim.follow(planned.cursor, planned.plan, report)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the claim stands
+            job_id, error = planned.cursor.job_id, f"{type(problem).__name__}: {problem}"
+            report.add("after_claim_failed", alarming=True, job_id=job_id, reason=planned.plan.reason, error=error)
 
     def _again(self, planned: Planned, until: float) -> Planned | None:
         """The cursor after its claim, planned anew, where it is still due within the lead."""

@@ -23,8 +23,12 @@ HOLD_SECONDS = 1.0
 
 def outgoing(cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str]) -> list[Outgoing]:
     """One message a firing, each with the delay that makes it visible at its due second when sent at `now`."""
+    final = plan.firings[-1] if plan.firings and plan.cursor.occurrence is None else None
     return [
-        Outgoing(message(cursor, firing, now=now, nonce=nonce()), delay(firing.due, cursor.precision, now))
+        Outgoing(
+            message(cursor, firing, now=now, nonce=nonce(), final=firing is final),
+            delay(firing.due, cursor.precision, now),
+        )
         for firing in plan.firings
     ]
 
@@ -43,7 +47,7 @@ def delay(due: int, precision: Precision, now: float) -> int:
     return min(max(wait, 0), MAX_DELAY_SECONDS)
 
 
-def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str) -> RunMessage:
+def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str, final: bool = False) -> RunMessage:
     """The message of a firing; its first attempt may start when it is due."""
     return RunMessage(
         tenant=cursor.tenant,
@@ -57,4 +61,5 @@ def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str) -> RunMes
         count=firing.count,
         through=firing.through if firing.count > 1 else None,
         caught_up_at=now if firing.caught_up else None,
+        final=final,
     )

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from duecourse.messages import MessageError, read_run_message
-from duecourse.usecases.attempt import Attempts, Fate
+from duecourse.usecases.attempt import Attempts
+from duecourse.usecases.copies import Fate
 from duecourse.usecases.hand import Delivery
 from duecourse.usecases.report import Report
 

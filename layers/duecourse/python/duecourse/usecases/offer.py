@@ -20,4 +20,5 @@ def offer_of(message: RunMessage) -> Offer:
         count=message.count,
         through=message.through,
         caught_up_at=message.caught_up_at,
+        final=message.final,
     )

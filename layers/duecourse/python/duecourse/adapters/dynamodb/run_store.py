@@ -64,6 +64,7 @@ class DynamoRunStore:
                 KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
                 ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
                 ScanIndexForward=False,
+                ConsistentRead=True,  # who asks whether all runs have ended has just written the end of one
                 Limit=limit - len(runs),
                 **({} if start is None else {"ExclusiveStartKey": start}),
             )
@@ -75,17 +76,19 @@ class DynamoRunStore:
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         """See ports.RunStore."""
-        whose = {":mine": {"S": lock.holder}}
+        whose: Item = {":mine": {"S": lock.holder}}
+        names = {"#holder": "holder"}
         condition = "attribute_not_exists(PK) OR #holder = :mine"
         if previous is not None:
-            whose[":previous"] = {"S": previous.holder}
-            condition += " OR #holder = :previous"
+            whose |= {":previous": {"S": previous.holder}, ":until": values.number(previous.until)}
+            names["#until"] = "until"
+            condition += " OR (#holder = :previous AND #until = :until)"
         try:
             self._client.put_item(
                 TableName=self._table,
                 Item=run_item.lock_item(tenant, job_id, lock),
                 ConditionExpression=condition,
-                ExpressionAttributeNames={"#holder": "holder"},
+                ExpressionAttributeNames=names,
                 ExpressionAttributeValues=whose,
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
