@@ -88,10 +88,16 @@ class Api(Construct):
             },
         )
         allow = self.function.allow
-        change = ("GetItem", "BatchGetItem", "PutItem", "DeleteItem")  # TransactWriteItems has no action of its own
+        change = (
+            "GetItem",
+            "BatchGetItem",
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+        )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(TENANT_INDEX)])
-        allow(["dynamodb:Query"], [runs.arn])
+        allow(["dynamodb:Query", "dynamodb:PutItem"], [runs.arn])  # PutItem: what a pause covered is recorded
         allow(["sqs:SendMessage"], lanes.arns)
 
         self.http = apigateway.HttpApi(

@@ -141,3 +141,19 @@ def test_an_item_that_cannot_be_read_takes_no_page_with_it(any_tables: Tables) -
     page = store.page("default", limit=10, after=None)
     assert [(of.id, found is not None) for of, found in page.items] == [("bad-cursor", False), ("good", True)]
     assert store.get_cursor("default", "bad-cursor") is None
+
+
+def test_a_change_is_written_only_over_the_job_and_the_cursor_that_were_read(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    standing = cursor(made)
+    store.create(made, standing)
+    changed = replace(made, state=JobState.PAUSED, generation=made.generation + 1, paused_at=NOON + 5)
+    after = replace(standing, generation=changed.generation, occurrence=None, due=None)
+    assert not store.change(replace(made, generation=1), standing, changed, after)
+    assert not store.change(made, replace(standing, after=5), changed, after)
+    assert store.get("default", made.id) == made
+    assert store.change(made, standing, changed, after)
+    assert store.get("default", made.id) == changed
+    assert store.get_cursor("default", made.id) == after
+    assert not store.change(made, standing, changed, after)

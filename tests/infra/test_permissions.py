@@ -38,9 +38,15 @@ ALLOWED = {
     "ExecuteLow": EXECUTE,
     "ExecuteLong": EXECUTE,
     "Api": {
-        "jobs": {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"},
+        "jobs": {
+            "dynamodb:GetItem",
+            "dynamodb:BatchGetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+            "dynamodb:DeleteItem",
+        },
         "jobs/index/tenant": {"dynamodb:Query"},
-        "runs": {"dynamodb:Query"},
+        "runs": {"dynamodb:Query", "dynamodb:PutItem"},
         "lanes": {"sqs:SendMessage"},
         "logs": LOGS,
     },

@@ -17,8 +17,10 @@ from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
 from duecourse.ports import JobStore, Lanes, RunStore
 from duecourse.settings import ApiSettings
+from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.history import History
 from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
@@ -64,6 +66,7 @@ class TestApi:
     __test__ = False
 
     jobs: Jobs
+    pausing: Pausing
     history: History
     preview: Preview
     settings: ApiSettings
@@ -111,7 +114,9 @@ class ApiClient:
         history = History(
             self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
         )
-        self.application = Application(TestApi(jobs, history, Preview(self.clock), self.settings), logger)
+        records = AfterClaim(self.jobs, self.runs, self.clock, self.settings.run_retention_days)
+        pausing = Pausing(jobs, self.jobs, records, self.clock)
+        self.application = Application(TestApi(jobs, pausing, history, Preview(self.clock), self.settings), logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
         answer = self.application(event, cast(LambdaContext, Context()))

@@ -24,6 +24,7 @@ from duecourse.usecases.tick import Tick
 if TYPE_CHECKING:
     from duecourse.usecases.history import History
     from duecourse.usecases.jobs import Jobs
+    from duecourse.usecases.pausing import Pausing
     from duecourse.usecases.preview import Preview
 
 Environment = Mapping[str, str]
@@ -110,6 +111,7 @@ class Api:
     """What the HTTP API needs."""
 
     jobs: Jobs
+    pausing: Pausing
     history: History
     preview: Preview
     settings: ApiSettings
@@ -119,22 +121,21 @@ def api(environ: Environment) -> Api:
     """The API of this environment. Raises SettingsError."""
     from duecourse.usecases.history import History
     from duecourse.usecases.jobs import Jobs
+    from duecourse.usecases.pausing import Pausing
     from duecourse.usecases.preview import Preview
 
     settings = ApiSettings.from_env(environ)
     clock, dynamodb = SystemClock(), client("dynamodb")
     jobs = DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock)
+    runs = DynamoRunStore(dynamodb, settings.runs_table)
+    lanes = SqsLanes(client("sqs"), settings.queue_urls)
+    use = Jobs(jobs, lanes, clock, SystemRandomness(), settings.reach_seconds)
     return Api(
-        jobs=Jobs(
-            store=jobs,
-            lanes=SqsLanes(client("sqs"), settings.queue_urls),
-            clock=clock,
-            randomness=SystemRandomness(),
-            reach_seconds=settings.reach_seconds,
-        ),
+        jobs=use,
+        pausing=Pausing(use, jobs, AfterClaim(jobs, runs, clock, settings.run_retention_days), clock),
         history=History(
             jobs=jobs,
-            runs=DynamoRunStore(dynamodb, settings.runs_table),
+            runs=runs,
             clock=clock,
             reach_seconds=settings.reach_seconds,
             run_retention_days=settings.run_retention_days,

@@ -58,6 +58,9 @@ class JobStore(Protocol):
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
 
+    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
+        """Write `changed` and `cursor` over `job` and `standing`; False, and nothing written, when either changed."""
+
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """Remove job and cursor, leaving a note of the deletion; False when its generation is not `job`'s any more."""
 

@@ -84,6 +84,7 @@ class Job:
     """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
     `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
+    `paused_at` is when it was paused last.
     `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
     """
 
@@ -111,6 +112,7 @@ class Job:
     exclude: tuple[str, ...] = ()
     jitter_seconds: int = 0
     max_runs: int | None = None
+    paused_at: float | None = None
 
     @property
     def lane(self) -> Lane:

@@ -73,7 +73,7 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     at = _standing(cursor, occurrences)
     if at is None:
         return Plan((), (), _moved(cursor, occurrences, None, cursor.after, cursor.remaining, cursor.last), "exhausted")
-    row = _Row(occurrences, at, cursor.remaining)
+    row = Row(occurrences, at, cursor.remaining)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds)
     caught_up = bool(firings or skipped)
     while (at := row.at) is not None and (due := occurrences.due(at)) <= now + reach and len(firings) < MAX_FIRINGS:
@@ -106,14 +106,25 @@ def _moved(
     )
 
 
-class _Row:
-    """Walks the occurrences from the cursor on: `at` is the next one, `passed` the last that was passed."""
+class Row:
+    """Walks occurrences from the cursor on: `at` is the next one, `passed` the last that was passed."""
 
     def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
         self.occurrences = occurrences
         self.at: int | None = at if remaining is None or remaining > 0 else None
         self.passed = at - 1
         self.remaining = remaining
+
+    @classmethod
+    def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
+        """A row that stands at the first occurrence that is due after `instant` (UTC seconds)."""
+        at = occurrences.next(instant - occurrences.jitter_seconds)
+        while at is not None and occurrences.due(at) <= instant:
+            at = occurrences.next(at)
+        row = cls(occurrences, at if at is not None else instant + 1, remaining)
+        if at is None:
+            row.at = None
+        return row
 
     def step(self) -> None:
         """Pass one."""
@@ -139,23 +150,23 @@ class _Row:
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
 
 
-def _catch_up(cursor: Cursor, row: _Row, on_time: int) -> tuple[list[Firing], list[SkippedRange]]:
+def _catch_up(cursor: Cursor, row: Row, on_time: int) -> tuple[list[Firing], list[SkippedRange]]:
     """Treat what is missed (due before `on_time`); the row then stands at the first occurrence that is not."""
     match cursor.missed.mode:
         case MissedMode.SKIP:
-            return [], _range(row, on_time)
+            return [], range_before(row, on_time)
         case MissedMode.RUN_ONCE:
             return [
                 Firing(each.first, row.occurrences.due(each.first), each.last, each.count, caught_up=True)
-                for each in _range(row, on_time)
+                for each in range_before(row, on_time)
             ], []
         case MissedMode.RUN_ALL:
             oldest = islice(row.before(on_time), cursor.missed.max_missed)
             firings = [Firing(at, row.occurrences.due(at), at, caught_up=True) for at in oldest]
-            return firings, _range(row, on_time)
+            return firings, range_before(row, on_time)
 
 
-def _range(row: _Row, on_time: int) -> list[SkippedRange]:
+def range_before(row: Row, on_time: int) -> list[SkippedRange]:
     """All that is missed as one range (none, if nothing is), counted up to COUNT_LIMIT."""
     count, first, last = 0, None, 0
     for at in islice(row.before(on_time), COUNT_LIMIT):

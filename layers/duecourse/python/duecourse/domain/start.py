@@ -54,6 +54,8 @@ def _generation(offer: Offer, job: Job, hand: Handover, now: float) -> StartDeci
         return Drop("the job was deleted and created anew")
     if offer.due > job.changed_at:
         return Drop("the schedule changed before this was due")
+    if job.state is not JobState.PAUSED and job.paused_at is not None and offer.due > job.paused_at:
+        return Drop("it came due while the job was paused")
     match job.state:
         case JobState.PAUSED:
             return _skip(offer, job, hand, "paused")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -20,13 +21,15 @@ from duecourse.http.paging import (
     read_run_cursor,
     run_cursor,
 )
+from duecourse.http.pausing import read_resume
 from duecourse.http.preview import read_preview, refused_schedule
 from duecourse.http.problems import Fault, Problem, unknown_job
 from duecourse.http.request import Request
 from duecourse.http.validation import read_job
 from duecourse.settings import ApiSettings
 from duecourse.usecases.history import History
-from duecourse.usecases.jobs import JobChangedError, JobExistsError, Jobs, JobUnknownError
+from duecourse.usecases.jobs import JobChangedError, JobExistsError, Jobs, JobUnknownError, JobView
+from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 
 
@@ -36,6 +39,10 @@ class Api(Protocol):
     @property
     def jobs(self) -> Jobs:
         """Create, read, delete."""
+
+    @property
+    def pausing(self) -> Pausing:
+        """Pause and resume."""
 
     @property
     def history(self) -> History:
@@ -117,9 +124,36 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     except JobUnknownError:
         raise unknown_job(job_id) from None
     except JobChangedError:
-        detail = "The job was changed at the same moment; try again."
-        raise Problem(HTTPStatus.CONFLICT, "job-changed", detail) from None
+        raise changed_meanwhile() from None
     return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
+
+
+def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/jobs/<job_id>/pause."""
+    return _changed("job_paused", parameters, lambda job_id: api.pausing.pause(request.tenant, job_id))
+
+
+def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/jobs/<job_id>/resume."""
+    catch_up = read_resume(request).catch_up
+    resumed = partial(api.pausing.resume, request.tenant, catch_up=catch_up)
+    return _changed("job_resumed", parameters, resumed)
+
+
+def _changed(action: str, parameters: Mapping[str, str], change: Callable[[str], JobView]) -> Answer:
+    job_id = _job_id(parameters)
+    try:
+        view = change(job_id)
+    except JobUnknownError:
+        raise unknown_job(job_id) from None
+    except JobChangedError:
+        raise changed_meanwhile() from None
+    return Answer(HTTPStatus.OK, action, job_document(view), facts={"job_id": job_id})
+
+
+def changed_meanwhile() -> Problem:
+    """Somebody else was faster, again and again."""
+    return Problem(HTTPStatus.CONFLICT, "job-changed", "The job was changed at the same moment; try again.")
 
 
 def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
@@ -158,6 +192,8 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("POST", "/v1/jobs", create_job),
     ("GET", "/v1/jobs/<job_id>", get_job),
     ("DELETE", "/v1/jobs/<job_id>", delete_job),
+    ("POST", "/v1/jobs/<job_id>/pause", pause_job),
+    ("POST", "/v1/jobs/<job_id>/resume", resume_job),
     ("GET", "/v1/jobs/<job_id>/runs", list_runs),
     ("POST", "/v1/schedules/preview", preview_schedule),
 )

@@ -29,7 +29,7 @@ class AfterClaim:
     def follow(self, cursor: Cursor, made: Plan, report: Report) -> None:
         """`cursor` as it was before the claim, `made` the plan that was claimed."""
         for skipped in made.skipped:
-            self._record(cursor, skipped)
+            self.record(cursor, skipped)
             report.counts["Skipped"] += skipped.count
         if made.missed:
             report.counts["Missed"] += made.missed
@@ -40,7 +40,7 @@ class AfterClaim:
             # Its last run may have ended before this claim (the API sends the first occurrences at once).
             complete_if_ended(self.jobs, self.runs, cursor.tenant, cursor.job_id, at=now)
 
-    def _record(self, cursor: Cursor, skipped: SkippedRange) -> None:
+    def record(self, cursor: Cursor, skipped: SkippedRange) -> None:
         """Record a skipped range, from the first of its occurrences on that has no record yet."""
         occurrences = cursor.occurrences()
         for _ in range(MAX_RECORDED):

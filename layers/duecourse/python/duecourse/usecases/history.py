@@ -9,7 +9,7 @@ from itertools import islice
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.job import Job
+from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
@@ -61,6 +61,8 @@ class History:
 
     def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
         """The newest `count` runs between this page's ends that are enqueued and have no record."""
+        if job.state is JobState.PAUSED:
+            return []
         try:
             schedule = job.occurrences()
         except (ScheduleError, ExclusionError):

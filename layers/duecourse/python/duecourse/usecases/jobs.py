@@ -114,7 +114,7 @@ class Jobs:
             if cursor.occurrence is None:
                 raise nothing_left()
             if self.store.create(job, cursor):
-                return self._send_soon(JobView(job, cursor.occurrence), cursor)
+                return self.send_soon(JobView(job, cursor.occurrence), cursor)
             if draft.id is not None:
                 break
         raise JobExistsError(job.id)
@@ -170,7 +170,7 @@ class Jobs:
             max_runs=draft.max_runs,
         )
 
-    def _send_soon(self, view: JobView, cursor: Cursor) -> Created:
+    def send_soon(self, view: JobView, cursor: Cursor) -> Created:
         """Send without a claim: the next tick repeats it, and the workers drop the repeats."""
         now = self.clock.now()
         reach = min(AT_ONCE_SECONDS, self.reach_seconds)

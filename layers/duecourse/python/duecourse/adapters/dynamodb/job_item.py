@@ -56,6 +56,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "created_at": job.created_at,
             "updated_at": job.updated_at,
             "changed_at": job.changed_at,
+            "paused_at": job.paused_at,
             "definition": values.document(definition),
             "payload": payload if inline else None,
         }
@@ -106,6 +107,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         exclude=tuple(definition.get("exclude", ())),
         jitter_seconds=definition.get("jitter_seconds", 0),
         max_runs=definition.get("max_runs"),
+        paused_at=values.optional_float(item, "paused_at"),
     )
 
 

@@ -64,6 +64,18 @@ class DynamoJobStore:
         item = self._get(job_key(tenant, job_id, CURSOR))
         return None if item is None else _readable(cursor_item.from_item, item)
 
+    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
+        """See ports.JobStore."""
+        item, payload = job_item.to_item(changed)
+        writes = [
+            {"Put": self._put(item) | _unchanged(job)},
+            {"Put": self._put(cursor_item.to_item(cursor, self._shards)) | _standing(standing)},
+        ]
+        if payload is not None:
+            own = job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload})
+            writes.append({"Put": self._put(own)})
+        return self._transact(writes)
+
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """See ports.JobStore."""
         gone = values.pack({"deleted_at": deleted_at, "expires_at": int(deleted_at) + GONE_SECONDS})
@@ -180,6 +192,16 @@ def _readable(read: Callable[[Item], T], item: Item) -> T | None:
             extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
         )
         return None
+
+
+def _standing(cursor: Cursor) -> dict[str, Any]:
+    """Where the cursor stands is enough: a claim moves it, a change has a new generation."""
+    stand: dict[str, object] = {"generation": cursor.generation, "after": cursor.after}
+    return {
+        "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in stand),
+        "ExpressionAttributeNames": {f"#{name}": name for name in stand},
+        "ExpressionAttributeValues": {f":{name}": value for name, value in values.pack(stand).items()},
+    }
 
 
 def _unchanged(job: Job) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""Pausing and resuming: what becomes of a job, its cursor, and of what came due in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Job, JobState
+from duecourse.domain.plan import Row, SkippedRange, range_before
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A job and its cursor after a change; `skipped` came due and will not run."""
+
+    job: Job
+    cursor: Cursor
+    skipped: tuple[SkippedRange, ...] = ()
+
+
+def pause(job: Job, cursor: Cursor, *, now: float) -> Change:
+    """The job paused at `now` (UTC seconds). Its cursor leaves the index; what was enqueued for later will not run,
+    and does not count towards `max_runs`.
+    """
+    paused = _changed(job, JobState.PAUSED, now, paused_at=now)
+    standing = replace(
+        cursor,
+        generation=paused.generation,
+        occurrence=None,
+        due=None,
+        last=None,
+        after=int(now),
+        remaining=given_back(cursor, now),
+    )
+    return Change(paused, standing)
+
+
+def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
+    """The job active again at `now` (UTC seconds). What its pause covered is skipped (reason `paused`), not missed;
+    with `catch_up` it is left to the job's policy for missed occurrences.
+    """
+    paused_at = job.changed_at if job.paused_at is None else job.paused_at
+    active = _changed(job, JobState.ACTIVE, now)
+    occurrences = cursor.occurrences()
+    row = Row.after(occurrences, int(paused_at), cursor.remaining)
+    skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
+    moved = replace(
+        cursor,
+        generation=active.generation,
+        occurrence=row.at,
+        due=None if row.at is None else occurrences.due(row.at),
+        after=int(paused_at) if row.at is None else min(row.at - 1, int(now)),
+        remaining=row.remaining,
+        last=row.passed if row.at is None else None,
+    )
+    return Change(active, moved, skipped)
+
+
+def given_back(cursor: Cursor, now: float) -> int | None:
+    """What may still be passed when the occurrences that were enqueued and are not due yet are given back."""
+    if cursor.remaining is None:
+        return None
+    end = cursor.occurrence if cursor.occurrence is not None else (cursor.last or 0) + 1
+    row = Row.after(cursor.occurrences(), int(now), None)
+    count = 0
+    while row.at is not None and row.at < end:
+        count += 1
+        row.step()
+    return cursor.remaining + count
+
+
+def _changed(job: Job, state: JobState, now: float, paused_at: float | None = None) -> Job:
+    return replace(
+        job,
+        state=state,
+        generation=max(int(now * 1000), job.generation + 1),
+        updated_at=now,
+        changed_at=now,
+        paused_at=job.paused_at if paused_at is None else paused_at,
+    )

@@ -1,0 +1,59 @@
+"""Pause and resume over the API."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.api import BODY, Answered, ApiClient
+from tests.support.api_events import api_event
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    client = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    assert client.post(BODY | {"id": "steady", "schedule": "* * * * *"}).status == 201
+    return client
+
+
+def bare(api: ApiClient, path: str) -> Answered:
+    """POST without a body."""
+    return api.send(api_event("POST", path, body=None, content_type=None))
+
+
+def test_a_paused_job_says_so_and_has_nothing_queued(api: ApiClient) -> None:
+    answer = bare(api, "/v1/jobs/steady/pause")
+    assert (answer.status, answer.json["state"], answer.json["next_occurrence"]) == (200, "PAUSED", None)
+    assert api.get("/v1/jobs/steady/runs").json["items"] == []
+
+
+def test_a_resumed_job_shows_what_its_pause_covered(api: ApiClient) -> None:
+    bare(api, "/v1/jobs/steady/pause")
+    api.clock.advance(300)
+    answer = bare(api, "/v1/jobs/steady/resume")
+    assert (answer.status, answer.json["state"]) == (200, "ACTIVE")
+    covered = api.get("/v1/jobs/steady/runs").json["items"][-1]
+    assert (covered["state"], covered["reason"], covered["count"]) == ("SKIPPED", "paused", 5)
+
+
+def test_a_resume_can_be_asked_to_catch_up(api: ApiClient) -> None:
+    bare(api, "/v1/jobs/steady/pause")
+    api.clock.advance(300)
+    assert api.post({"catch_up": True}, "/v1/jobs/steady/resume").status == 200
+    sent = [one.message for one in api.wheel.sent if one.message.caught_up_at is not None]
+    assert [(message.occurrence - NOON, message.count) for message in sent] == [(60, 3)]
+
+
+@pytest.mark.parametrize("body", [{"catch_up": "yes"}, {"catchup": True}, []])
+def test_a_wrong_resume_is_refused_and_changes_nothing(api: ApiClient, body: object) -> None:
+    bare(api, "/v1/jobs/steady/pause")
+    assert api.post(body, "/v1/jobs/steady/resume").status == 422
+    assert api.get("/v1/jobs/steady").json["state"] == "PAUSED"
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_an_unknown_job_cannot_be_paused_or_resumed(api: ApiClient, action: str) -> None:
+    assert bare(api, f"/v1/jobs/nobody/{action}").status == 404

@@ -1,0 +1,108 @@
+"""Pausing and resuming: what a pause covers is skipped, not missed, unless the caller asks to catch up."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.job import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.run import RunState
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.pausing import Pausing
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.fixture
+def pausing(world: World) -> Pausing:
+    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840)
+    return Pausing(jobs, world.jobs, AfterClaim(world.jobs, world.run_store, world.clock, 90), world.clock)
+
+
+def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(world: World, pausing: Pausing) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    view = pausing.pause("default", "tick-tock")
+    assert (view.job.state, view.next_occurrence) == (JobState.PAUSED, None)
+    world.until(NOON + 1800)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120]
+    assert len(world.wheel) == 0
+
+
+def test_what_a_pause_covered_is_skipped_in_one_record(world: World, pausing: Pausing) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 630)
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.ACTIVE
+    world.until(NOON + 780)
+    *fired, covered, _, _, _ = world.runs("tick-tock")
+    assert [run.occurrence - NOON for run in fired] == [60, 120]
+    assert (covered.occurrence - NOON, covered.state, covered.reason, covered.count) == (
+        180,
+        RunState.SKIPPED,
+        "paused",
+        8,
+    )
+    assert [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED] == [
+        60, 120, 660, 720, 780,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "fired"),
+    [
+        (MissedPolicy(MissedMode.RUN_ONCE), [60, 120, 180, 600, 660]),
+        (MissedPolicy(MissedMode.RUN_ALL, max_missed=3), [60, 120, 180, 240, 300, 600, 660]),
+        (MissedPolicy(MissedMode.SKIP), [60, 120, 600, 660]),
+    ],
+    ids=["run_once", "run_all", "skip"],
+)
+def test_a_catch_up_after_a_pause_treats_it_as_an_outage(
+    world: World, pausing: Pausing, policy: MissedPolicy, fired: list[int]
+) -> None:
+    world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
+    world.until(NOON + 150)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 610)
+    pausing.resume("default", "tick-tock", catch_up=True)
+    world.until(NOON + 660)
+    assert [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED] == fired
+
+
+def test_what_was_enqueued_and_did_not_come_due_before_a_pause_does_not_count_as_run(
+    world: World, pausing: Pausing
+) -> None:
+    world.add(job("* * * * *", max_runs=6))
+    world.until(NOON + 150)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 170)
+    pausing.resume("default", "tick-tock", catch_up=False)
+    world.until(NOON + 1200)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300, 360]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_job_whose_last_occurrence_fell_into_its_pause_is_completed(world: World, pausing: Pausing) -> None:
+    world.add(job("at(2026-11-21T12:03:00)"))
+    world.until(NOON + 100)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 600)
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED
+    assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(RunState.SKIPPED, "paused")]
+
+
+def test_pausing_and_resuming_twice_changes_nothing_more(world: World, pausing: Pausing) -> None:
+    world.add(job("* * * * *"))
+    once = pausing.pause("default", "tick-tock").job
+    assert pausing.pause("default", "tick-tock").job == once
+    again = pausing.resume("default", "tick-tock", catch_up=False).job
+    assert pausing.resume("default", "tick-tock", catch_up=True).job == again
