@@ -51,6 +51,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
         due=None if row.at is None else occurrences.due(row.at),
         after=int(paused_at) if row.at is None else min(row.at - 1, int(now)),
         remaining=row.remaining,
+        error=None,
         last=row.passed if row.at is None else None,
     )
     return Change(active, moved, skipped)

@@ -78,6 +78,7 @@ class Copies:
         try:
             run = self._record(message)
         except Exception as problem:  # noqa: BLE001 - the fault that brought us here may be in that very read
+            report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, run_id=str(message.name), error=repr(problem))
             run = None
         if run is not None and run.message_id == delivery.message_id:

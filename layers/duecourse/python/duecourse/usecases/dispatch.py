@@ -179,6 +179,7 @@ class Dispatch:
             self.after_claim.follow(planned.cursor, planned.plan, report)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the claim stands
             job_id, error = planned.cursor.job_id, f"{type(problem).__name__}: {problem}"
+            report.counts["AfterClaimsFailed"] += 1
             report.add("after_claim_failed", alarming=True, job_id=job_id, reason=planned.plan.reason, error=error)
 
     def _again(self, planned: Planned, until: float) -> Planned | None:
