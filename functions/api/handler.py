@@ -9,7 +9,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse import bootstrap
+from duecourse.bootstrap.api import api
 from duecourse.http.app import Application
 
 logger = Logger()
@@ -18,7 +18,7 @@ logger = Logger()
 @lru_cache(maxsize=1)
 def application() -> Application:
     """Made at the first invocation; settings that do not fit are named there."""
-    return Application(bootstrap.api(os.environ), logger)
+    return Application(api(os.environ), logger)
 
 
 @logger.inject_lambda_context(clear_state=True)

@@ -11,7 +11,7 @@ import orjson
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse import bootstrap
+from duecourse.bootstrap.dispatch import dispatch
 from duecourse.telemetry import publish
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
@@ -24,7 +24,7 @@ metrics = Metrics()
 
 @cache
 def _dispatch() -> Dispatch:
-    return bootstrap.dispatch(os.environ)
+    return dispatch(os.environ)
 
 
 @logger.inject_lambda_context

@@ -10,7 +10,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse import bootstrap
+from duecourse.bootstrap.execute import execute
 from duecourse.telemetry import publish
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.hand import Delivery
@@ -21,7 +21,7 @@ metrics = Metrics()
 
 @cache
 def _execute() -> Execute:
-    return bootstrap.execute(os.environ)
+    return execute(os.environ)
 
 
 @logger.inject_lambda_context

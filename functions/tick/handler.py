@@ -9,7 +9,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse import bootstrap
+from duecourse.bootstrap.tick import tick
 from duecourse.telemetry import publish
 from duecourse.usecases.tick import Tick
 
@@ -19,7 +19,7 @@ metrics = Metrics()
 
 @cache
 def _tick() -> Tick:
-    return bootstrap.tick(os.environ)
+    return tick(os.environ)
 
 
 @logger.inject_lambda_context

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.job import Gone, JobState, Lane, MissedMode, MissedPolicy
-from duecourse.domain.targets import HttpTarget, LambdaTarget
+from duecourse.domain.job import (
+    Completion,
+    EventKind,
+    Gone,
+    JobState,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+)
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.target_document import type_of
+from duecourse.domain.targets import HttpTarget
 from tests.support.clock import SettableClock
+from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 
@@ -30,10 +42,29 @@ def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
     assert store.get_cursor("default", made.id) == cursor(made)
 
 
-def test_a_lambda_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
+def test_every_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
-    made = job(target=LambdaTarget("duecourse-target-mail"))
-    store.create(made, cursor(made))
+    for target in EVERY_TARGET:
+        made = job(id=f"job-{type_of(target)}", target=target)
+        assert store.create(made, cursor(made))
+        assert store.get("default", made.id) == made
+
+
+def test_how_a_job_fails_waits_and_tells_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(
+        retry=RetryPolicy(on=("5xx", "Throttling*"), never=("501",), max_age_seconds=7200),
+        overlap=Overlap.REPLACE,
+        estimated_seconds=900,
+        start_deadline_seconds=3600,
+        pause_on_failure=3,
+        completion=Completion.CALLBACK,
+        completion_seconds=7200,
+        heartbeat_seconds=60,
+        events=(EventKind.DEATHS, EventKind.LATE),
+        paused_because="3 runs died in a row",
+    )
+    assert store.create(made, cursor(made))
     assert store.get("default", made.id) == made
 
 

@@ -15,18 +15,17 @@ from duecourse.domain.job import Lane
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.usecases.after_claim import AfterClaim
-from duecourse.usecases.aftermath import Aftermath
-from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.execute import Execute
-from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
-from duecourse.usecases.overlap import Overlaps
+from duecourse.usecases.hand import Delivery
 from tests.support import emulators
 from tests.support.clock import SettableClock
 from tests.support.jobs import cursor, job
 from tests.support.queues import create_queue
 from tests.support.tables import Tables
-from tests.support.world import RULES, Announced, RecordedCalls
+from tests.support.told import Announced, StoredResults, ToldEvents
+from tests.support.workers import Workshop
+from tests.support.world import RULES, RecordedCalls
 
 T = TypeVar("T")
 JOBS = 1000
@@ -58,11 +57,21 @@ def test_two_dispatchers_over_one_shard_of_a_thousand_due_jobs_execute_each_exac
     assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
 
     caller = RecordedCalls(SettableClock(float(now)))
-    overlaps = Overlaps(runs, clock)
-    forwarder = Forwarder(lanes, SqsReceived(sqs, url), clock, Lane.NORMAL)
-    aftermath = Aftermath(store, runs, Announced(), clock, SystemRandomness(), overlaps, forwarder)
-    rules = WorkerRules(Lane.NORMAL, 5, 90)
-    execute = Execute(Attempts(store, runs, caller, clock, SystemRandomness(), overlaps, forwarder, aftermath, rules))
+    workshop = Workshop(
+        jobs=store,
+        runs=runs,
+        wakes=tables.wakes(),
+        waiters=tables.waiters(),
+        lanes=lanes,
+        received=SqsReceived(sqs, url),
+        caller=caller,
+        notices=Announced(),
+        bus=ToldEvents(),
+        results=StoredResults(),
+        clock=clock,
+        randomness=SystemRandomness(),
+    )
+    execute = workshop.worker()
     received = sum(together(3, lambda number: work(sqs, url, execute, number, clock.now() + 120)))
     assert received == sum(report.counts["Enqueued"] for report in reports)
     assert sorted(caller.runs) == sorted(str(RunName(of.id, now - 5)) for of in jobs)

@@ -11,6 +11,7 @@ from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.pausing import Pausing
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
+from tests.support.tasks import Registered
 from tests.support.world import World
 
 
@@ -21,7 +22,7 @@ def world(tables: Tables) -> World:
 
 @pytest.fixture
 def pausing(world: World) -> Pausing:
-    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840)
+    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered())
     return Pausing(jobs, world.jobs, AfterClaim(world.jobs, world.run_store, world.clock, 90), world.clock)
 
 

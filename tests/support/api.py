@@ -15,16 +15,21 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
-from duecourse.ports import JobStore, Lanes, RunStore
-from duecourse.settings import ApiSettings
+from duecourse.ports import JobStore, Lanes, RegisteredTask, RunStore
+from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.callbacks import Callbacks
+from duecourse.usecases.commands import Commands, Orders
+from duecourse.usecases.dead_letters import DeadLetters
 from duecourse.usecases.history import History
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
+from duecourse.usecases.runs import Runs
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON
+from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
 
 _numbers = count()
@@ -32,6 +37,18 @@ _numbers = count()
 
 HTTP_TARGET = {"type": "http", "url": "https://example.com/hook"}
 BODY = {"schedule": "rate(10 seconds)", "target": HTTP_TARGET}
+
+ALLOWED = AllowedTargets(
+    functions=("duecourse-target-*",),
+    queues=("duecourse-target-*",),
+    topics=("duecourse-target-*",),
+    buses=("duecourse-target-*",),
+    machines=("duecourse-target-*",),
+    clusters=("duecourse-target-*",),
+    task_definitions=("duecourse-target-*",),
+    actions=("sqs:SendMessage", "ecs:UpdateService"),
+    roles=("duecourse-target-*",),
+)
 
 
 def api_settings(**changes: Any) -> ApiSettings:
@@ -47,7 +64,8 @@ def api_settings(**changes: Any) -> ApiSettings:
         "queue_urls": {lane: f"https://queue/{lane}" for lane in Lane},
         "default_precision": Precision.SECOND,
         "private_targets": "refuse",
-        "lambda_targets": ("duecourse-target-*",),
+        "allowed_targets": ALLOWED,
+        "results_bucket": "results",
     }
     return ApiSettings(**(values | changes))
 
@@ -68,8 +86,22 @@ class TestApi:
     jobs: Jobs
     pausing: Pausing
     history: History
+    runs: Runs
+    callbacks: Callbacks
+    commands: Commands
+    dead_letters: DeadLetters
     preview: Preview
     settings: ApiSettings
+
+
+class Linked:
+    """ports.Results as the API needs them."""
+
+    def put(self, key: str, document: bytes) -> None:
+        raise AssertionError("the API writes no results")
+
+    def link(self, key: str) -> str:
+        return f"https://results.example/{key}?signature=secret"
 
 
 @dataclass(frozen=True)
@@ -105,18 +137,40 @@ class ApiClient:
     settings: ApiSettings = field(default_factory=api_settings)
     lanes: Lanes | None = None
     randomness: Numbered = field(default_factory=Numbered)
+    tasks: Mapping[str, RegisteredTask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.wheel = Wheel(self.clock)
+        lanes = self.wheel if self.lanes is None else self.lanes  # an empty wheel is false, too
         self.log = StringIO()
         logger = Logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
-        jobs = Jobs(self.jobs, self.lanes or self.wheel, self.clock, self.randomness, self.settings.reach_seconds)
+        jobs = Jobs(
+            self.jobs,
+            lanes,
+            self.clock,
+            self.randomness,
+            self.settings.reach_seconds,
+            Registered(self.tasks),
+        )
         history = History(
             self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
         )
         records = AfterClaim(self.jobs, self.runs, self.clock, self.settings.run_retention_days)
         pausing = Pausing(jobs, self.jobs, records, self.clock)
-        self.application = Application(TestApi(jobs, pausing, history, Preview(self.clock), self.settings), logger)
+        single = Runs(self.runs, history, Linked())
+        orders = Orders(lanes, self.clock, self.randomness)
+        api = TestApi(
+            jobs=jobs,
+            pausing=pausing,
+            history=history,
+            runs=single,
+            callbacks=Callbacks(self.runs, self.jobs, self.clock, orders),
+            commands=Commands(single, self.jobs, orders),
+            dead_letters=DeadLetters(self.runs, self.jobs, orders),
+            preview=Preview(self.clock),
+            settings=self.settings,
+        )
+        self.application = Application(api, logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
         answer = self.application(event, cast(LambdaContext, Context()))
@@ -129,8 +183,14 @@ class ApiClient:
     def delete(self, path: str) -> Answered:
         return self.send(api_event("DELETE", path, content_type=None))
 
-    def post(self, value: Any, path: str = "/v1/jobs") -> Answered:
-        return self.send(json_event("POST", path, value))
+    def post(self, value: Any, path: str = "/v1/jobs", *, token: str | None = None) -> Answered:
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        return self.send(json_event("POST", path, value, headers=headers))
+
+    def ask(self, path: str, *, token: str | None = None) -> Answered:
+        """POST without a body."""
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        return self.send(api_event("POST", path, content_type=None, headers=headers))
 
     def post_text(self, body: str | None, **changes: Any) -> Answered:
         return self.send(api_event("POST", "/v1/jobs", body=body, **changes))

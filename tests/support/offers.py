@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from duecourse.domain.callback import CallbackToken
+from duecourse.domain.decision import Handover, Offer
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start_decision import Handover, Offer
 from tests.support.jobs import NOON
 
 DUE = int(NOON) + 60
@@ -37,9 +38,15 @@ def offer(**changes: Any) -> Offer:
     return replace(made, **changes)
 
 
+SECRET = "a-secret-of-enough-characters"
+
+TOKEN = CallbackToken("default", 1, SECRET)
+"""That of the first attempt of a run with a callback."""
+
+
 def hand(message_id: str = "message-1", *, lease_until: float = DUE + 120) -> Handover:
     """The message in a worker's hands."""
-    return Handover(message_id, f"request-1/{message_id}", lease_until, EXPIRES)
+    return Handover(message_id, f"request-1/{message_id}", lease_until, EXPIRES, SECRET)
 
 
 def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
@@ -66,3 +73,13 @@ def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
         expires_at=EXPIRES,
     )
     return replace(made, **changes)
+
+
+WAITS_UNTIL = DUE + 3600.0
+"""When `waiting_run` must be completed."""
+
+
+def waiting_run(state: RunState = RunState.WAITING, **changes: Any) -> Run:
+    """The same of a job with a callback, which is to come by WAITS_UNTIL; RUNNING: its call has not returned yet."""
+    callback = {"finished_at": None, "callback_hash": TOKEN.hash, "waiting_until": WAITS_UNTIL}
+    return run(state, **(callback | changes))

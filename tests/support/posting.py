@@ -9,14 +9,34 @@ import pytest
 from duecourse.domain.instants import from_iso
 from duecourse.domain.job import Precision
 from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.targets import LambdaTarget, SqsTarget
 from duecourse.http.models import Rules
 from duecourse.http.problems import Problem
 from duecourse.http.validation import read_job
+from duecourse.ports import RegisteredTask
 from duecourse.usecases.jobs import Draft, anchored, first_occurrence
-from tests.support.api import BODY
+from tests.support.api import ALLOWED, BODY
+from tests.support.tasks import Registered
 
 NOW = from_iso("2026-11-21T12:00:00Z")
-RULES = Rules(private_targets=False, lambda_targets=("duecourse-target-*",), default_precision=Precision.EXACT)
+TASKS = {
+    "send-invoice": RegisteredTask(
+        SqsTarget("duecourse-target-invoices"),
+        {
+            "timeout_seconds": 45,
+            "retry": {"max_attempts": 2, "backoff": "fixed"},
+            "completion": "callback",
+            "completion_seconds": 7200,
+            "heartbeat_seconds": 60,
+            "payload": {"token": "{{callback_token}}"},
+            "events": ["deaths"],
+        },
+    ),
+    "plain": RegisteredTask(LambdaTarget("duecourse-target-plain"), {}),
+    "broken": RegisteredTask(LambdaTarget("duecourse-target-broken"), {"timeout_seconds": 0, "retry": {"on": "5xx"}}),
+    "foreign": RegisteredTask(LambdaTarget("duecourse-target-foreign"), {"schedule": "* * * * *", "tags": []}),
+}
+RULES = Rules(private_targets=False, allowed=ALLOWED, default_precision=Precision.EXACT, tasks=Registered(TASKS))
 
 
 def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:

@@ -9,6 +9,8 @@ from uuid import uuid4
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
+from duecourse.adapters.dynamodb.waiters import DynamoWaiters
+from duecourse.adapters.dynamodb.wakes import DynamoWakes
 from duecourse.ports import Clock
 from tests.support.template import table_definitions
 
@@ -26,6 +28,12 @@ class Tables:
 
     def cursor_store(self, clock: Clock) -> DynamoCursorStore:
         return DynamoCursorStore(self.client, self.jobs, clock)
+
+    def wakes(self, shards: int = 1) -> DynamoWakes:
+        return DynamoWakes(self.client, self.jobs, shards=shards)
+
+    def waiters(self) -> DynamoWaiters:
+        return DynamoWaiters(self.client, self.runs)
 
     def run_store(self) -> DynamoRunStore:
         return DynamoRunStore(self.client, self.runs)

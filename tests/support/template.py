@@ -24,9 +24,12 @@ TABLE_ARGUMENTS = (
 
 
 @cache
-def template(stage: str) -> dict[str, Any]:
-    """The CloudFormation template of a stage, as `cdk synth` makes it, but without building the layer."""
-    kept = KEPT / f"{stage}-{_fingerprint()[:32]}.json"
+def template(stage: str, made_from: tuple[str, ...] = MADE_FROM) -> dict[str, Any]:
+    """The CloudFormation template of a stage, as `cdk synth` makes it, but without building the layer.
+
+    One made from the same files is used again; hashes of assets outside `made_from` may be old then.
+    """
+    kept = KEPT / f"{stage}-{_fingerprint(made_from)[:32]}.json"
     if not kept.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         fresh = kept.with_suffix(f".{os.getpid()}")
@@ -49,16 +52,21 @@ def synthesise(stage: str, **context: str) -> dict[str, Any]:
 
 def resources(stage: str, kind: str) -> dict[str, dict[str, Any]]:
     """The resources of one CloudFormation type, by logical id."""
-    return {name: each for name, each in template(stage)["Resources"].items() if each["Type"] == kind}
+    return _of_type(template(stage), kind)
+
+
+def _of_type(made: dict[str, Any], kind: str) -> dict[str, dict[str, Any]]:
+    return {name: each for name, each in made["Resources"].items() if each["Type"] == kind}
 
 
 @cache
 def table_definitions(stage: str = "local") -> dict[str, dict[str, Any]]:
     """Arguments for boto3's create_table, without TableName, of the tables `jobs` and `runs`."""
-    tables = resources(stage, "AWS::DynamoDB::Table")
+    made = template(stage, ("infra",))  # no table depends on the functions' code
+    tables = _of_type(made, "AWS::DynamoDB::Table")
     definitions = {}
     for name, output in (("jobs", "JobsTable"), ("runs", "RunsTable")):
-        logical_id = template(stage)["Outputs"][output]["Value"]["Ref"]
+        logical_id = made["Outputs"][output]["Value"]["Ref"]
         properties = tables[logical_id]["Properties"]
         definition = {key: properties[key] for key in TABLE_ARGUMENTS if key in properties}
         if "StreamSpecification" in definition:  # CloudFormation leaves out what the API asks for
@@ -68,11 +76,11 @@ def table_definitions(stage: str = "local") -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _fingerprint() -> str:
+def _fingerprint(made_from: tuple[str, ...]) -> str:
     """A hash of the names and contents of all that a template is made from."""
     whole = hashlib.sha256()
     files = [ROOT / "cdk.json", ROOT / "requirements-dev.txt"]
-    for folder in MADE_FROM:
+    for folder in made_from:
         files += [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     for path in sorted(files):
         whole.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")

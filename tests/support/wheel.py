@@ -13,7 +13,7 @@ from itertools import count
 from threading import Lock
 
 from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import Outgoing
+from duecourse.ports import DeadMessage, Outgoing
 from duecourse.usecases.hand import Delivery
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
@@ -64,6 +64,17 @@ class Wheel:
     def postpone(self, receipt: str, seconds: int) -> None:
         self._postponed[receipt] = self.clock.now() + seconds
 
+    @property
+    def dead_letter_queue(self) -> DeadLetters:
+        """What the sweep sees."""
+        return DeadLetters(self)
+
+    def redrive(self) -> None:
+        """What the console's button does: every dead letter goes back to its queue, under a new message id."""
+        for held in self.dead_letters:
+            heappush(self._held, Held(self.clock.now(), next(self._serial), held.body))
+        self.dead_letters.clear()
+
     def __len__(self) -> int:
         return len(self._held)
 
@@ -82,6 +93,10 @@ class Wheel:
                 held.receives += 1
                 return held
             return None
+
+    def put_in(self, message: RunMessage) -> Held:
+        """A message as its worker receives it at this very moment, past the queue."""
+        return Held(self.clock.now(), next(self._serial), message.to_json(), receives=1)
 
     def hold_back(self, second: int) -> list[Held]:
         """Take out the messages of the occurrence that many seconds after NOON: they are late, or lost."""
@@ -107,3 +122,24 @@ class Wheel:
             receipt = f"message-{held.serial}/{held.receives}"
             held.visible = self._postponed.pop(receipt, self.clock.now() + self.visibility)
             heappush(self._held, held)
+
+
+@dataclass
+class DeadLetters:
+    """ports.DeadLetterQueue."""
+
+    wheel: Wheel
+    _seen: set[str] = field(default_factory=set)
+
+    def receive(self) -> list[DeadMessage]:
+        names = {f"message-{held.serial}": held for held in self.wheel.dead_letters}
+        fresh = [name for name in names if name not in self._seen][:10]
+        self._seen.update(fresh)
+        return [DeadMessage(name, f"{name}/dead", names[name].body) for name in fresh]
+
+    def delete(self, message: DeadMessage) -> None:
+        letters = self.wheel.dead_letters
+        letters[:] = [held for held in letters if f"message-{held.serial}" != message.message_id]
+
+    def release(self, messages: Sequence[DeadMessage]) -> None:
+        self._seen.difference_update(message.message_id for message in messages)

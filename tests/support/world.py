@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
+from typing import Any
 
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
-from duecourse.ports import Call, Claim, ClaimResult, CursorStore, Death, RunStore
+from duecourse.messages import MessageKind, RunMessage
+from duecourse.ports import Call, Claim, ClaimResult, Clock, CursorStore, Outgoing, RunStore
 from duecourse.usecases.after_claim import AfterClaim
-from duecourse.usecases.aftermath import Aftermath
-from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
-from duecourse.usecases.hand import Forwarder, WorkerRules
-from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.report import Report
+from duecourse.usecases.sweep import Sweep
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
+from tests.support.told import Announced, StoredResults, ToldEvents
 from tests.support.wheel import Wheel
+from tests.support.workers import Workshop
 
 RULES = DispatchRules(shards=1, lead=300, reach=840)
 FUNCTION_SECONDS = 120
@@ -59,25 +60,18 @@ class RecordedCalls:
     calls: list[tuple[str, int, float]] = field(default_factory=list)
     _lock: ThreadLock = field(default_factory=ThreadLock, repr=False)
 
+    tokens: list[str | None] = field(default_factory=list)
+
     def call(self, call: Call) -> Outcome:
         with self._lock:
             self.calls.append((str(call.run.name), call.run.attempt, self.clock.now()))
+            self.tokens.append(call.token)
         return self.answer(call)
 
     @property
     def runs(self) -> list[str]:
         """The run of each call, in order."""
         return [run for run, _, _ in self.calls]
-
-
-@dataclass
-class Announced:
-    """ports.Notices."""
-
-    deaths: list[Death] = field(default_factory=list)
-
-    def death(self, death: Death) -> None:
-        self.deaths.append(death)
 
 
 class World:
@@ -87,13 +81,17 @@ class World:
         self.tables = tables
         self.rules = rules
         self.clock = SettableClock(at)
+        self.worker_clock: Clock = self.clock
         self.wheel = Wheel(self.clock)
         self.randomness = Numbered()
         self.caller = RecordedCalls(self.clock)
         self.notices = Announced()
+        self.bus = ToldEvents()
+        self.results = StoredResults()
         self.jobs = tables.job_store(self.clock, rules.shards)
         self.cursors: CursorStore = tables.cursor_store(self.clock)
         self.run_store: RunStore = tables.run_store()
+        self.wakes = tables.wakes(rules.shards)
         self.reports: list[Report] = []
         for shard in range(rules.shards):  # a system that has been running; a first round looks back further
             self.cursors.advance_watermark(shard, bucket_of(at - 2 * 3600))
@@ -117,24 +115,53 @@ class World:
 
     def worker(self) -> Execute:
         """A worker of the lane `normal`."""
-        overlaps = Overlaps(self.run_store, self.clock)
-        forwarder = Forwarder(self.wheel, self.wheel, self.clock, Lane.NORMAL)
-        aftermath = Aftermath(
-            self.jobs, self.run_store, self.notices, self.clock, self.randomness, overlaps, forwarder
-        )  # fmt: skip
-        rules = WorkerRules(Lane.NORMAL, self.wheel.max_receive_count, 90)
-        return Execute(
-            Attempts(
-                self.jobs,
-                self.run_store,
-                self.caller,
-                self.clock,
-                self.randomness,
-                overlaps,
-                forwarder,
-                aftermath,
-                rules,
-            )
+        return self._workshop(self.worker_clock).worker(Lane.NORMAL, self.wheel.max_receive_count)
+
+    def sweep(self) -> Report:
+        """A look into the dead-letter queue."""
+        settler = self._workshop(self.clock).settler(None)
+        queue = self.wheel.dead_letter_queue
+        sweep = Sweep(queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, settler, 90)
+        report = sweep(self.clock.now() + 60)
+        self.reports.append(report)
+        return report
+
+    def _workshop(self, clock: Clock) -> Workshop:
+        return Workshop(
+            jobs=self.jobs,
+            runs=self.run_store,
+            wakes=self.wakes,
+            waiters=self.tables.waiters(),
+            lanes=self.wheel,
+            received=self.wheel,
+            caller=self.caller,
+            notices=self.notices,
+            bus=self.bus,
+            results=self.results,
+            clock=clock,
+            randomness=self.randomness,
+        )
+
+    def tell(self, message: RunMessage) -> None:
+        """Put a message into its lane, as the API does, and let a worker have it."""
+        self.wheel.send([Outgoing(message, 0)])
+        self.work()
+
+    def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
+        """The message that the API sends about a run's present attempt."""
+        return RunMessage(
+            tenant=run.tenant,
+            job_id=run.job_id,
+            occurrence=run.occurrence,
+            due=run.due,
+            generation=run.generation,
+            lane=run.lane,
+            not_before=self.clock.now(),
+            nonce=self.randomness.nonce(),
+            attempt=max(run.attempt, 1),
+            suffix=run.suffix,
+            kind=kind,
+            **fields,
         )
 
     def work(self) -> None:
@@ -146,6 +173,28 @@ class World:
             self.reports.append(batch.report)
             if batch.left:
                 self.wheel.put_back(held)
+
+    def moved_to(self, message: RunMessage, second: int) -> RunMessage:
+        """The same message about the occurrence that many seconds after NOON."""
+        return replace(message, occurrence=int(NOON) + second, due=int(NOON) + second)
+
+    def queued_about(self, job_id: str, second: int, kind: MessageKind, **fields: Any) -> RunMessage:
+        """The message that the API sends about a run that is queued and has no record yet."""
+        found = self.jobs.get("default", job_id)
+        assert found is not None
+        at = int(NOON) + second
+        return RunMessage(
+            tenant="default",
+            job_id=job_id,
+            occurrence=at,
+            due=at,
+            generation=found.generation,
+            lane=found.lane,
+            not_before=self.clock.now(),
+            nonce=self.randomness.nonce(),
+            kind=kind,
+            **fields,
+        )
 
     def until(self, instant: float, *, ticking: bool = True) -> None:
         """Let time pass; nothing happens between a tick, a visible message and the end."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
-from duecourse.messages import LATEST, MessageError, RunMessage, read_run_message
+from duecourse.messages import LATEST, MessageError, MessageKind, RunMessage, read_run_message
 from tests.support.chance import steadily
 
 BODY = {
@@ -29,6 +29,14 @@ BODY = {
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 INSTANTS = st.integers(0, LATEST)
 MOMENTS = st.floats(0, 4e9)
+JSON = st.recursive(
+    st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | MOMENTS
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=9),
+    lambda inner: st.lists(st.none() | inner, max_size=3) | st.dictionaries(TEXTS, st.none() | inner, max_size=3),
+    max_leaves=5,
+)
 MESSAGES = st.builds(
     RunMessage,
     tenant=TEXTS,
@@ -44,6 +52,14 @@ MESSAGES = st.builds(
     count=st.integers(1, 10_000),
     through=st.none() | INSTANTS,
     caught_up_at=st.none() | MOMENTS,
+    final=st.booleans(),
+    kind=st.sampled_from(MessageKind),
+    result=st.none() | JSON,
+    error=st.none() | TEXTS,
+    code=st.none() | TEXTS,
+    retryable=st.none() | st.booleans(),
+    retry_after=st.none() | MOMENTS,
+    reason=st.none() | TEXTS,
 )
 
 
@@ -65,6 +81,35 @@ def test_a_message_of_an_older_version_is_a_first_attempt_that_stands_for_itself
     message = read_run_message(body())
     assert (message.attempt, message.suffix, message.count) == (1, "", 1)
     assert (message.through, message.caught_up_at) == (None, None)
+
+
+def test_a_message_of_an_older_version_asks_for_a_start() -> None:
+    assert read_run_message(body()).kind is MessageKind.START
+
+
+def test_a_start_is_written_as_it_has_always_been() -> None:
+    assert "kind" not in orjson.loads(read_run_message(body(kind="start")).to_json())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MessageKind if kind is not MessageKind.START])
+def test_any_other_kind_is_said(kind: MessageKind) -> None:
+    message = read_run_message(body(kind=kind.value, attempt=3))
+    assert (message.kind, message.attempt) == (kind, 3)
+    assert orjson.loads(message.to_json())["kind"] == kind.value
+
+
+@pytest.mark.parametrize("result", [False, 0, "", [], {}, {"rows": 3}, [None], "text"])
+def test_an_empty_result_is_a_result_all_the_same(result: object) -> None:
+    read = read_run_message(read_run_message(body(kind="complete", result=result)).to_json()).result
+    assert read == result
+    assert type(read) is type(result)
+
+
+def test_a_no_to_another_attempt_is_said_and_silence_is_not() -> None:
+    said = read_run_message(body(kind="fail", retryable=False, error="no such invoice", retry_after=0))
+    assert read_run_message(said.to_json()) == said
+    assert (said.retryable, said.retry_after) == (False, 0)
+    assert read_run_message(body(kind="fail")).retryable is None
 
 
 def test_a_field_that_a_newer_version_added_is_ignored() -> None:
@@ -114,6 +159,15 @@ def test_a_missing_field_is_named(name: str) -> None:
         ("count", 0),
         ("through", "2026-11-21"),
         ("caught_up_at", {}),
+        ("final", 1),
+        ("kind", "stop"),
+        ("kind", ["start"]),
+        ("error", 500),
+        ("code", 503),
+        ("retryable", "no"),
+        ("retry_after", "soon"),
+        ("retry_after", True),
+        ("reason", {}),
     ],
 )
 def test_a_wrong_field_is_named_with_its_value_and_what_it_wants(name: str, value: object) -> None:
@@ -172,3 +226,25 @@ def test_a_fresh_copy_differs_in_its_nonce_and_in_what_was_asked_for_only() -> N
 
 def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:
     assert read_run_message(body()).again(nonce="n-2", not_before=0.0).not_before == 0.0
+
+
+@steadily
+@given(MESSAGES)
+def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(message: RunMessage) -> None:
+    start = message.to_start(7, nonce="n-2", not_before=1_795_243_700.5)
+    assert (start.kind, start.attempt, start.nonce, start.not_before) == (
+        MessageKind.START,
+        7,
+        "n-2",
+        1_795_243_700.5,
+    )
+    assert (start.result, start.error, start.code) == (None, None, None)
+    assert (start.retryable, start.retry_after, start.reason) == (None, None, None)
+    for kept in ("name", "tenant", "due", "generation", "lane", "count", "through", "caught_up_at", "final"):
+        assert getattr(start, kept) == getattr(message, kept)
+
+
+def test_a_fresh_copy_asks_for_the_same() -> None:
+    message = read_run_message(body(kind="complete", attempt=2, result=""))
+    again = message.again(nonce="n-2")
+    assert (again.kind, again.result, again.attempt) == (MessageKind.COMPLETE, "", 2)

@@ -10,10 +10,12 @@ import pytest
 
 from duecourse.domain.job import Lane, Precision
 from duecourse.settings import (
+    AllowedTargets,
     ApiSettings,
     DispatchSettings,
     ExecuteSettings,
     SettingsError,
+    SweepSettings,
     TickSettings,
 )
 
@@ -43,14 +45,33 @@ EXECUTE = {
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "5",
     "DUECOURSE_PRIVATE_TARGETS": "refuse",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_BUS_NAME": "duecourse",
+    "DUECOURSE_RESULTS_BUCKET": "results",
+    "DUECOURSE_ACCOUNT": "000000000000",
+    "DUECOURSE_PARTITION": "aws",
+    "DUECOURSE_REGION": "us-east-1",
+    "DUECOURSE_SECRET_STORE": "parameters",
 }
 API = DISPATCH | {
     "DUECOURSE_DEFAULT_PRECISION": "exact",
     "DUECOURSE_PRIVATE_TARGETS": "allow",
-    "DUECOURSE_LAMBDA_TARGETS": "duecourse-target-*, reports ,",
+    "DUECOURSE_ALLOWED_TARGETS": '{"functions": ["duecourse-target-*", "reports"], "actions": ["ecs:UpdateService"]}',
+    "DUECOURSE_RESULTS_BUCKET": "results",
 }
+SWEEP = {
+    "DUECOURSE_STAGE": "dev",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_RUN_RETENTION_DAYS": "90",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_DEAD_LETTER_QUEUE_URL": "https://sqs.example/dead",
+    "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
+    "DUECOURSE_BUS_NAME": "duecourse",
+} | QUEUES
 ALL: list[tuple[Any, dict[str, str]]] = [
-    (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API)
+    (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API),
+    (SweepSettings, SWEEP),
 ]  # fmt: skip
 each = pytest.mark.parametrize(("settings", "environ"), ALL, ids=[settings.__name__ for settings, _ in ALL])
 
@@ -77,11 +98,18 @@ def test_a_workers_environment_is_read() -> None:
 def test_the_apis_environment_is_read() -> None:
     read = ApiSettings.from_env(API)
     assert read.default_precision is Precision.EXACT
-    assert read.lambda_targets == ("duecourse-target-*", "reports")
+    functions = ("duecourse-target-*", "reports")
+    assert read.allowed_targets == AllowedTargets(functions=functions, actions=("ecs:UpdateService",))
 
 
-def test_no_lambda_targets_is_an_answer_too() -> None:
-    assert ApiSettings.from_env(API | {"DUECOURSE_LAMBDA_TARGETS": ""}).lambda_targets == ()
+def test_what_is_left_out_of_the_allowed_targets_is_not_allowed() -> None:
+    assert ApiSettings.from_env(API | {"DUECOURSE_ALLOWED_TARGETS": "{}"}).allowed_targets == AllowedTargets()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"servers": ["a"]}', '{"queues": 5}', "null", '"queues"'])
+def test_allowed_targets_that_make_no_sense_are_refused_with_what_is_wanted(text: str) -> None:
+    said = refusal(ApiSettings, API | {"DUECOURSE_ALLOWED_TARGETS": text})
+    assert "wants a JSON object of lists named functions, queues, topics" in said
 
 
 @each
@@ -177,7 +205,8 @@ def test_a_reach_below_the_lead_is_refused_for_its_cursors_would_be_planned_with
 
 @each
 def test_every_text_must_say_something(settings: Any, environ: dict[str, str]) -> None:
-    texts = [field.name for field in fields(settings) if field.type == "str" and field.name != "private_targets"]
+    words = ("private_targets", "secret_store")
+    texts = [field.name for field in fields(settings) if field.type == "str" and field.name not in words]
     assert texts
     for name in texts:
         variable = f"DUECOURSE_{name.upper()}"

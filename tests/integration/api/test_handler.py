@@ -40,7 +40,8 @@ SETTINGS = {
     "RUN_RETENTION_DAYS": "90",
     "DEFAULT_PRECISION": "second",
     "PRIVATE_TARGETS": "allow",
-    "LAMBDA_TARGETS": "duecourse-target-*",
+    "ALLOWED_TARGETS": '{"functions": ["duecourse-target-*"]}',
+    "RESULTS_BUCKET": "results",
 }
 
 

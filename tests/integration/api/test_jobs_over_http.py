@@ -9,6 +9,8 @@ import pytest
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, Precision
+from duecourse.domain.targets import SqsTarget
+from duecourse.ports import RegisteredTask
 from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
@@ -23,16 +25,37 @@ FULL = {
     "timezone": "America/New_York",
     "dst_gap": "skip",
     "dst_fold": "second",
-    "target": {"type": "http", "url": "https://example.com/r", "method": "PUT", "headers": {"X-B": "2", "X-A": "1"}},
+    "target": {
+        "type": "http",
+        "url": "https://example.com/r",
+        "method": "PUT",
+        "headers": {"X-B": "2", "X-A": "1"},
+        "expect": ["2xx", "404"],
+    },
     "payload": {"a": [1, 2.5, None, "\x00\N{SNOWMAN}"], "big": 2**63},
     "priority": "high",
     "timeout_seconds": 60,
-    "retry": {"max_attempts": 7, "backoff": "linear", "min_seconds": 0.5, "max_seconds": 60},
+    "estimated_seconds": 120,
+    "start_deadline_seconds": 3600,
+    "completion": "callback",
+    "completion_seconds": 7200,
+    "heartbeat_seconds": 60,
+    "retry": {
+        "max_attempts": 7,
+        "backoff": "linear",
+        "min_seconds": 0.5,
+        "max_seconds": 60,
+        "on": ["5xx", "timeout"],
+        "never": ["501"],
+        "max_age_seconds": 86_400,
+    },
+    "pause_on_failure": 3,
     "missed": {"policy": "run_all", "grace_seconds": 30, "max_missed": 100},
-    "overlap": "allow",
+    "overlap": "queue",
     "precision": "exact",
     "delivery": "at_most_once",
     "idempotency_key": "report-{{week}}",
+    "events": ["deaths", "late"],
     "tags": ["billing", "team:a/b"],
 }
 
@@ -77,6 +100,7 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
         "exclude": [],
         "jitter_seconds": 0,
         "max_runs": None,
+        "paused_because": None,
         "next_occurrence": "2026-11-23T14:00:00Z",
         "created_at": "2026-11-21T12:00:00.000Z",
         "updated_at": "2026-11-21T12:00:00.000Z",
@@ -89,10 +113,42 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
 def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
     job = created(api)
     assert (job["id"], job["timezone"]) == ("job-nonce-1", "UTC")
-    assert job["retry"] == {"max_attempts": 4, "backoff": "exponential", "min_seconds": 2, "max_seconds": 3600}
+    delays = {"max_attempts": 4, "backoff": "exponential", "min_seconds": 2, "max_seconds": 3600}
+    assert job["retry"] == delays | {"on": None, "never": [], "max_age_seconds": None}
+    assert job["target"] == {
+        "type": "http",
+        "url": "https://example.com/hook",
+        "method": "POST",
+        "headers": {},
+        "expect": ["2xx"],
+    }
+    assert (job["completion"], job["completion_seconds"], job["heartbeat_seconds"]) == ("response", None, None)
+    assert (job["estimated_seconds"], job["start_deadline_seconds"], job["pause_on_failure"]) == (None, None, None)
+    assert job["events"] == []
     assert job["missed"] == {"policy": "run_once", "grace_seconds": 60, "max_missed": 10}
     assert (job["overlap"], job["precision"], job["delivery"]) == ("skip", "second", "at_least_once")
     assert job["payload"] is None
+
+
+TASK = RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45, "payload": ["{{run_id}}"]})
+
+
+def test_a_job_of_a_registered_task_is_kept_under_the_tasks_name_with_its_defaults(
+    tables: Tables, clock: SettableClock
+) -> None:
+    api = client(tables, clock, tasks={"send-mail": TASK})
+    answer = api.post({"schedule": "@daily", "task": "send-mail"})
+    assert answer.status == 201, answer.text
+    job = answer.json
+    assert job["target"] == {"type": "task", "name": "send-mail"}
+    assert (job["timeout_seconds"], job["payload"]) == (45, ["{{run_id}}"])
+    assert api.get(f"/v1/jobs/{job['id']}").json == job
+
+
+def test_a_job_that_is_shown_can_be_posted_again(api: ApiClient) -> None:
+    shown = api.post(FULL).json
+    again = {name: shown[name] for name in FULL if name != "id"}
+    assert {name: api.post(again).json[name] for name in again} == again
 
 
 def test_the_stage_decides_the_precision_that_is_not_given(tables: Tables, clock: SettableClock) -> None:
@@ -147,6 +203,10 @@ def test_a_made_up_id_that_is_taken_is_made_up_again(api: ApiClient) -> None:
         BODY | {"schedule": "61 * * * *"},
         BODY | {"target": HTTP_TARGET | {"url": "https://169.254.169.254/"}},
         BODY | {"unknown": 1},
+        BODY | {"payload": "{{weak}}"},
+        BODY | {"target": {"type": "sqs", "queue": "billing"}},
+        BODY | {"heartbeat_seconds": 60},
+        {"schedule": "@daily", "task": "unknown"},
     ],
 )
 def test_a_refused_job_is_not_written(api: ApiClient, tables: Tables, body: Any) -> None:

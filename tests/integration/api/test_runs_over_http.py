@@ -96,8 +96,13 @@ def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
         "lateness_seconds": None,
         "attempts": 0,
         "max_attempts": 4,
+        "waiting_until": None,
+        "heartbeat_until": None,
+        "cancel_requested": None,
         "result": None,
+        "result_bytes": None,
         "error": None,
+        "code": None,
         "count": 1,
     }
 

@@ -60,7 +60,7 @@ def stage(tables: Tables, ministack: str) -> Stage:
 
 @pytest.fixture
 def environ(stage: Stage, ministack: str) -> dict[str, str]:
-    """Every variable of the three functions; none reads what it has no field for."""
+    """Every variable of the functions; none reads what it has no field for."""
     settings = {
         "STAGE": "test",
         "JOBS_TABLE": stage.tables.jobs,
@@ -76,6 +76,12 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "DEATHS_TOPIC_ARN": stage.topic,
         "MAX_RECEIVE_COUNT": "5",
         "PRIVATE_TARGETS": "allow",
+        "BUS_NAME": "duecourse-test",
+        "RESULTS_BUCKET": "duecourse-test-results",
+        "ACCOUNT": "000000000000",
+        "PARTITION": "aws",
+        "REGION": "us-east-1",
+        "SECRET_STORE": "parameters",
     }
     return {
         "AWS_ENDPOINT_URL": ministack,

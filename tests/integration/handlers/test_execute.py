@@ -190,7 +190,7 @@ def test_a_worker_says_and_counts_what_it_did(function: Any, stage: Any, capsys:
         function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())
         run = only_run(stage, made)
     written = lines(capsys)
-    (line,) = [each for each in written if each.get("action") == "attempt_finished"]
+    (line,) = [each for each in written if each.get("action") == "run_settled"]
     assert (line["level"], line["run_id"], line["state"]) == ("INFO", str(run.name), "SUCCEEDED")
     (metrics,) = [each for each in written if "_aws" in each]
     assert (metrics["function"], metrics["lane"]) == ("execute", "normal")

@@ -15,7 +15,7 @@ ORPHANED = DUE + 120.0 + ORPHAN_SECONDS
 
 
 def test_a_holder_that_runs_keeps_the_lock() -> None:
-    assert decide_lock(LOCK, run(), now=DUE + 60.0) == Yield("tick-tock.20261121T120100Z is RUNNING")
+    assert decide_lock(LOCK, run(), now=DUE + 60.0) == Yield("overlap", "tick-tock.20261121T120100Z is RUNNING")
 
 
 @pytest.mark.parametrize("after", [-1e4, 0.0, LOST_SECONDS])

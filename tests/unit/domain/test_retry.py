@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.targets import Failed
 from tests.support.chance import steadily
 
 ALMOST_ONE = 1 - 2**-53
@@ -89,3 +90,62 @@ def test_a_target_can_lengthen_the_wait_up_to_the_maximum_and_never_shorten_it(w
 def test_no_wish_leads_out_of_the_bounds(policy: RetryPolicy, attempt: int, draw: float, wish: float) -> None:
     wait = policy.delay(attempt, draw, wish)
     assert policy.delay(attempt, draw) <= wait <= policy.max_seconds
+
+
+# What is worth a retry.
+
+
+def worth(code: str, on: tuple[str, ...] | None = None, never: tuple[str, ...] = (), **failed: bool) -> bool:
+    return RetryPolicy(on=on, never=never).worth(Failed("no", code=code, **failed))
+
+
+def test_unless_the_job_says_more_its_targets_word_counts() -> None:
+    assert worth("http.503")
+    assert not worth("http.404", retryable=False)
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "named"),
+    [
+        ("503", "http.503", True),
+        ("503", "http.500", False),
+        ("503", "503", True),
+        ("5xx", "http.500", True),
+        ("5xx", "http.599", True),
+        ("5xx", "http.404", False),
+        ("5xx", "timeout", False),
+        ("4xx", "http.404", True),
+        ("timeout", "timeout", True),
+        ("timeout", "callback.timeout", False),
+        ("timeout", "Timeout", False),
+        ("http.503", "http.503", True),
+        ("http.50*", "http.503", True),
+        ("http.50*", "http.510", False),
+        ("callback.*", "callback.heartbeat", True),
+        ("Throttling*", "ThrottlingException", True),
+        ("Throttling*", "Throttling", True),
+        ("Throttling*", "RequestThrottling", False),
+        ("*", "anything.at-all", True),
+        ("Foxx", "Foxx", True),
+        ("Foxx", "http.Foo", False),
+    ],
+)
+def test_a_rule_names_failures_by_status_class_code_or_pattern(word: str, code: str, named: bool) -> None:
+    assert worth(code, on=(word,), retryable=False) is named
+    assert worth(code, never=(word,)) is not named
+
+
+def test_a_job_that_names_what_is_worth_a_retry_retries_nothing_else() -> None:
+    assert not worth("http.503", on=("timeout", "429"))
+    assert worth("http.429", on=("timeout", "429"), retryable=False)
+    assert not worth("http.503", on=())
+
+
+def test_what_is_never_to_be_retried_wins_over_what_is() -> None:
+    assert not worth("http.503", on=("5xx",), never=("501", "503"))
+    assert worth("http.502", on=("5xx",), never=("501", "503"))
+
+
+def test_the_targets_own_no_is_final() -> None:
+    assert not worth("http.503", on=("5xx",), forbidden=True)
+    assert not worth("http.503", forbidden=True)

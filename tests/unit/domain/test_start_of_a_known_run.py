@@ -6,23 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.job import Delivery, Gone, JobSnapshot, JobState
-from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
-from duecourse.domain.start_decision import (
-    Bury,
+from duecourse.domain.decision import (
+    Decision,
     Drop,
     FollowUp,
     Handover,
     Leave,
     Offer,
     Remainder,
+    Settle,
     Start,
-    StartDecision,
 )
+from duecourse.domain.job import Delivery, Gone, JobSnapshot, JobState
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
 from tests.support.jobs import job
-from tests.support.offers import DUE, EXPIRES, GENERATION, hand, offer, run
+from tests.support.offers import DUE, EXPIRES, GENERATION, hand, offer, run, waiting_run
 
 LEASE = DUE + 120.0
 BELIEVED = LEASE + LEASE_MARGIN_SECONDS
@@ -37,7 +37,7 @@ def decide(
     *,
     by: Handover | None = None,
     now: float = DUE + 30.0,
-) -> StartDecision:
+) -> Decision:
     """`of` is the unchanged job unless given."""
     snapshot = job() if of is None else of
     return decide_start(
@@ -92,6 +92,60 @@ def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
     assert decision == Drop("a copy for a dead run")
 
 
+# Somebody asks for another allowance.
+
+
+@pytest.mark.parametrize(("delivery", "more"), [(Delivery.AT_LEAST_ONCE, 4), (Delivery.AT_MOST_ONCE, 1)])
+def test_a_dead_run_is_redriven_by_who_asks_for_its_next_attempt(delivery: Delivery, more: int) -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    asked = offer(nonce="nonce-r", attempt=5, redrive=True)
+    decision = decide(dead, asked, job(delivery=delivery), by=hand("message-r"))
+    assert isinstance(decision, Start)
+    assert (decision.reason, decision.previous) == ("redriven", dead)
+    begun = decision.run
+    assert (begun.attempt, begun.attempts_allowed, begun.nonce, begun.message_id) == (
+        5,
+        4 + more,
+        "nonce-r",
+        "message-r",
+    )
+
+
+@pytest.mark.parametrize("attempt", [4, 6])
+def test_a_redrive_that_asks_for_another_attempt_than_the_next_is_dropped(attempt: int) -> None:
+    asked = offer(nonce="nonce-r", attempt=attempt, redrive=True)
+    decision = decide(run(RunState.DEAD, attempt=4), asked, by=hand("message-r"))
+    assert decision == Drop("a copy for a dead run")
+
+
+def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter_queue() -> None:
+    dead = run(RunState.DEAD, attempt=5, nonce="nonce-r", message_id="message-r")
+    asked = offer(nonce="nonce-r", attempt=5, redrive=True)
+    assert decide(dead, asked, by=hand("message-r")) == FollowUp(dead, "dead")
+    assert isinstance(decide(dead, asked, by=hand("message-s")), Start)  # brought back from there
+
+
+def test_an_ordinary_message_for_the_attempt_after_a_dead_one_is_no_redrive() -> None:
+    decision = decide(run(RunState.DEAD, attempt=4), offer(nonce="nonce-r", attempt=5), by=hand("message-r"))
+    assert decision == Drop("a copy for a dead run")
+
+
+def test_who_asks_for_a_run_that_is_alive_changes_nothing() -> None:
+    asked = offer(nonce="nonce-r", attempt=2, redrive=True)
+    assert decide(run(), asked, by=hand("message-r")) == Drop("another message has started it")
+    assert decide(run(RunState.SUCCEEDED), asked) == FollowUp(run(RunState.SUCCEEDED), "already SUCCEEDED")
+
+
+# Waiting for its callback.
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_a_run_that_waits_for_its_callback_is_not_started_by_anybody(message: str, attempt: int) -> None:
+    decision = decide(waiting_run(), offer(attempt=attempt), by=hand(message), now=DUE + 1e6)
+    assert decision == Drop("it waits for its callback")
+
+
 # Waiting for its next attempt.
 
 
@@ -142,7 +196,7 @@ def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
 def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of: JobSnapshot) -> None:
     waiting = run(RunState.RETRYING)
     decision = decide_start(offer(attempt=2), of, waiting, hand("message-2"), now=DUE + 12.0)
-    assert isinstance(decision, Bury)
+    assert isinstance(decision, Settle)
     assert decision.previous == waiting
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
     assert (decision.run.attempt, decision.run.finished_at, decision.run.token) == (
@@ -165,13 +219,21 @@ def test_the_same_message_waits_while_its_attempt_may_be_alive() -> None:
     assert decide(run(), now=LEASE - 1) == Leave(BELIEVED, "its attempt may still be alive")
 
 
+def test_the_same_message_waits_under_the_id_of_a_redrive_too() -> None:
+    decision = decide(run(), by=hand("message-2"), now=LEASE - 1)
+    assert decision == Leave(BELIEVED, "its attempt may still be alive")
+    sent_afresh = decide(run(), offer(nonce="nonce-9"), now=LEASE - 1)
+    assert sent_afresh == Leave(BELIEVED, "its attempt may still be alive")
+
+
 def test_another_message_is_dropped_while_the_attempt_may_be_alive() -> None:
-    assert decide(run(), by=hand("message-2"), now=LEASE - 1) == Drop("another message has started it")
+    decision = decide(run(), offer(nonce="nonce-9"), by=hand("message-2"), now=LEASE - 1)
+    assert decision == Drop("another message has started it")
 
 
 def test_an_attempt_is_believed_alive_a_little_longer_than_its_lease_since_clocks_differ() -> None:
     assert isinstance(decide(run(), now=BELIEVED - 0.001), Leave)
-    assert isinstance(decide(run(), by=hand("message-2"), now=BELIEVED - 0.001), Drop)
+    assert isinstance(decide(run(), offer(nonce="nonce-9"), by=hand("message-2"), now=BELIEVED - 0.001), Drop)
     assert isinstance(decide(run(), now=BELIEVED), Start)
 
 
@@ -192,18 +254,18 @@ def test_a_run_without_a_lease_is_not_believed_alive() -> None:
 
 def test_a_run_that_may_be_tried_once_is_dead_when_its_worker_vanished() -> None:
     decision = decide(run(), offer(nonce="nonce-9"), job(delivery=Delivery.AT_MOST_ONCE), now=BELIEVED)
-    assert isinstance(decision, Bury)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason, decision.run.attempt) == (RunState.DEAD, "lost", 1)
 
 
 def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_in_hand() -> None:
     begun = run(attempt=4)
     decision = decide(begun, offer(attempt=4, nonce="nonce-9"), by=hand("message-2"), now=BELIEVED)
-    assert isinstance(decision, Bury)
+    assert isinstance(decision, Settle)
     ended = decision.run
     assert decision.previous == begun
     assert (ended.state, ended.reason, ended.attempt) == (RunState.DEAD, "lost", 4)
-    assert ended.error == "the worker vanished during the attempt"
+    assert (ended.error, ended.code) == ("the worker vanished during the attempt", "lost")
     assert (ended.finished_at, ended.lease_until, ended.notified) == (BELIEVED, None, False)
     # This message goes to the dead-letter queue: its nonce under a new id is the redrive.
     assert (ended.nonce, ended.message_id) == ("nonce-9", "message-2")
@@ -213,15 +275,15 @@ def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_in_han
 
 def test_the_error_of_an_earlier_attempt_is_kept_when_the_last_ones_worker_vanished() -> None:
     decision = decide(run(attempt=4, error="HTTP 500"), offer(attempt=4), now=BELIEVED)
-    assert isinstance(decision, Bury)
-    assert decision.run.error == "HTTP 500"
+    assert isinstance(decision, Settle)
+    assert (decision.run.error, decision.run.code) == ("HTTP 500", "lost")
 
 
 @pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
 def test_a_deleted_jobs_attempt_is_waited_for_and_then_cancelled(of: JobSnapshot) -> None:
     assert isinstance(decide_start(offer(), of, run(), hand(), now=LEASE), Leave)
     decision = decide_start(offer(), of, run(), hand(), now=BELIEVED)
-    assert isinstance(decision, Bury)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
@@ -232,13 +294,13 @@ ANEW = job(at=DUE + 20.0)
 
 def test_a_waiting_run_of_a_deleted_job_is_cancelled_though_its_id_was_taken_anew() -> None:
     decision = decide(run(RunState.RETRYING), offer(attempt=2), ANEW)
-    assert isinstance(decision, Bury)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 
 def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was_taken_anew() -> None:
     decision = decide(run(), of=ANEW, now=BELIEVED)
-    assert isinstance(decision, Bury)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
 
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.decision import Decision, Drop, Offer, Settle, Start
 from duecourse.domain.job import Delivery, Gone, Job, JobSnapshot, JobState, Lane, MissedMode, MissedPolicy
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import decide_start
-from duecourse.domain.start_decision import Drop, Offer, Skip, Start, StartDecision
 from tests.support.jobs import NOON, job
 from tests.support.offers import DUE, EXPIRES, GENERATION, hand, offer
 
 EDITED = GENERATION + 30_000
 
 
-def decide(job: JobSnapshot, offered: Offer | None = None, *, now: float = DUE) -> StartDecision:
+def decide(job: JobSnapshot, offered: Offer | None = None, *, now: float = DUE) -> Decision:
     return decide_start(offer() if offered is None else offered, job, None, hand(), now=now)
 
 
@@ -82,13 +82,13 @@ def test_a_retry_whose_record_has_expired_does_not_start_from_the_beginning() ->
 
 def test_what_was_due_before_its_job_was_deleted_is_skipped_with_a_record() -> None:
     decision = decide(Gone(deleted_at=DUE + 0.5), now=DUE + 1)
-    assert isinstance(decision, Skip)
+    assert isinstance(decision, Settle)
     assert (decision.reason, decision.run.state, decision.run.reason) == ("deleted", RunState.SKIPPED, "deleted")
     assert (decision.run.attempt, decision.run.first_started_at, decision.run.expires_at) == (0, None, EXPIRES)
 
 
 def test_what_was_due_at_the_very_instant_of_the_deletion_is_skipped_with_a_record() -> None:
-    assert isinstance(decide(Gone(deleted_at=float(DUE))), Skip)
+    assert isinstance(decide(Gone(deleted_at=float(DUE))), Settle)
 
 
 def test_what_was_due_after_its_job_was_deleted_leaves_no_record() -> None:
@@ -129,7 +129,7 @@ def test_an_occurrence_due_after_a_pause_is_dropped_too() -> None:
 
 def test_an_occurrence_due_before_a_pause_is_skipped_with_a_record() -> None:
     decision = decide(edited(DUE + 0.5, state=JobState.PAUSED), now=DUE + 1)
-    assert isinstance(decision, Skip)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "paused")
 
 
@@ -149,7 +149,7 @@ def test_what_comes_for_a_completed_job_when_its_record_may_have_expired_is_drop
     days = 14 * 86_400
     done = job(state=JobState.COMPLETED, missed=missed(MissedMode.RUN_ALL))
 
-    def after(seconds: int) -> StartDecision:
+    def after(seconds: int) -> Decision:
         now = DUE + seconds
         return decide_start(offer(), done, None, replace(hand(), expires_at=now + days), now=now)
 
@@ -178,7 +178,7 @@ def test_a_run_that_waited_as_long_as_the_grace_starts_whatever_the_policy(mode:
 
 def test_a_run_that_waited_longer_is_skipped_where_the_job_skips_what_it_missed() -> None:
     decision = decide(job("* * * * *", missed=missed(MissedMode.SKIP)), now=LATE)
-    assert isinstance(decision, Skip)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "missed")
 
 
@@ -188,14 +188,14 @@ def test_a_run_that_waited_longer_starts_where_the_job_runs_all_it_missed() -> N
 
 def test_a_run_that_waited_longer_is_superseded_where_a_later_occurrence_has_come_due() -> None:
     decision = decide(job("* * * * *"), now=LATE)
-    assert isinstance(decision, Skip)
+    assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "superseded")
 
 
 def test_the_last_of_a_bounded_row_is_superseded_by_nothing() -> None:
     assert isinstance(decide(job("* * * * *", max_runs=1), offer(final=True), now=LATE), Start)
     skipping = job("* * * * *", max_runs=1, missed=missed(MissedMode.SKIP))
-    assert isinstance(decide(skipping, offer(final=True), now=LATE), Skip)
+    assert isinstance(decide(skipping, offer(final=True), now=LATE), Settle)
 
 
 def test_a_run_that_waited_longer_starts_where_no_later_occurrence_has_come_due() -> None:
@@ -206,7 +206,7 @@ def test_a_run_that_waited_longer_starts_where_no_later_occurrence_has_come_due(
 def test_a_later_occurrence_supersedes_from_the_instant_it_is_due() -> None:
     tight = job("* * * * *", missed=missed(MissedMode.RUN_ONCE, grace=10))
     assert isinstance(decide(tight, now=DUE + 59.999), Start)
-    assert isinstance(decide(tight, now=DUE + 60.0), Skip)
+    assert isinstance(decide(tight, now=DUE + 60.0), Settle)
 
 
 def test_a_later_occurrence_that_jitter_holds_back_supersedes_only_when_it_is_due() -> None:
@@ -216,7 +216,7 @@ def test_a_later_occurrence_that_jitter_holds_back_supersedes_only_when_it_is_du
     due, later = occurrences.due(first), occurrences.due(first + 120)
     offered = offer(occurrence=first, due=due, generation=moved.generation)
     assert isinstance(decide(moved, offered, now=later - 0.5), Start)
-    assert isinstance(decide(moved, offered, now=float(later)), Skip)
+    assert isinstance(decide(moved, offered, now=float(later)), Settle)
 
 
 def test_a_run_for_missed_occurrences_is_late_only_by_what_it_waited_since_it_was_caught_up() -> None:
@@ -231,7 +231,7 @@ def test_a_run_for_missed_occurrences_that_waited_on_is_superseded_by_the_one_af
     hours = DUE + 7 * 3600
     offered = offer(count=421, through=hours - 60, caught_up_at=float(hours))
     decision = decide(job("* * * * *"), offered, now=hours + GRACE + 1)
-    assert isinstance(decision, Skip)
+    assert isinstance(decision, Settle)
     assert (decision.run.reason, decision.run.count, decision.run.through) == ("superseded", 421, hours - 60)
     # Nothing after the last of them has come due yet: what lies between them supersedes nothing.
     ahead = offer(count=421, through=hours + 120, caught_up_at=float(hours))
@@ -240,5 +240,32 @@ def test_a_run_for_missed_occurrences_that_waited_on_is_superseded_by_the_one_af
 
 def test_an_old_generation_is_judged_for_lateness_like_any_other() -> None:
     decision = decide(edited(DUE + 0.5, schedule=job("* * * * *").schedule), now=LATE)
-    assert isinstance(decision, Skip)
+    assert isinstance(decision, Settle)
     assert decision.reason == "superseded"
+
+
+# It has a start deadline.
+
+URGENT = job("* * * * *", start_deadline_seconds=20, missed=missed(MissedMode.RUN_ALL))
+
+
+def test_a_run_starts_up_to_its_start_deadline() -> None:
+    assert isinstance(decide(URGENT, now=DUE + 20), Start)
+
+
+def test_a_run_that_has_not_started_by_its_start_deadline_never_will_whatever_the_policy() -> None:
+    decision = decide(URGENT, now=DUE + 20.001)
+    assert isinstance(decision, Settle)
+    assert (decision.run.state, decision.run.reason, decision.reason) == (
+        RunState.SKIPPED,
+        "start_deadline",
+        "start_deadline",
+    )
+    assert isinstance(decide(URGENT, offer(final=True), now=DUE + 21), Settle)
+
+
+def test_a_start_deadline_counts_from_the_due_second_for_what_was_caught_up_too() -> None:
+    caught_up = offer(caught_up_at=DUE + 300.0)
+    decision = decide(URGENT, caught_up, now=DUE + 301)
+    assert isinstance(decision, Settle)
+    assert decision.reason == "start_deadline"

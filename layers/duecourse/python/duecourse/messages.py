@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from enum import StrEnum
 from typing import Any, cast
 
 import orjson
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
+
+_SAID = frozenset({"result", "retryable"})
+"""What is sent even when it is empty: an empty text, or a no, is something that was said."""
 
 LATEST = 253_402_300_799
 """The last second that has a name (9999-12-31T23:59:59Z)."""
@@ -19,9 +23,25 @@ class MessageError(ValueError):
     """A message body that this version cannot read."""
 
 
+class MessageKind(StrEnum):
+    """What a message asks of its worker. START an attempt; everything else is about a run whose attempt was started:
+    look whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, or REDRIVE it from the dead.
+    """
+
+    START = "start"
+    DEADLINE = "deadline"
+    COMPLETE = "complete"
+    FAIL = "fail"
+    CANCEL = "cancel"
+    REDRIVE = "redrive"
+
+
 @dataclass(frozen=True, slots=True)
 class RunMessage:
     """Asks a worker to start attempt `attempt` of a run, not before `not_before`. Instants are UTC seconds.
+
+    Other kinds name the attempt that they are about: `result` belongs to COMPLETE, `error`, `code`, `retryable` and
+    `retry_after` to FAIL, `reason` to CANCEL.
 
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
     `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time.
@@ -42,6 +62,13 @@ class RunMessage:
     through: int | None = None
     caught_up_at: float | None = None
     final: bool = False
+    kind: MessageKind = MessageKind.START
+    result: Any = None
+    error: str | None = None
+    code: str | None = None
+    retryable: bool | None = None
+    retry_after: float | None = None
+    reason: str | None = None
 
     @property
     def name(self) -> RunName:
@@ -53,9 +80,30 @@ class RunMessage:
         body = {
             key: value
             for key, value in asdict(self).items()
-            if value is not None and value != "" and value is not False
+            if value is not None and (key in _SAID or (value != "" and value is not False))
         }
+        if self.kind is MessageKind.START:
+            del body["kind"]  # as messages have always been
         return orjson.dumps(body).decode()
+
+    def to_start(self, attempt: int, *, nonce: str, not_before: float) -> RunMessage:
+        """The message that starts a later attempt of the same run, whatever this one asked for."""
+        return RunMessage(
+            tenant=self.tenant,
+            job_id=self.job_id,
+            occurrence=self.occurrence,
+            due=self.due,
+            generation=self.generation,
+            lane=self.lane,
+            not_before=not_before,
+            nonce=nonce,
+            attempt=attempt,
+            suffix=self.suffix,
+            count=self.count,
+            through=self.through,
+            caught_up_at=self.caught_up_at,
+            final=self.final,
+        )
 
     def again(self, *, nonce: str, not_before: float | None = None, attempt: int | None = None) -> RunMessage:
         """A fresh copy to send instead of this one."""
@@ -86,6 +134,7 @@ def read_run_message(body: str) -> RunMessage:
             values[name] = value
         elif name in _REQUIRED:
             raise MessageError(f"not a run message: {name} is missing")
+    values["kind"] = MessageKind(values.get("kind", MessageKind.START))
     return RunMessage(**values | {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])})
 
 
@@ -118,6 +167,14 @@ def _is_lane(value: object) -> bool:
     return value in list(Lane)
 
 
+def _is_kind(value: object) -> bool:
+    return value in list(MessageKind)
+
+
+def _is_anything(_value: object) -> bool:
+    return True
+
+
 _TEXT = (_is_text, "text")
 _COUNT = (_is_count, "a whole number from 1")
 _INSTANT = (_is_instant, "whole UTC seconds")
@@ -138,5 +195,15 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "through": _INSTANT,
     "caught_up_at": _NUMBER,
     "final": (_is_flag, "true or false"),
+    "kind": (_is_kind, "one of " + ", ".join(MessageKind)),
+    "result": (_is_anything, "any JSON value"),
+    "error": _TEXT,
+    "code": _TEXT,
+    "retryable": (_is_flag, "true or false"),
+    "retry_after": (_is_number, "seconds"),
+    "reason": _TEXT,
 }
+_SAYS_WHAT_IT_SAYS = frozenset({"result", "retryable"})
+"""Fields whose empty values mean something."""
+
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

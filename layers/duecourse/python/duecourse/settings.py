@@ -6,6 +6,7 @@ name in capitals; a mapping by lane is one variable a lane.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -50,8 +51,31 @@ def _text(text: str) -> str:
     return text
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedTargets:
+    """What jobs may call beside HTTP: name patterns of this account's resources in this region, and for target `aws`
+    actions (`ecs:UpdateService`) with the patterns of the roles in whose name they are called.
+    """
+
+    functions: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    buses: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    task_definitions: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+
+def _allowed(text: str) -> AllowedTargets:
+    """JSON: `{"functions": ["duecourse-target-*"], …}`; what is left out is not allowed."""
+    try:
+        given = json.loads(text)
+        return AllowedTargets(**{name: tuple(patterns) for name, patterns in given.items()})
+    except (ValueError, TypeError, AttributeError):
+        known = ", ".join(field.name for field in fields(AllowedTargets))
+        raise ValueError(f"wants a JSON object of lists named {known}") from None
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
@@ -64,7 +88,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "lane": _member(Lane),
     "default_precision": _member(Precision),
     "private_targets": _one_of("allow", "refuse"),
-    "lambda_targets": _words,
+    "allowed_targets": _allowed,
+    "secret_store": _one_of("parameters", "secrets_manager"),
 }
 
 
@@ -135,10 +160,32 @@ class ExecuteSettings(_FromEnvironment):
     jobs_table: str
     runs_table: str
     run_retention_days: int
+    shards: int
     queue_url: str
     deaths_topic_arn: str
     max_receive_count: int
     private_targets: str
+    bus_name: str
+    results_bucket: str
+    account: str
+    partition: str
+    region: str
+    secret_store: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSettings(_FromEnvironment):
+    """The look into the dead-letter queue."""
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    run_retention_days: int
+    shards: int
+    queue_urls: Mapping[Lane, str]
+    dead_letter_queue_url: str
+    deaths_topic_arn: str
+    bus_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,4 +202,5 @@ class ApiSettings(_FromEnvironment):
     queue_urls: Mapping[Lane, str]
     default_precision: Precision
     private_targets: str
-    lambda_targets: tuple[str, ...]
+    allowed_targets: AllowedTargets
+    results_bucket: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -20,7 +21,17 @@ _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
-_CALLING_CLIENTS = 8
+_CALLING_CLIENTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Temporary credentials of a role. `expires_at` is UTC seconds."""
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(repr=False)
+    expires_at: float
 
 
 class AwsClients:
@@ -31,7 +42,7 @@ class AwsClients:
         self._session = session
         self._endpoint_url = endpoint_url
         self._clients: dict[str, Any] = {}
-        self._calling: OrderedDict[tuple[str, int], Any] = OrderedDict()
+        self._calling: OrderedDict[tuple[str, int, Credentials | None], Any] = OrderedDict()
         self._lock = Lock()  # a session must not make two clients at once
 
     def get(self, service: str) -> Any:
@@ -42,24 +53,28 @@ class AwsClients:
                 client = self._clients[service] = self._make(service, _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
             return client
 
-    def calling(self, service: str, seconds: int) -> Any:
+    def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
         """A client for calls to targets: waits `seconds` for the answer and never sends a request twice, because
-        attempts are ours to count.
+        attempts are ours to count. With `credentials` it acts in their name and checks its requests' parameters, which
+        are then a job's own. Raises BotoCoreError for a service that is unknown here.
 
         botocore's time-out belongs to the client, so there is one client per whole number of seconds. The first of a
-        service reads its model (0.1 s), each further one costs 2 to 3 ms; the last eight used are kept. The time-out
+        service reads its model (0.1 s), each further one costs 2 to 3 ms; the last sixteen used are kept. The time-out
         is a bound for the whole call as long as the service answers at once when it answers, as Lambda does.
         """
+        key = (service, seconds, credentials)
         with self._lock:
-            client = self._calling.pop((service, seconds), None)
+            client = self._calling.pop(key, None)
             if client is None:
-                client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1)
-            self._calling[service, seconds] = client
+                client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1, credentials)
+            self._calling[key] = client
             if len(self._calling) > _CALLING_CLIENTS:
                 self._calling.popitem(last=False)
             return client
 
-    def _make(self, service: str, connect: int, read: int, attempts: int) -> Any:
+    def _make(
+        self, service: str, connect: int, read: int, attempts: int, credentials: Credentials | None = None
+    ) -> Any:
         if self._session is None:
             # boto3 itself reads AWS_DEFAULT_REGION only; Lambda sets both, people often just AWS_REGION.
             self._session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
@@ -69,10 +84,27 @@ class AwsClients:
             retries={"mode": "standard", "total_max_attempts": attempts},
             tcp_keepalive=True,
             max_pool_connections=_CONNECTIONS,
-            parameter_validation=False,  # a fifth of the client's CPU per request; our own types come before it
+            # A fifth of the client's CPU per request; our own types come before it, except where a job says it all.
+            parameter_validation=credentials is not None,
             user_agent_extra=f"duecourse/{VERSION}",
         )
-        return self._session.client(service, config=config, endpoint_url=self._endpoint_url)
+        if service == "s3":
+            config = config.merge(self._s3_config())
+        keys = {}
+        if credentials is not None:
+            keys = {
+                "aws_access_key_id": credentials.access_key_id,
+                "aws_secret_access_key": credentials.secret_access_key,
+                "aws_session_token": credentials.session_token,
+            }
+        return self._session.client(service, config=config, endpoint_url=self._endpoint_url, **keys)
+
+    def _s3_config(self) -> Config:
+        """Links must work as they are signed. On AWS: the bucket's own regional host, since botocore would sign for the
+        global one, which redirects (and the signature is void then). On a local stack: its one host for all buckets.
+        """
+        custom = self._endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        return Config(signature_version="s3v4", s3={"addressing_style": "path" if custom else "virtual"})
 
 
 @cache

@@ -40,7 +40,25 @@ class Overlap(StrEnum):
     """What happens when a run comes due while another run of the same job is alive."""
 
     SKIP = "skip"
+    QUEUE = "queue"
+    REPLACE = "replace"
     ALLOW = "allow"
+
+
+class Completion(StrEnum):
+    """RESPONSE: a run ends with the answer to its call. CALLBACK: it waits for somebody to complete it by its token."""
+
+    RESPONSE = "response"
+    CALLBACK = "callback"
+
+
+class EventKind(StrEnum):
+    """Which outcomes go to the event bus. LATE: runs that started, or were skipped, after their grace."""
+
+    DEATHS = "deaths"
+    FAILURES = "failures"
+    LATE = "late"
+    ALL = "all"
 
 
 class Delivery(StrEnum):
@@ -75,6 +93,9 @@ MAX_RUNS = 10_000
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt of the lanes high, normal and low; a longer one belongs to `long`."""
 
+COMPLETION_SECONDS = 86_400
+"""How long a run waits for its callback unless the job says otherwise."""
+
 LONG_TIMEOUT_SECONDS = 840
 """The longest attempt at all: a Lambda function lives 15 minutes, and a worker needs time to record the end."""
 
@@ -84,7 +105,11 @@ class Job:
     """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
     `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
-    `paused_at` is when it was paused last.
+    `paused_at` is when it was paused last, `paused_because` why, where Duecourse itself did it.
+    `estimated_seconds` sends a job to the lane `long` by itself. A run that has not started `start_deadline_seconds`
+    after it was due never will. `pause_on_failure`: after so many deaths in a row the job is paused.
+    With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
+    heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
     `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
     """
 
@@ -113,11 +138,20 @@ class Job:
     jitter_seconds: int = 0
     max_runs: int | None = None
     paused_at: float | None = None
+    paused_because: str | None = None
+    estimated_seconds: int | None = None
+    start_deadline_seconds: int | None = None
+    pause_on_failure: int | None = None
+    completion: Completion = Completion.RESPONSE
+    completion_seconds: int = COMPLETION_SECONDS
+    heartbeat_seconds: int | None = None
+    events: tuple[EventKind, ...] = ()
 
     @property
     def lane(self) -> Lane:
         """Where its runs are queued: by priority, or `long` when an attempt may outlast the short workers."""
-        return Lane.LONG if self.timeout_seconds > SHORT_TIMEOUT_SECONDS else self.priority
+        longest = max(self.timeout_seconds, self.estimated_seconds or 0)
+        return Lane.LONG if longest > SHORT_TIMEOUT_SECONDS else self.priority
 
     @property
     def attempts_allowed(self) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.plan import Row, SkippedRange, range_before
+from duecourse.domain.run import Run, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +21,11 @@ class Change:
     skipped: tuple[SkippedRange, ...] = ()
 
 
-def pause(job: Job, cursor: Cursor, *, now: float) -> Change:
+def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None) -> Change:
     """The job paused at `now` (UTC seconds). Its cursor leaves the index; what was enqueued for later will not run,
-    and does not count towards `max_runs`.
+    and does not count towards `max_runs`. `because`: why Duecourse did it by itself.
     """
-    paused = _changed(job, JobState.PAUSED, now, paused_at=now)
+    paused = replace(_changed(job, JobState.PAUSED, now, paused_at=now), paused_because=because)
     standing = replace(
         cursor,
         generation=paused.generation,
@@ -40,7 +43,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
     with `catch_up` it is left to the job's policy for missed occurrences.
     """
     paused_at = job.changed_at if job.paused_at is None else job.paused_at
-    active = _changed(job, JobState.ACTIVE, now)
+    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, int(paused_at), cursor.remaining)
     skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
@@ -55,6 +58,16 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
         last=row.passed if row.at is None else None,
     )
     return Change(active, moved, skipped)
+
+
+def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:
+    """How many of the runs that ended last are dead, of those that ended after `since` (UTC seconds: the job's last
+    change, so that a resumed job starts counting anew). What was skipped or cancelled says nothing and is passed over.
+    """
+    spoke = (RunState.SUCCEEDED, RunState.DEAD)
+    ended = [run for run in runs if run.state in spoke and run.finished_at is not None and run.finished_at > since]
+    ended.sort(key=lambda run: run.finished_at or 0.0, reverse=True)
+    return sum(1 for _ in takewhile(lambda run: run.state is RunState.DEAD, ended))
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:

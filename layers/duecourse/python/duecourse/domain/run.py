@@ -10,10 +10,13 @@ from duecourse.domain.job import Lane
 
 
 class RunState(StrEnum):
-    """QUEUED is never written: it is what the cursor has passed and no record answers for."""
+    """QUEUED is never written: it is what the cursor has passed and no record answers for. WAITING: the call was made,
+    somebody else works on it and will say when it is done.
+    """
 
     QUEUED = "QUEUED"
     RUNNING = "RUNNING"
+    WAITING = "WAITING"
     RETRYING = "RETRYING"
     SUCCEEDED = "SUCCEEDED"
     DEAD = "DEAD"
@@ -36,6 +39,9 @@ class Run:
     `attempt` counts from 1 and is never reset; `attempts_allowed` grows with a redrive. `token` names the writer of
     the current state, `message_id` and `nonce` the message in whose hands the run is. `lease_until` is when its
     worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
+    A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
+    `heartbeat_until` by when the next sign of life is due. `cancel_requested` says why it is to end.
+    `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
     """
 
     tenant: str
@@ -58,7 +64,14 @@ class Run:
     started_at: float | None = None
     finished_at: float | None = None
     error: str | None = None
+    code: str | None = None
     result: object = None
+    result_key: str | None = None
+    result_bytes: int | None = None
+    callback_hash: str | None = None
+    waiting_until: float | None = None
+    heartbeat_until: float | None = None
+    cancel_requested: str | None = None
     count: int = 1
     through: int | None = None
     notified: bool = False
@@ -68,6 +81,12 @@ class Run:
     def name(self) -> RunName:
         """Its name, which is a function of job and occurrence."""
         return RunName(self.job_id, self.occurrence, self.suffix)
+
+    @property
+    def deadline(self) -> float | None:
+        """By when a run with a callback must give its next sign of life, or be completed (UTC seconds)."""
+        known = [until for until in (self.waiting_until, self.heartbeat_until) if until is not None]
+        return min(known, default=None)
 
     @property
     def lateness(self) -> float | None:

@@ -3,25 +3,110 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class LambdaMode(StrEnum):
+    """SYNC waits for the function's answer; ASYNC hands the event over and is done when Lambda has accepted it."""
+
+    SYNC = "sync"
+    ASYNC = "async"
 
 
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
-    """An HTTP endpoint. `headers` are pairs, so that the whole stays hashable and ordered."""
+    """An HTTP endpoint. `headers` are pairs, so that the whole stays hashable and ordered; their values may name
+    secrets (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`.
+    """
 
     url: str
     method: str = "POST"
     headers: tuple[tuple[str, str], ...] = ()
+    expect: tuple[str, ...] = ("2xx",)
 
 
 @dataclass(frozen=True, slots=True)
 class LambdaTarget:
-    """A Lambda function of the stage's own account and region, by name; called synchronously."""
+    """A Lambda function of the stage's own account and region, by name."""
 
     function: str
+    mode: LambdaMode = LambdaMode.SYNC
 
 
-Target = HttpTarget | LambdaTarget
+@dataclass(frozen=True, slots=True)
+class SqsTarget:
+    """A queue of the stage's own account and region, by name. `group` (a template) is a FIFO queue's message group."""
+
+    queue: str
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SnsTarget:
+    """A topic of the stage's own account and region, by name. `group` (a template) is a FIFO topic's message group,
+    `subject` (a template) the subject of e-mails.
+    """
+
+    topic: str
+    subject: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventBridgeTarget:
+    """An event bus of the stage's own account and region, by name."""
+
+    bus: str
+    source: str
+    detail_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepFunctionsTarget:
+    """A state machine of the stage's own account and region, by name; the execution is named after the attempt."""
+
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class EcsTarget:
+    """One Fargate task of a cluster. `container` receives the event as the environment variable DUECOURSE_EVENT."""
+
+    cluster: str
+    task_definition: str
+    container: str
+    subnets: tuple[str, ...]
+    security_groups: tuple[str, ...] = ()
+    public_ip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AwsTarget:
+    """One call of an AWS API, such as `ecs` / `UpdateService`, in the name of `role` (a role's name in this account).
+
+    `parameters` are the request's, with templates in their strings.
+    """
+
+    service: str
+    action: str
+    parameters: Any
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTarget:
+    """A target that the operator has registered under a name; looked up at each call."""
+
+    name: str
+
+
+CallableTarget = (
+    HttpTarget | LambdaTarget | SqsTarget | SnsTarget | EventBridgeTarget | StepFunctionsTarget | EcsTarget | AwsTarget
+)
+"""What can be called as it stands."""
+
+Target = CallableTarget | TaskTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +118,16 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The call failed. `retryable` is the target's or adapter's word on whether another attempt makes sense,
-    `retry_after` (seconds) the target's wish for when.
+    """The call failed. `code` names the kind of failure for the job's retry rules: `http.503`, `timeout`, `connection`,
+    an AWS error code, the type of what a function raised. `retryable` is the adapter's default for it, `forbidden` the
+    target's own word that no further attempt makes sense, `retry_after` (seconds) its wish for when.
     """
 
     error: str
     retryable: bool = True
     retry_after: float | None = None
+    code: str = "error"
+    forbidden: bool = False
 
 
 Outcome = Succeeded | Failed

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.domain.instants import to_iso
+from duecourse.domain.job import Completion
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
+from duecourse.domain.target_document import target_document
 from duecourse.usecases.jobs import JobView
 
 Document = dict[str, Any]
@@ -17,6 +18,7 @@ Document = dict[str, Any]
 def job_document(view: JobView) -> Document:
     """The fields of the posted body, defaults filled in, and what became of them."""
     job = view.job
+    called_back = job.completion is Completion.CALLBACK
     return {
         "id": job.id,
         "tenant": job.tenant,
@@ -34,16 +36,26 @@ def job_document(view: JobView) -> Document:
         "jitter_seconds": job.jitter_seconds,
         "max_runs": job.max_runs,
         "next_occurrence": _second(view.next_occurrence),
-        "target": _target(job.target),
+        "target": target_document(job.target),
         "payload": job.payload,
         "priority": job.priority.value,
         "timeout_seconds": job.timeout_seconds,
+        "estimated_seconds": job.estimated_seconds,
+        "start_deadline_seconds": job.start_deadline_seconds,
+        "completion": job.completion.value,
+        "completion_seconds": job.completion_seconds if called_back else None,
+        "heartbeat_seconds": job.heartbeat_seconds,
         "retry": {
             "max_attempts": job.retry.max_attempts,
             "backoff": job.retry.backoff.value,
             "min_seconds": job.retry.min_seconds,
             "max_seconds": job.retry.max_seconds,
+            "on": None if job.retry.on is None else list(job.retry.on),
+            "never": list(job.retry.never),
+            "max_age_seconds": job.retry.max_age_seconds,
         },
+        "pause_on_failure": job.pause_on_failure,
+        "paused_because": job.paused_because,
         "missed": {
             "policy": job.missed.mode.value,
             "grace_seconds": job.missed.grace_seconds,
@@ -53,6 +65,7 @@ def job_document(view: JobView) -> Document:
         "precision": job.precision.value,
         "delivery": job.delivery.value,
         "idempotency_key": job.idempotency_key,
+        "events": [kind.value for kind in job.events],
         "tags": list(job.tags),
         "created_at": _millisecond(job.created_at),
         "updated_at": _millisecond(job.updated_at),
@@ -61,7 +74,9 @@ def job_document(view: JobView) -> Document:
 
 
 def run_document(run: Run) -> Document:
-    """A run: `started_at` and `lateness_seconds` are those of its first start."""
+    """A run: `started_at` and `lateness_seconds` are those of its first start. A result that lies in the store of
+    results is told by its size alone.
+    """
     started = run.started_at if run.first_started_at is None else run.first_started_at
     return {
         "id": str(run.name),
@@ -75,8 +90,13 @@ def run_document(run: Run) -> Document:
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
-        "result": run.result,
+        "waiting_until": _millisecond(run.waiting_until),
+        "heartbeat_until": _millisecond(run.heartbeat_until),
+        "cancel_requested": run.cancel_requested,
+        "result": run.result if run.result_key is None else None,
+        "result_bytes": run.result_bytes,
         "error": run.error,
+        "code": run.code,
         "count": run.count,
     }
 
@@ -88,14 +108,6 @@ def _understood(spec: ScheduleSpec) -> Document:
     except ScheduleError:
         return {"understood_as": None, "schedule_canonical": None}
     return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical}
-
-
-def _target(target: Target) -> Document:
-    match target:
-        case HttpTarget():
-            return {"type": "http", "url": target.url, "method": target.method, "headers": dict(target.headers)}
-        case LambdaTarget():
-            return {"type": "lambda", "function": target.function}
 
 
 def _second(instant: int | None) -> str | None:

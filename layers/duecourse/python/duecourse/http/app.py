@@ -12,10 +12,11 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from duecourse.http.api import Answer, Api, Route
 from duecourse.http.jsontext import write_json
 from duecourse.http.problems import Problem
 from duecourse.http.request import Request, read_request
-from duecourse.http.routes import ROUTES, Answer, Api, Route
+from duecourse.http.routes import ROUTES
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"

@@ -9,6 +9,8 @@ from typing import Any
 from duecourse.domain.ids import is_id, parse_run_id
 from duecourse.http.jsontext import write_json
 from duecourse.http.problems import bad_parameter
+from duecourse.messages import LATEST
+from duecourse.ports import DeadMark
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
@@ -18,14 +20,18 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 _JOBS = "1j:"
 _RUNS = "1r:"
+_DEAD = "1d:"
 _PARAMETERS = ("limit", "cursor")
 
 
-def read_limit(query: Mapping[str, str] | None) -> int:
-    """How many items a page has. Refuses parameters that no list knows, so that a misspelt one is not overlooked."""
+def read_limit(query: Mapping[str, str] | None, *, also: Sequence[str] = ()) -> int:
+    """How many items a page has. Refuses parameters that the list does not know (every list's, and `also`), so that a
+    misspelt one is not overlooked.
+    """
+    known = (*_PARAMETERS, *also)
     for name in query or {}:
-        if name not in _PARAMETERS:
-            raise bad_parameter(name, f"is not known here; the parameters are {', '.join(_PARAMETERS)}")
+        if name not in known:
+            raise bad_parameter(name, f"is not known here; the parameters are {', '.join(known)}")
     text = (query or {}).get("limit")
     if text is None:
         return DEFAULT_LIMIT
@@ -66,6 +72,33 @@ def read_run_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
     return text.removeprefix(f"{job_id}.")
 
 
+def dead_cursor(mark: DeadMark) -> str:
+    """Goes on after the dead run of that mark."""
+    return _sealed(f"{_DEAD}{mark.died_at!r}:{mark.run_id}")
+
+
+def open_dead_cursor(sealed: str) -> DeadMark | None:
+    """The mark of a cursor; None for what is none."""
+    text = _unsealed(sealed, _DEAD)
+    at, _, run_id = (text or "").partition(":")
+    try:
+        died_at = float(at)
+        parse_run_id(run_id)
+    except ValueError:
+        return None
+    # Written by `dead_cursor` or not at all: what is no instant is not passed on to the table.
+    return DeadMark(died_at, run_id) if repr(died_at) == at and 0 <= died_at <= LATEST else None
+
+
+def read_dead_cursor(query: Mapping[str, str] | None) -> DeadMark | None:
+    """The mark after which the page begins."""
+    sealed = (query or {}).get("cursor")
+    mark = None if sealed is None else open_dead_cursor(sealed)
+    if sealed is not None and mark is None:
+        raise _bad_cursor()
+    return mark
+
+
 def fitting(items: Sequence[Mapping[str, Any]]) -> int:
     """How many of the first items fit into one answer; one at least."""
     room = MAX_ANSWER_BYTES
@@ -84,13 +117,18 @@ def _opened(query: Mapping[str, str] | None, kind: str) -> str | None:
     sealed = (query or {}).get("cursor")
     if sealed is None:
         return None
+    text = _unsealed(sealed, kind)
+    if text is None:
+        raise _bad_cursor()
+    return text
+
+
+def _unsealed(sealed: str, kind: str) -> str | None:
     try:
         text = urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4)).decode("ascii")
     except ValueError:
-        raise _bad_cursor() from None
-    if not text.startswith(kind) or _sealed(text) != sealed:
-        raise _bad_cursor()
-    return text.removeprefix(kind)
+        return None
+    return text.removeprefix(kind) if text.startswith(kind) and _sealed(text) == sealed else None
 
 
 def _bad_cursor() -> Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -20,7 +20,9 @@ DEFAULT_TENANT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw."""
+    """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw.
+    `authorization` may hold a run's token and is in no log.
+    """
 
     request_id: str
     tenant: str = DEFAULT_TENANT
@@ -28,6 +30,7 @@ class Request:
     content_type: str | None = None
     body: str | None = None
     is_base64: bool = False
+    authorization: str | None = field(default=None, repr=False)
 
     def json(self) -> Any:
         """The body's value. Raises Problem: 415 for another content type, 413 for too much, 400 for what is no JSON."""
@@ -51,6 +54,7 @@ def read_request(event: Mapping[str, Any]) -> Request:
         content_type=headers.get("content-type"),
         body=event.get("body"),
         is_base64=bool(event.get("isBase64Encoded")),
+        authorization=headers.get("authorization"),
     )
 
 

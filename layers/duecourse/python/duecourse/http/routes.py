@@ -1,17 +1,18 @@
-"""What each route does: request in, use case, answer out."""
+"""The table of all routes, and what those of jobs do: request in, use case, answer out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Protocol
 from urllib.parse import unquote
 
 from duecourse.domain.ids import is_id
 from duecourse.domain.schedule import ScheduleError
-from duecourse.http.answers import Document, job_document, run_document
+from duecourse.http.answers import job_document, run_document
+from duecourse.http.api import Answer, Api, Route, page_answer
+from duecourse.http.callbacks import complete, fail, heartbeat
+from duecourse.http.dead_letters import list_dead, redrive_dead
 from duecourse.http.models import Rules
 from duecourse.http.paging import (
     fitting,
@@ -25,58 +26,26 @@ from duecourse.http.pausing import read_resume
 from duecourse.http.preview import read_preview, refused_schedule
 from duecourse.http.problems import Fault, Problem, unknown_job
 from duecourse.http.request import Request
+from duecourse.http.runs import cancel_run, get_run, redrive_run
 from duecourse.http.validation import read_job
-from duecourse.settings import ApiSettings
-from duecourse.usecases.history import History
-from duecourse.usecases.jobs import JobChangedError, JobExistsError, Jobs, JobUnknownError, JobView
-from duecourse.usecases.pausing import Pausing
-from duecourse.usecases.preview import Preview
-
-
-class Api(Protocol):
-    """What the routes need; `bootstrap.api` makes one."""
-
-    @property
-    def jobs(self) -> Jobs:
-        """Create, read, delete."""
-
-    @property
-    def pausing(self) -> Pausing:
-        """Pause and resume."""
-
-    @property
-    def history(self) -> History:
-        """Runs."""
-
-    @property
-    def preview(self) -> Preview:
-        """What a schedule means."""
-
-    @property
-    def settings(self) -> ApiSettings:
-        """What the stage allows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What goes back, and what is noted of it: a stable `action` and its `facts` in the log, `counts` as metrics."""
-
-    status: HTTPStatus
-    action: str
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, object] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
-Route = Callable[[Api, Request, Mapping[str, str]], Answer]
+from duecourse.ports import TasksUnavailableError
+from duecourse.usecases.jobs import JobChangedError, JobExistsError, JobUnknownError, JobView
 
 
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs."""
     settings = api.settings
-    rules = Rules(settings.private_targets == "allow", settings.lambda_targets, settings.default_precision)
-    draft = read_job(request.json(), request.tenant, rules, api.jobs.check)
+    private = settings.private_targets == "allow"
+    rules = Rules(private, settings.allowed_targets, settings.default_precision, api.jobs.tasks)
+    try:
+        draft = read_job(request.json(), request.tenant, rules, api.jobs.check)
+    except TasksUnavailableError:
+        raise Problem(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "tasks-unavailable",
+            "The registered tasks cannot be looked up just now; nothing was created. Try again in some seconds.",
+            headers={"retry-after": "5"},
+        ) from None
     try:
         created = api.jobs.create(draft)
     except JobExistsError:
@@ -103,7 +72,7 @@ def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     items = [job_document(view) for view in page.items]
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
-    return _page("jobs_listed", items[:count], None if following is None else job_cursor(following), {})
+    return page_answer("jobs_listed", items[:count], None if following is None else job_cursor(following), {})
 
 
 def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
@@ -168,7 +137,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     count = fitting(items)
     following = page.items[count - 1].name.local if count < len(items) else page.following
     cursor = None if following is None else run_cursor(job_id, following)
-    return _page("runs_listed", items[:count], cursor, {"job_id": job_id})
+    return page_answer("runs_listed", items[:count], cursor, {"job_id": job_id})
 
 
 def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
@@ -195,6 +164,14 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("POST", "/v1/jobs/<job_id>/pause", pause_job),
     ("POST", "/v1/jobs/<job_id>/resume", resume_job),
     ("GET", "/v1/jobs/<job_id>/runs", list_runs),
+    ("GET", "/v1/runs/<run_id>", get_run),
+    ("POST", "/v1/runs/<run_id>/heartbeat", heartbeat),
+    ("POST", "/v1/runs/<run_id>/complete", complete),
+    ("POST", "/v1/runs/<run_id>/fail", fail),
+    ("POST", "/v1/runs/<run_id>/cancel", cancel_run),
+    ("POST", "/v1/runs/<run_id>/redrive", redrive_run),
+    ("GET", "/v1/dead-letters", list_dead),
+    ("POST", "/v1/dead-letters/redrive", redrive_dead),
     ("POST", "/v1/schedules/preview", preview_schedule),
 )
 """Method, path and function of every route."""
@@ -206,8 +183,3 @@ def _job_id(parameters: Mapping[str, str]) -> str:
     if not is_id(job_id):
         raise unknown_job(job_id)
     return job_id
-
-
-def _page(action: str, items: list[Document], next_cursor: str | None, facts: Mapping[str, object]) -> Answer:
-    body = {"items": items, "next_cursor": next_cursor}
-    return Answer(HTTPStatus.OK, action, body, facts={**facts, "items": len(items)})

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from duecourse.domain.addresses import not_public
+from duecourse.domain.http_headers import header_problem, is_reserved_header
+from duecourse.ports import Tasks
+from duecourse.settings import AllowedTargets
 
-_FUNCTION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_HEADER_VALUE = 4096
+
+_TASK = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _ALLOWED = re.compile(r"[!-~]+")  # printable ASCII without blanks
 _FORBIDDEN = re.compile(r"[\\^`{|}\"<>]")
@@ -39,15 +45,114 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
     return _host_problem(parts, private_allowed=private_allowed)
 
 
-def function_problem(name: str, patterns: Sequence[str]) -> str | None:
-    """What is wrong with the name of a Lambda target; None when nothing is."""
-    if _FUNCTION.fullmatch(name) is None:
-        return "must be the name of a function in this account and region: 1 to 64 letters, digits, - and _, no ARN"
-    if not patterns:
-        return "is not allowed: this stage calls no Lambda functions (its setting lambda_targets is empty)"
-    if not any(fnmatchcase(name, pattern) for pattern in patterns):
-        return f"is not allowed on this stage; it calls functions named {', '.join(patterns)}"
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of what targets name. `allowed` is its list in AllowedTargets, `form` and `wants` say what a name is,
+    `may` what the stage does with those whose names are allowed.
+    """
+
+    allowed: str
+    form: re.Pattern[str]
+    wants: str
+    may: str
+
+
+def _resource(allowed: str, noun: str, form: str, wants: str, may: str) -> Resource:
+    return Resource(allowed, re.compile(form), f"the name of {noun} in this account and region: {wants}, no ARN", may)
+
+
+_WORD = "letters, digits, - and _"
+
+FUNCTION = _resource("functions", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}", "calls functions")
+QUEUE = _resource(
+    "queues",
+    "a queue",
+    r"(?=.{1,80}\Z)[A-Za-z0-9_-]+(\.fifo)?",
+    f"1 to 80 {_WORD} (.fifo at its end)",
+    "sends to queues",
+)
+TOPIC = _resource(
+    "topics",
+    "a topic",
+    r"(?=.{1,256}\Z)[A-Za-z0-9_-]+(\.fifo)?",
+    f"1 to 256 {_WORD} (.fifo at its end)",
+    "publishes to topics",
+)
+BUS = _resource(
+    "buses", "an event bus", r"[A-Za-z0-9._/-]{1,256}", "1 to 256 letters, digits, . _ / and -", "puts events on buses"
+)
+MACHINE = _resource(
+    "machines", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}", "starts executions of machines"
+)
+CLUSTER = _resource("clusters", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}", "runs tasks on clusters")
+TASK_DEFINITION = _resource(
+    "task_definitions",
+    "a task definition",
+    r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
+    f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
+    "runs task definitions",
+)
+ROLE = _resource(
+    "roles",
+    "a role",
+    r"[A-Za-z0-9_+=,.@-]{1,64}",
+    "1 to 64 letters, digits and _ + = , . @ -",
+    "calls in the name of roles",
+)
+
+
+def name_problem(resource: Resource, name: str, allowed: AllowedTargets) -> str | None:
+    """What is wrong with the name of something that a target calls, and what to do; None when nothing is."""
+    if resource.form.fullmatch(name) is None:
+        return f"must be {resource.wants}"
+    patterns: tuple[str, ...] = getattr(allowed, resource.allowed)
+    family = name.split(":", maxsplit=1)[0]
+    if any(fnmatchcase(family, pattern) for pattern in patterns):
+        return None
+    return _not_allowed(resource.allowed, f"{resource.may} named {', '.join(patterns)}" if patterns else None)
+
+
+def action_problem(service: str, action: str, allowed: AllowedTargets) -> str | None:
+    """What is wrong with an AWS API call, such as `ecs` and `UpdateService`; None when nothing is."""
+    if f"{service}:{action}" in allowed.actions:
+        return None
+    return _not_allowed("actions", f"calls {', '.join(allowed.actions)}" if allowed.actions else None)
+
+
+def task_problem(name: str, tasks: Tasks) -> str | None:
+    """What is wrong with the name of a registered task; None when nothing is."""
+    if _TASK.fullmatch(name) is None:
+        return "must be the name of a registered task: 1 to 64 letters, digits, - and _"
+    if tasks.get(name) is None:
+        return (
+            f"names no task of this stage: {name} is not registered; mend the name, "
+            "have the operator add it to the stage's setting tasks, or write the target out"
+        )
     return None
+
+
+def _not_allowed(kind: str, does: str | None) -> str:
+    remedy = f"the operator allows more in the stage's setting allowed_targets.{kind}"
+    if does is None:
+        return f"is not allowed on this stage, where allowed_targets.{kind} is empty; {remedy}"
+    return f"is not allowed on this stage, which {does}; {remedy}"
+
+
+def header_problems(headers: Mapping[str, str]) -> list[str]:
+    """What keeps these headers from being sent, one sentence each."""
+    problems: list[str] = []
+    seen: set[str] = set()
+    for name, value in headers.items():
+        if problem := header_problem(name, value):
+            problems.append(problem)
+        elif is_reserved_header(name):
+            problems.append(f"header {name[:40]} is set by Duecourse itself; leave it out")
+        elif len(value) > MAX_HEADER_VALUE:
+            problems.append(f"header {name[:40]} has {len(value)} characters; at most {MAX_HEADER_VALUE} are allowed")
+        elif name.lower() in seen:
+            problems.append(f"header {name[:40]} is given twice; capitals do not matter in names")
+        seen.add(name.lower())
+    return problems
 
 
 def _host_problem(parts: SplitResult, *, private_allowed: bool) -> str | None:

@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from duecourse.domain.exclusions import ExclusionError, canonical_exclusion
-from duecourse.domain.job import Delivery, Lane, MissedMode, MissedPolicy, Overlap, Precision
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.domain.schedule.given import read_instant
-from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
+from duecourse.http.draft import draft_of
 from duecourse.http.instants import OWN
+from duecourse.http.job_body import JobBody, MissedBody, RetryBody
 from duecourse.http.jsontext import unfit
-from duecourse.http.models import HttpTargetBody, JobBody, LambdaTargetBody, MissedBody, RetryBody, Rules
+from duecourse.http.models import Rules
+from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import Fault, invalid, pointer
+from duecourse.http.schedule_rules import CheckSchedule, schedule_faults
+from duecourse.http.target_bodies import TARGET_BODIES
+from duecourse.http.task_defaults import write_out
 from duecourse.usecases.jobs import Draft
 
-MAX_PAYLOAD_BYTES = 200 * 1024
-
-ALWAYS = "* * * * *"
-
-CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
-"""Raises ScheduleError or ExclusionError for a schedule (and what it excludes) that no job may have."""
-
-_TARGETS: Mapping[str, type[BaseModel]] = {"http": HttpTargetBody, "lambda": LambdaTargetBody}
 _MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody}
 
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
+_KINDS = ", ".join(TARGET_BODIES)
 
 _REQUIRED = {
     "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00)",
-    "/target": f"is required: {_TARGET_FORM}",
+    "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
     "/target/url": "is required: write the address to call, such as https://example.com/hook",
     "/target/function": "is required: write the name of the Lambda function to call",
+    "/target/queue": "is required: write the name of the queue to send to",
+    "/target/topic": "is required: write the name of the topic to publish to",
+    "/target/bus": "is required: write the name of the event bus",
+    "/target/machine": "is required: write the name of the state machine to start",
+    "/target/cluster": "is required: write the name of the cluster to run on",
+    "/target/task_definition": "is required: write the name of the task definition to run",
+    "/target/container": "is required: write the name of the container that gets the event",
+    "/target/subnets": "is required: write the subnets to run in, such as subnet-0123456789abcdef0",
+    "/target/service": "is required: write the service to call, such as ecs",
+    "/target/action": "is required: write the action to call, such as UpdateService",
+    "/target/role": "is required: write the name of the role in whose name to call",
+    "/target/name": "is required: write the name of the registered task",
 }
 
 _TYPES = {
     "string_type": "must be text",
     "string_unicode": "must be Unicode text",
+    "bool_type": "must be true or false",
     "int_type": "must be a whole number, such as 3",
     "int_from_float": "must be a whole number, such as 3",
     "float_type": "must be a number, such as 2.5",
@@ -52,31 +57,43 @@ _TYPES = {
     "dict_type": 'must be an object of names and values, such as {"name": "value"}',
     "model_type": 'must be an object, such as {"field": "value"}',
     "model_attributes_type": f"must be an object: {_TARGET_FORM}",
-    "union_tag_not_found": f"is required: {_TARGET_FORM}",
-    "union_tag_invalid": "must be http or lambda; other targets come with a later version",
+    "union_tag_not_found": f"is required: {_TARGET_FORM}; the types are {_KINDS}",
+    "union_tag_invalid": f"must be one of {_KINDS}",
 }
 
+_RETRY_WORD = "must be a status (503), a class of them (5xx), a code (timeout) or a pattern (Throttling*)"
 _PATTERNS = {
     "/id": "must be 1 to 64 letters (a-z), digits, - or _",
     "/tags": "must be 1 to 64 letters (a-z), digits or _ . : / = + @ -",
+    "/retry/on": _RETRY_WORD,
+    "/retry/never": _RETRY_WORD,
+    "/target/container": "must be 1 to 255 letters, digits, - and _",
+    "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
+    "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
+    "/target/service": "must be the name of a service as boto3 has it, such as ecs",
+    "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
 
 
 def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedule) -> Draft:
     """The draft of a posted value. Raises Problem (422) with all its faults."""
-    faults = {fault.pointer: fault for fault in unfit(value)}
+    written = write_out(value, rules.tasks)
+    posted = written.value
+    faults = {fault.pointer: fault for fault in unfit(posted)}
     body: JobBody | None = None
     try:
-        body = JobBody.model_validate(value, context=rules)
+        body = JobBody.model_validate(posted, context=rules)
     except ValidationError as error:
         for fault in faults_in(error, JobBody):
             faults.setdefault(fault.pointer, fault)
-    if isinstance(value, dict):
-        for fault in (*_schedule_faults(value, faults, check_schedule), *_payload_faults(value, faults)):
+    if isinstance(posted, dict):
+        for fault in (*schedule_faults(posted, faults, check_schedule), *payload_faults(posted, faults)):
             faults.setdefault(fault.pointer, fault)
-    if faults or body is None:
-        raise invalid(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
-    return _draft(body, tenant, rules)
+    if body is None or faults or written.faults:
+        told = {fault.pointer: fault for fault in map(written.placed, faults.values())}
+        told |= {fault.pointer: fault for fault in written.faults}
+        raise invalid(sorted(told.values(), key=lambda fault: fault.pointer or ""))
+    return draft_of(body, tenant, rules)
 
 
 def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
@@ -107,7 +124,7 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
         case "extra_forbidden":
             return _unknown_field(location, root)
         case "string_pattern_mismatch":
-            return _PATTERNS["/id" if place == "/id" else "/tags"]
+            return _pattern(place) or f"must be of the form {context['pattern']}"
         case "literal_error":
             return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
         case "greater_than_equal" | "less_than_equal":
@@ -117,14 +134,21 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
         case "string_too_long" | "too_long":
             unit = "characters" if error["type"] == "string_too_long" else "entries"
             return f"is too long: at most {context['max_length']} {unit} are allowed"
+        case "too_short":
+            return f"must have at least {context['min_length']} {'entry' if context['min_length'] == 1 else 'entries'}"
         case kind:
             return _TYPES.get(kind, error["msg"])
+
+
+def _pattern(place: str) -> str | None:
+    """What the field of a job that stands at `place`, or the list that does, wants its text to be."""
+    return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
 
 
 def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
     if len(location) == 1:
         return root
-    return _TARGETS.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
+    return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
 
 
 def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:
@@ -143,86 +167,3 @@ def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None
     for rule in model.model_fields[str(location[-1])].metadata:
         low, high = getattr(rule, "ge", low), getattr(rule, "le", high)
     return f"must be a number from {low} to {high}"
-
-
-def _schedule_faults(
-    value: Mapping[str, Any], known: Mapping[str | None, Fault], check: CheckSchedule
-) -> Iterator[Fault]:
-    """What is wrong with the fields that make a schedule, as far as each can be looked at."""
-    expression = value.get("schedule")
-    if "/schedule" in known or not isinstance(expression, str):
-        return
-
-    def usable(name: str, default: str) -> str:
-        given = value.get(name)
-        return given if isinstance(given, str) and f"/{name}" not in known else default
-
-    def instant(name: str) -> int | None:
-        given = usable(name, "")
-        return read_instant(name, given) if given else None
-
-    excluded = value.get("exclude")
-    usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
-    exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
-    gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
-    spec = ScheduleSpec(
-        expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")
-    )
-    try:
-        check(spec, exclude)
-    except ExclusionError as problem:
-        yield Fault(problem.detail, f"/exclude/{problem.index}")
-    except ScheduleError as problem:
-        yield Fault(problem.detail, f"/{problem.field}")
-        # The engine stops at the first fault; what it has not looked at then is asked about by itself.
-        if problem.field == "timezone":
-            yield from _schedule_faults({"schedule": spec.expression}, {}, check)
-        elif problem.field == "schedule" and spec.timezone != "UTC":
-            yield from _schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
-
-
-def _payload_faults(value: Mapping[str, Any], known: Mapping[str | None, Fault]) -> Iterator[Fault]:
-    if any((place or "").startswith("/payload") for place in known):
-        return
-    size = len(json.dumps(value.get("payload"), ensure_ascii=False, separators=(",", ":")).encode())
-    if size > MAX_PAYLOAD_BYTES:
-        remedy = "store it elsewhere and pass its address"
-        yield Fault(f"has {size} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are allowed: {remedy}", "/payload")
-
-
-def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
-    return Draft(
-        tenant=tenant,
-        id=body.id,
-        name=body.name,
-        schedule=ScheduleSpec(
-            body.schedule, body.timezone, body.dst_gap, body.dst_fold, body.anchor, body.start, body.end
-        ),
-        exclude=tuple(canonical_exclusion(entry) for entry in body.exclude),
-        jitter_seconds=body.jitter_seconds,
-        max_runs=body.max_runs,
-        target=_target(body.target),
-        payload=body.payload,
-        priority=Lane(body.priority),
-        timeout_seconds=body.timeout_seconds,
-        retry=RetryPolicy(
-            max_attempts=body.retry.max_attempts,
-            backoff=Backoff(body.retry.backoff),
-            min_seconds=body.retry.min_seconds,
-            max_seconds=body.retry.max_seconds,
-        ),
-        missed=MissedPolicy(MissedMode(body.missed.policy), body.missed.grace_seconds, body.missed.max_missed),
-        overlap=Overlap(body.overlap),
-        precision=rules.default_precision if body.precision is None else Precision(body.precision),
-        delivery=Delivery(body.delivery),
-        idempotency_key=body.idempotency_key,
-        tags=tuple(body.tags),
-    )
-
-
-def _target(body: HttpTargetBody | LambdaTargetBody) -> Target:
-    match body:
-        case HttpTargetBody():
-            return HttpTarget(body.url, body.method, tuple(body.headers.items()))
-        case LambdaTargetBody():
-            return LambdaTarget(body.function)

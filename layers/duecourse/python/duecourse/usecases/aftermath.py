@@ -6,12 +6,15 @@ Every step may be repeated: a redelivered message on a record that is already pa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
+from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.failing_jobs import FailingJobs
 from duecourse.usecases.hand import Delivery, Forwarder
 from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.report import Report
@@ -27,6 +30,8 @@ class Aftermath:
     jobs: JobStore
     runs: RunStore
     notices: Notices
+    announcements: Announcements
+    failing: FailingJobs
     clock: Clock
     randomness: Randomness
     overlaps: Overlaps
@@ -36,21 +41,27 @@ class Aftermath:
         """Whether the message may be deleted now. `job` may be as old as the attempt."""
         match run.state:
             case RunState.RETRYING:
+                self._tell(run, job, delivery, report)
                 return self._retry(run, message, report)
             case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
                 self._end(run, job, report)
+                self._tell(run, job, delivery, report)
                 return True
             case RunState.DEAD:
                 self._end(run, job, report)
-                self._notify(run, report)
+                self._notify(run, job, delivery, report)
                 self.forwarder.postpone(delivery, DEAD_VISIBILITY_SECONDS)
                 return False
-            case RunState.RUNNING | RunState.QUEUED:
-                raise AssertionError(f"nothing follows from a run that is {run.state}")
+            case RunState.RUNNING | RunState.WAITING:
+                return True  # another message carries it on: its own, its callback or its deadline
+            case RunState.QUEUED:
+                raise AssertionError("QUEUED is never written")
+            case other:
+                assert_never(other)
 
     def _retry(self, run: Run, message: RunMessage, report: Report) -> bool:
         not_before = run.not_before if run.not_before is not None else self.clock.now()
-        following = message.again(nonce=self.randomness.nonce(), not_before=not_before, attempt=run.attempt + 1)
+        following = message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=not_before)
         sent = self.forwarder.send(following, not_before)
         if not sent:
             report.add("send_refused", alarming=True, run_id=str(run.name), reason="the next attempt's message")
@@ -68,11 +79,19 @@ class Aftermath:
         """Whether the job may have nothing left to come; its cursor knows for certain."""
         return job.max_runs is not None or job.following(int(self.clock.now())) is None
 
-    def _notify(self, run: Run, report: Report) -> None:
+    def _notify(self, run: Run, job: JobSnapshot, delivery: Delivery, report: Report) -> None:
         if run.notified:
             return
         died_at = run.finished_at if run.finished_at is not None else self.clock.now()
         self.notices.death(Death(run, died_at))
+        self._tell(run, job, delivery, report)
+        if isinstance(job, Job):
+            self.failing.consider(job, report)
         self.runs.write(replace(run, notified=True), run)
         report.counts["DeathsAnnounced"] += 1
         report.add("death_announced", alarming=True, tenant=run.tenant, run_id=str(run.name), error=run.error)
+
+    def _tell(self, run: Run, job: JobSnapshot, delivery: Delivery, report: Report) -> None:
+        """Copies of a message are common (the API sends what the tick sends too): only the one that wrote tells."""
+        if isinstance(job, Job) and run.message_id == delivery.message_id:
+            self.announcements.tell(run, job, report)

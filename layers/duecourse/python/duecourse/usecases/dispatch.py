@@ -24,10 +24,12 @@ from duecourse.ports import (
     Lanes,
     Outgoing,
     Randomness,
+    Wake,
 )
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
 from duecourse.usecases.report import Report
+from duecourse.usecases.wake_up import wake_up
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
 """How far a watermark stays behind: far longer than an index read is ever stale."""
@@ -112,8 +114,12 @@ class Dispatch:
         seen = 0
         for page in self.cursors.due(slot, until):
             seen += len(page)
-            report.counts["CursorsRead"] += len(page)
-            for group in self._groups(page, report):
+            wakes = [entry for entry in page if isinstance(entry, Wake)]
+            cursors = [entry for entry in page if not isinstance(entry, Wake)]
+            report.counts["CursorsRead"] += len(cursors)
+            if wakes and wake_up(wakes, self.cursors, self.lanes, self.clock, report):
+                raise _StopSending("a wake-up could not be cleared")
+            for group in self._groups(cursors, report):
                 self._group(group, until, deadline, report)
         return seen
 

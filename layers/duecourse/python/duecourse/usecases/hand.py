@@ -7,7 +7,7 @@ from math import ceil
 
 from duecourse.domain.job import Lane
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Lanes, Outgoing, Received
+from duecourse.ports import Clock, Lanes, Outgoing, Received, Wake, Wakes
 from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 
 
@@ -36,18 +36,26 @@ class WorkerRules:
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """Fresh messages and postponed ones. A worker sends into its own lane only, where the run already is."""
+    """Fresh messages and postponed ones. A worker sends into its own lane only, where the run already is; without a
+    `lane` each message goes to the one that it names.
+    """
 
     lanes: Lanes
     received: Received
+    wakes: Wakes
     clock: Clock
-    lane: Lane
+    lane: Lane | None
 
     def send(self, message: RunMessage, not_before: float) -> bool:
-        """Send, held back until `not_before` or for the 900 s that SQS allows; who gets it early forwards it again."""
+        """Send, held back until `not_before` (UTC seconds): by the lane for up to the 900 s that SQS allows, by a
+        wake-up in the due index for longer. Raises for a wake-up that was not written.
+        """
         wait = ceil(not_before - self.clock.now())
-        outgoing = Outgoing(replace(message, lane=self.lane), min(max(wait, 0), MAX_DELAY_SECONDS))
-        return self.lanes.send([outgoing])[0]
+        ours = message if self.lane is None else replace(message, lane=self.lane)
+        if wait > MAX_DELAY_SECONDS:
+            self.wakes.put(Wake(ours, ceil(not_before)))
+            return True
+        return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
 
     def postpone(self, delivery: Delivery, seconds: int) -> None:
         """Let the message be seen again after `seconds`."""

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from duecourse.domain.cursor import Cursor, cursor_for
-from duecourse.domain.job import Delivery, Job, JobState, Lane, MissedPolicy, Overlap, Precision
+from duecourse.domain.job import (
+    COMPLETION_SECONDS,
+    Completion,
+    Delivery,
+    EventKind,
+    Job,
+    JobState,
+    Lane,
+    MissedPolicy,
+    Overlap,
+    Precision,
+)
 from duecourse.domain.occurrences import Occurrences, occurrences_of
 from duecourse.domain.plan import MAX_FIRINGS, plan
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
 from duecourse.domain.schedule.given import counted_from
 from duecourse.domain.targets import Target
-from duecourse.ports import Clock, JobStore, Lanes, Randomness
+from duecourse.ports import Clock, JobStore, Lanes, Randomness, Tasks
 from duecourse.usecases.enqueue import outgoing
 
 AT_ONCE_SECONDS = 120
@@ -61,6 +72,13 @@ class Draft:
     exclude: tuple[str, ...] = ()
     jitter_seconds: int = 0
     max_runs: int | None = None
+    estimated_seconds: int | None = None
+    start_deadline_seconds: int | None = None
+    pause_on_failure: int | None = None
+    completion: Completion = Completion.RESPONSE
+    completion_seconds: int = COMPLETION_SECONDS
+    heartbeat_seconds: int | None = None
+    events: tuple[EventKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +110,14 @@ class JobViewPage:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """Every write is conditional; the API never claims."""
+    """Every write is conditional; the API never claims. `tasks` are what jobs may name instead of a target."""
 
     store: JobStore
     lanes: Lanes
     clock: Clock
     randomness: Randomness
     reach_seconds: int
+    tasks: Tasks
 
     def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
         """Raises ScheduleError or ExclusionError for what is not understood or leaves nothing to come."""
@@ -144,30 +163,15 @@ class Jobs:
 
     def _new(self, draft: Draft, job_id: str, now: float) -> Job:
         generation = int(now * 1000)
+        asked = {field.name: getattr(draft, field.name) for field in fields(Draft)}
+        given = asked | {"id": job_id, "schedule": anchored(draft.schedule, now)}
         return Job(
-            tenant=draft.tenant,
-            id=job_id,
-            schedule=anchored(draft.schedule, now),
-            target=draft.target,
             generation=generation,
             created_at=now,
             updated_at=now,
             changed_at=now,
             created_generation=generation,
-            name=draft.name,
-            payload=draft.payload,
-            priority=draft.priority,
-            timeout_seconds=draft.timeout_seconds,
-            retry=draft.retry,
-            missed=draft.missed,
-            overlap=draft.overlap,
-            precision=draft.precision,
-            delivery=draft.delivery,
-            idempotency_key=draft.idempotency_key,
-            tags=draft.tags,
-            exclude=draft.exclude,
-            jitter_seconds=draft.jitter_seconds,
-            max_runs=draft.max_runs,
+            **given,
         )
 
     def send_soon(self, view: JobView, cursor: Cursor) -> Created:

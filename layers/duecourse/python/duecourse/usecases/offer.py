@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from duecourse.domain.start_decision import Offer
-from duecourse.messages import RunMessage
+from typing import assert_never
+
+from duecourse.domain.decision import CancelAsked, Completed, DeadlineCame, Event, GivenUp, Offer
+from duecourse.domain.targets import Failed
+from duecourse.messages import MessageKind, RunMessage
+
+CANCELLED = "cancelled"
+"""Why a run was cancelled when nobody says more."""
+
+
+def event_of(message: RunMessage, draw: float) -> Event:
+    """What a message means for its run; `draw` is a random number in [0, 1)."""
+    offer = offer_of(message)
+    match message.kind:
+        case MessageKind.START | MessageKind.REDRIVE:
+            return offer
+        case MessageKind.COMPLETE:
+            return Completed(offer, message.result)
+        case MessageKind.FAIL:
+            return GivenUp(offer, _failed(message), draw)
+        case MessageKind.DEADLINE:
+            return DeadlineCame(offer, draw)
+        case MessageKind.CANCEL:
+            return CancelAsked(offer, message.reason or CANCELLED)
+        case other:
+            assert_never(other)
 
 
 def offer_of(message: RunMessage) -> Offer:
-    """What a message offers, in the domain's words."""
+    """What a message offers, in the domain's words. A redrive names the attempt that died and offers the next one."""
+    redrive = message.kind is MessageKind.REDRIVE
     return Offer(
         tenant=message.tenant,
         job_id=message.job_id,
@@ -15,10 +40,20 @@ def offer_of(message: RunMessage) -> Offer:
         due=message.due,
         generation=message.generation,
         nonce=message.nonce,
-        attempt=message.attempt,
+        attempt=message.attempt + 1 if redrive else message.attempt,
         suffix=message.suffix,
         count=message.count,
         through=message.through,
         caught_up_at=message.caught_up_at,
         final=message.final,
+        redrive=redrive,
+    )
+
+
+def _failed(message: RunMessage) -> Failed:
+    return Failed(
+        message.error or "it failed without saying why",
+        retry_after=message.retry_after,
+        code=message.code or "callback.failed",
+        forbidden=message.retryable is False,
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.dynamodb import claims, cursor_item, values
+from duecourse.adapters.dynamodb import claims, cursor_item, values, wakes
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, shard_key
 from duecourse.domain.cursor import Cursor
-from duecourse.ports import BrokenCursor, Claim, ClaimResult, Clock
+from duecourse.ports import BrokenCursor, Claim, ClaimResult, Clock, Wake
 
 PAGE = 1000
 """Cursors read at once: with what is planned for them well under the memory of a small function."""
@@ -25,7 +25,7 @@ class DynamoCursorStore:
         self._table = table
         self._clock = clock
 
-    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor]]:
+    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
         """See ports.CursorStore."""
         start: Item | None = None
         while True:
@@ -47,6 +47,10 @@ class DynamoCursorStore:
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[ClaimResult]:
         """See ports.CursorStore."""
         return claims.claim(self._client, self._table, wanted, shards, self._clock)
+
+    def clear(self, done: Sequence[Wake]) -> list[ClaimResult]:
+        """See ports.CursorStore."""
+        return wakes.clear(self._client, self._table, done, self._clock)
 
     def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """See ports.CursorStore."""
@@ -116,9 +120,9 @@ class DynamoCursorStore:
         return True
 
 
-def _read(item: Item) -> Cursor | BrokenCursor:
+def _read(item: Item) -> Cursor | BrokenCursor | Wake:
     try:
-        return cursor_item.from_item(item)
+        return wakes.from_item(item) if wakes.is_wake(item) else cursor_item.from_item(item)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         key = (item["PK"]["S"], item["SK"]["S"])
         return BrokenCursor(key, int(item["due"]["N"]), f"the cursor cannot be read: {problem!r}")

@@ -8,7 +8,10 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import JOB, Item, job_key
 from duecourse.domain.job import (
+    COMPLETION_SECONDS,
+    Completion,
     Delivery,
+    EventKind,
     Job,
     JobState,
     Lane,
@@ -19,7 +22,8 @@ from duecourse.domain.job import (
 )
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
+from duecourse.domain.target_document import target_document, target_of
+from duecourse.domain.targets import HttpTarget, Target
 
 INLINE_PAYLOAD_BYTES = 4096
 """A larger payload lives in an item of its own, so that listing jobs does not drag it along."""
@@ -45,6 +49,13 @@ def to_item(job: Job) -> tuple[Item, str | None]:
         "exclude": job.exclude,
         "jitter_seconds": job.jitter_seconds,
         "max_runs": job.max_runs,
+        "estimated_seconds": job.estimated_seconds,
+        "start_deadline_seconds": job.start_deadline_seconds,
+        "pause_on_failure": job.pause_on_failure,
+        "completion": job.completion,
+        "completion_seconds": job.completion_seconds,
+        "heartbeat_seconds": job.heartbeat_seconds,
+        "events": job.events,
     }
     item = job_key(job.tenant, job.id, JOB) | values.pack(
         {
@@ -57,6 +68,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "updated_at": job.updated_at,
             "changed_at": job.changed_at,
             "paused_at": job.paused_at,
+            "paused_because": job.paused_because,
             "definition": values.document(definition),
             "payload": payload if inline else None,
         }
@@ -75,13 +87,12 @@ def from_item(item: Item, payload: str | None = None) -> Job:
     Raises KeyError or ValueError for an item that this version cannot read.
     """
     definition: dict[str, Any] = values.parse(values.text(item, "definition"))
-    retry, missed = definition["retry"], definition["missed"]
     stored = values.optional_text(item, "payload") or payload
     return Job(
         tenant=values.text(item, "tenant"),
         id=values.text(item, "job_id"),
         schedule=ScheduleSpec(**definition["schedule"]),
-        target=_target(definition["target"]),
+        target=target_of(definition["target"]),
         generation=values.integer(item, "generation"),
         created_at=float(item["created_at"]["N"]),
         updated_at=float(item["updated_at"]["N"]),
@@ -92,13 +103,8 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         state=JobState(values.text(item, "state")),
         priority=Lane(definition["priority"]),
         timeout_seconds=definition["timeout_seconds"],
-        retry=RetryPolicy(
-            max_attempts=retry["max_attempts"],
-            backoff=Backoff(retry["backoff"]),
-            min_seconds=retry["min_seconds"],
-            max_seconds=retry["max_seconds"],
-        ),
-        missed=missed_policy(missed),
+        retry=_retry(definition["retry"]),
+        missed=missed_policy(definition["missed"]),
         overlap=Overlap(definition["overlap"]),
         precision=Precision(definition["precision"]),
         delivery=Delivery(definition["delivery"]),
@@ -108,6 +114,14 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         jitter_seconds=definition.get("jitter_seconds", 0),
         max_runs=definition.get("max_runs"),
         paused_at=values.optional_float(item, "paused_at"),
+        paused_because=values.optional_text(item, "paused_because"),
+        estimated_seconds=definition.get("estimated_seconds"),
+        start_deadline_seconds=definition.get("start_deadline_seconds"),
+        pause_on_failure=definition.get("pause_on_failure"),
+        completion=Completion(definition.get("completion", Completion.RESPONSE)),
+        completion_seconds=definition.get("completion_seconds", COMPLETION_SECONDS),
+        heartbeat_seconds=definition.get("heartbeat_seconds"),
+        events=tuple(EventKind(kind) for kind in definition.get("events", ())),
     )
 
 
@@ -116,20 +130,21 @@ def missed_policy(document: dict[str, Any]) -> MissedPolicy:
     return MissedPolicy(MissedMode(document["mode"]), document["grace_seconds"], document["max_missed"])
 
 
+def _retry(document: dict[str, Any]) -> RetryPolicy:
+    on = document.get("on")
+    return RetryPolicy(
+        max_attempts=document["max_attempts"],
+        backoff=Backoff(document["backoff"]),
+        min_seconds=document["min_seconds"],
+        max_seconds=document["max_seconds"],
+        on=None if on is None else tuple(on),
+        never=tuple(document.get("never", ())),
+        max_age_seconds=document.get("max_age_seconds"),
+    )
+
+
 def _target_document(target: Target) -> dict[str, Any]:
-    match target:
-        case HttpTarget():
-            return {"type": "http"} | asdict(target)
-        case LambdaTarget():
-            return {"type": "lambda"} | asdict(target)
-
-
-def _target(document: dict[str, Any]) -> Target:
-    match document["type"]:
-        case "http":
-            headers = tuple((name, value) for name, value in document["headers"])
-            return HttpTarget(document["url"], document["method"], headers)
-        case "lambda":
-            return LambdaTarget(document["function"])
-        case other:
-            raise ValueError(f"unknown target type {other!r}")
+    document = target_document(target)
+    if isinstance(target, HttpTarget):
+        document["headers"] = target.headers  # pairs: functions of the release before read nothing else
+    return document

@@ -14,6 +14,8 @@ GONE = "GONE"
 ACTIVE = "ACTIVE"
 RUN_PREFIX = "RUN#"
 WATERMARK = "WATERMARK"
+WAITER = "WAITER"
+WAKE_PREFIX = "WAKE#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:

@@ -7,14 +7,20 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import run_item, values
+from duecourse.adapters.dynamodb.dead_index import DeadIndex
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.domain.overlap import Lock
-from duecourse.domain.run import Run
-from duecourse.ports import Conflict
+from duecourse.domain.run import Run, RunState
+from duecourse.ports import Conflict, DeadMark
 
 _SAME = "#state = :state AND #attempt = :attempt AND #token = :token"
-_SAME_NAMES = {"#state": "state", "#attempt": "attempt", "#token": "token"}
+_SAME_NAMES = {"#state": "state", "#attempt": "attempt", "#token": "token", "#beat": "heartbeat_until"}
+
+# A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end a run that
+# is alive, or take the deadline back.
+_SAME_BEAT = " AND #beat = :beat"
+_NO_BEAT = " AND attribute_not_exists(#beat)"
 
 
 class DynamoRunStore:
@@ -33,9 +39,10 @@ class DynamoRunStore:
         """See ports.RunStore."""
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
         if previous is not None:
-            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
+            beat = previous.heartbeat_until
+            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token, "beat": beat}
             condition = {
-                "ConditionExpression": _SAME,
+                "ConditionExpression": _SAME + (_NO_BEAT if beat is None else _SAME_BEAT),
                 "ExpressionAttributeNames": _SAME_NAMES,
                 "ExpressionAttributeValues": {f":{name}": v for name, v in values.pack(stand).items()},
             }
@@ -47,10 +54,7 @@ class DynamoRunStore:
                 **condition,
             )
         except ClientError as error:
-            if not condition_failed(error):
-                raise
-            item = found(error)
-            return Conflict(None if item is None else run_item.from_item(item))
+            return self._conflict(error)
         return None
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
@@ -73,6 +77,34 @@ class DynamoRunStore:
             if start is None:
                 break
         return runs
+
+    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+        """See ports.RunStore."""
+        names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash", "#until": "heartbeat_until"}
+        stand = {
+            "running": RunState.RUNNING,
+            "waiting": RunState.WAITING,
+            "attempt": run.attempt,
+            "hash": run.callback_hash,
+            "until": heartbeat_until,
+        }
+        try:
+            self._client.update_item(
+                TableName=self._table,
+                Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
+                UpdateExpression="SET #until = :until",
+                ConditionExpression="#state IN (:running, :waiting) AND #attempt = :attempt AND #hash = :hash",
+                ExpressionAttributeNames=names,
+                ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand).items()},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            return self._conflict(error)
+        return None
+
+    def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
+        """See ports.RunStore."""
+        return DeadIndex(self._client, self._table).newest(tenant, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         """See ports.RunStore."""
@@ -113,6 +145,13 @@ class DynamoRunStore:
         except ClientError as error:
             if not condition_failed(error):
                 raise
+
+    def _conflict(self, error: ClientError) -> Conflict:
+        """The record that was in the way of a write. Raises the error where that failed for another reason."""
+        if not condition_failed(error):
+            raise error
+        item = found(error)
+        return Conflict(None if item is None else run_item.from_item(item))
 
     def _get(self, key: Item) -> Item | None:
         item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")

@@ -1,29 +1,30 @@
-"""What is kept of a target's answer, and what is said about a bad one. A run's record stays small."""
+"""What is kept of a target's answer, and what is said about a bad one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
-READ_BYTES = 64 * 1024
-"""How much of an answer is read at all."""
+from duecourse.adapters.targets.redaction import Redaction
 
-KEPT_BYTES = 2 * 1024
-"""How much of it is kept with the run."""
+READ_BYTES = 256 * 1024
+"""How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""
 
 EXCERPT_CHARACTERS = 200
+_LOOKED_AT_CHARACTERS = 4096
+_NOTHING = Redaction()
 
 
-def kept(status: int, body: bytes, *, json: bool) -> dict[str, Any]:
+def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHING) -> dict[str, Any]:
     """The result of a run: `{"status": 200, "body": ...}`. The body is what its JSON says or else its text; one of more
-    than 2 KB is the beginning of its text, with `"truncated": true`.
+    than 256 KB is the beginning of its text, with `"truncated": true`. Callers read a byte more than that, to know.
     """
     if not body:
         return {"status": status, "body": None}
-    if len(body) > KEPT_BYTES:
-        return {"status": status, "body": cut(body, KEPT_BYTES), "truncated": True}
+    if len(body) > READ_BYTES:
+        beginning = redaction.data(body[:READ_BYTES], broken_off=True)
+        return {"status": status, "body": cut(beginning, READ_BYTES), "truncated": True}
     if json:
         try:
             value = orjson.loads(body)
@@ -31,8 +32,8 @@ def kept(status: int, body: bytes, *, json: bool) -> dict[str, Any]:
         except (orjson.JSONDecodeError, TypeError):
             pass
         else:
-            return {"status": status, "body": value}
-    return {"status": status, "body": cut(body, KEPT_BYTES)}
+            return {"status": status, "body": redaction.value(value)}
+    return {"status": status, "body": cut(redaction.data(body), READ_BYTES)}
 
 
 def cut(data: bytes | str, limit: int) -> str:
@@ -41,10 +42,9 @@ def cut(data: bytes | str, limit: int) -> str:
     return text.encode(errors="replace")[:limit].decode(errors="ignore")
 
 
-def excerpt(body: bytes, secrets: Iterable[str]) -> str:
+def excerpt(body: bytes, redaction: Redaction) -> str:
     """The beginning of an answer on one line, for an error message, without the secrets that it may echo."""
-    text = cut(body, READ_BYTES)
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "***")
+    shown = redaction.data(body[:READ_BYTES], broken_off=len(body) > READ_BYTES)
+    text = cut(shown, _LOOKED_AT_CHARACTERS)
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= EXCERPT_CHARACTERS else f"{line[: EXCERPT_CHARACTERS - 3]}..."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPConnection, HTTPException, IncompleteRead, responses
@@ -18,12 +18,13 @@ from typing import Any, cast
 
 from duecourse.adapters.targets.answer import READ_BYTES, excerpt, kept
 from duecourse.adapters.targets.deadline import Deadline, DeadlineSocket
-from duecourse.adapters.targets.endpoint import Endpoint, EndpointError
+from duecourse.adapters.targets.endpoint import Endpoint
+from duecourse.adapters.targets.redaction import Redaction
 from duecourse.adapters.targets.request import Request, RequestError, request_of
 from duecourse.adapters.targets.resolve import AddressRefusedError, Resolver, addresses_of, system_resolver
 from duecourse.adapters.targets.retry_after import retry_after_seconds
 from duecourse.domain.targets import Failed, HttpTarget, Outcome, Succeeded
-from duecourse.ports import Call, Clock
+from duecourse.ports import Call, Clock, Secrets
 
 _CONNECT_SECONDS = 10.0
 _ADDRESSES_TRIED = 4
@@ -45,6 +46,7 @@ class _Answer:
     body: bytes
     content_type: str
     retry_after: str | None
+    retry: str
 
 
 class HttpCaller:
@@ -55,33 +57,42 @@ class HttpCaller:
         clock: Clock,
         *,
         private: bool,
+        secrets: Secrets,
         resolve: Resolver = system_resolver,
         trust: Callable[[], ssl.SSLContext] = system_trust,
     ) -> None:
-        """`private` allows addresses that are not public (stage `local`)."""
+        """`private` allows addresses that are not public (stage `local`); `secrets` are what headers may name."""
         self._clock = clock
         self._private = private
+        self._secrets = secrets
         self._resolve = resolve
         self._trust = trust
 
     def call(self, call: Call, target: HttpTarget) -> Outcome:
-        """2xx succeeds. Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, and time-outs."""
+        """What the target's `expect` names succeeds, 2xx unless it says otherwise; redirects are never followed.
+
+        Retryable: 408, 425, 429, 5xx, everything that went wrong on the way, time-outs, secrets that could not be
+        fetched. An answer with the header `X-Duecourse-Retry: never` forbids further attempts.
+        """
+        deadline = Deadline(call.timeout_seconds)
         try:
-            request = request_of(call, target)
-        except (RequestError, EndpointError) as problem:
-            return Failed(str(problem), retryable=False)
+            request = request_of(call, target, self._secrets, deadline)
+        except RequestError as problem:
+            return Failed(str(problem), problem.retryable, code=problem.code)
         try:
-            answer = self._exchange(request, Deadline(call.timeout_seconds))
+            answer = self._exchange(request, deadline)
         except AddressRefusedError as refused:
             text = (
                 f"{request.name}: its host stands at an address that is not public ({refused}), which jobs may not call"
             )
-            return Failed(text, retryable=False)
+            return Failed(text, retryable=False, code="address_refused")
         except TimeoutError:
-            return Failed(f"{request.name} gave no full answer within {max(call.timeout_seconds, 0):g} s")
+            text = f"{request.name} gave no full answer within {max(call.timeout_seconds, 0):g} s"
+            return Failed(text, code="timeout")
         except (OSError, HTTPException) as problem:
-            return Failed(f"{request.name}: {_plainly(problem)}")
-        return self._judge(request, answer)
+            code = "tls" if isinstance(problem, ssl.SSLError) else "connection"
+            return Failed(f"{request.name}: {_plainly(problem)}", code=code)
+        return self._judge(request, answer, target.expect)
 
     def _exchange(self, request: Request, deadline: Deadline) -> _Answer:
         endpoint = request.endpoint
@@ -98,7 +109,8 @@ class HttpCaller:
                 if len(body) <= READ_BYTES and response.length:
                     raise IncompleteRead(body, response.length)
                 content_type = response.getheader("Content-Type", "")
-                return _Answer(response.status, body, content_type, response.getheader("Retry-After"))
+                wishes = response.getheader("Retry-After"), response.getheader("X-Duecourse-Retry", "")
+                return _Answer(response.status, body, content_type, *wishes)
 
     def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
         """The same connection, inside TLS for https: name indication and certificate are the host's, not the IP's."""
@@ -107,17 +119,30 @@ class HttpCaller:
         sock.settimeout(deadline.left())
         return self._trust().wrap_socket(sock, server_hostname=endpoint.host)
 
-    def _judge(self, request: Request, answer: _Answer) -> Outcome:
+    def _judge(self, request: Request, answer: _Answer, expect: tuple[str, ...]) -> Outcome:
         status = answer.status
-        if 200 <= status < 300:
-            return Succeeded(kept(status, answer.body, json="json" in answer.content_type.lower()))
+        if _is_expected(status, expect):
+            json = "json" in answer.content_type.lower()
+            return Succeeded(kept(status, answer.body, json=json, redaction=Redaction(request.resolved)))
         error = f"{request.name} answered {status} {responses.get(status, '')}".rstrip()
+        if 200 <= status < 300:
+            error = f"{error}, and the job expects {', '.join(expect)}"
         if 300 <= status < 400:
-            return Failed(f"{error}: redirects are not followed, give the job the final URL", retryable=False)
-        if said := excerpt(answer.body, request.secrets):
+            error = f"{error}: redirects are not followed, give the job the final URL"
+        elif said := excerpt(answer.body, Redaction(request.secrets)):
             error = f"{error}: {said}"
-        retryable = status >= 500 or status in _RETRYABLE_STATUSES
-        return Failed(error, retryable, retry_after_seconds(answer.retry_after, self._clock.now()))
+        return Failed(
+            error,
+            retryable=status >= 500 or status in _RETRYABLE_STATUSES,
+            retry_after=retry_after_seconds(answer.retry_after, self._clock.now()),
+            code=f"http.{status}",
+            forbidden=answer.retry.strip().lower() == "never",
+        )
+
+
+def _is_expected(status: int, expect: Iterable[str]) -> bool:
+    """Whether a status is among these words: `404` is itself, `2xx` a hundred of them."""
+    return any(word in (str(status), f"{status // 100}xx") for word in expect)
 
 
 def _connect(addresses: list[str], endpoint: Endpoint, deadline: Deadline) -> socket.socket:

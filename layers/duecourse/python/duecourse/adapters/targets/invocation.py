@@ -5,28 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.instants import to_iso
+from duecourse.domain.template import render_document, values_for
 from duecourse.ports import Call
+
+
+def call_values(call: Call) -> dict[str, str]:
+    """What templates of a call may name: CALL_NAMES, and `callback_token` where the run waits for its callback."""
+    values = values_for(call.run, call.job) | {"idempotency_key": call.idempotency_key}
+    return values if call.token is None else values | {"callback_token": call.token}
 
 
 def run_headers(call: Call) -> dict[str, str]:
     """For targets that are called over HTTP."""
-    return {
+    headers = {
         "X-Duecourse-Run-Id": str(call.run.name),
         "X-Duecourse-Job-Id": call.run.job_id,
         "X-Duecourse-Scheduled-At": to_iso(call.run.occurrence),
         "X-Duecourse-Attempt": str(call.run.attempt),
         "Idempotency-Key": call.idempotency_key,
     }
+    if call.token is not None:
+        headers["X-Duecourse-Token"] = call.token
+    return headers
 
 
 def run_event(call: Call) -> dict[str, Any]:
-    """For targets that receive one JSON document."""
-    return {
+    """For targets that receive one JSON document; its payload is rendered. Raises TemplateError where it cannot be.
+
+    With `callback` come the token by which the run is completed, and the run's id as the API knows it.
+    """
+    event = {
         "run_id": str(call.run.name),
         "job_id": call.run.job_id,
         "tenant": call.run.tenant,
         "scheduled_at": to_iso(call.run.occurrence),
+        "due_at": to_iso(call.run.due),
         "attempt": call.run.attempt,
         "idempotency_key": call.idempotency_key,
-        "payload": call.job.payload,
+        "payload": render_document(call.job.payload, call_values(call)),
     }
+    if call.token is not None:
+        event["callback"] = {"token": call.token, "run": str(call.run.name)}
+    return event

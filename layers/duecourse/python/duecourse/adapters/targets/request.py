@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import unquote_plus
 
 import orjson
 
-from duecourse.adapters.targets.endpoint import Endpoint, endpoint_of
-from duecourse.adapters.targets.invocation import run_headers
+from duecourse.adapters.targets.deadline import Deadline
+from duecourse.adapters.targets.endpoint import Endpoint, EndpointError, endpoint_of
+from duecourse.adapters.targets.invocation import call_values, run_headers
+from duecourse.adapters.targets.within import within
 from duecourse.domain.http_headers import header_problem, is_reserved_header
 from duecourse.domain.targets import HttpTarget
-from duecourse.ports import Call
+from duecourse.domain.template import TemplateError, render_document, render_template, secret_names
+from duecourse.ports import Call, Secrets, SecretsUnavailableError, SecretUnknownError
 from duecourse.version import VERSION
 
 _WITHOUT_BODY = frozenset({"GET", "HEAD"})
@@ -19,18 +24,26 @@ _SHORTEST_SECRET = 4
 
 
 class RequestError(ValueError):
-    """A target that cannot be called as it is; trying again would change nothing."""
+    """A request that cannot be made as the target stands; `retryable` where another attempt may make it."""
+
+    def __init__(self, problem: str, *, code: str = "bad_request", retryable: bool = False) -> None:
+        super().__init__(problem)
+        self.code = code
+        self.retryable = retryable
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`secrets` are what the job put into headers, path and query: never to be repeated in messages."""
+    """`resolved` are the secrets that the job named and the callback token: never to be kept of an answer. `secrets`
+    are these and what else the job put into headers, path and query: never to be repeated in messages.
+    """
 
     endpoint: Endpoint
     method: str
-    headers: tuple[tuple[str, str], ...]
-    body: bytes | None
-    secrets: frozenset[str]
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    body: bytes | None = field(repr=False)
+    secrets: frozenset[str] = field(repr=False)
+    resolved: frozenset[str] = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -38,18 +51,26 @@ class Request:
         return f"{self.method} {self.endpoint.origin}"
 
 
-def request_of(call: Call, target: HttpTarget) -> Request:
-    """The request of an attempt. Raises RequestError or EndpointError.
+def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline) -> Request:
+    """The request of an attempt, its templates rendered and its secrets fetched before the deadline. Raises
+    RequestError.
 
     The job's own headers stand first; those that are not its to choose (see `is_reserved_header`) are left out.
     """
     method = target.method.upper()
     if not method.isascii() or not method.isalpha():
         raise RequestError("the method must be a word such as POST")
-    endpoint = endpoint_of(target.url)
-    own = [(name, value) for name, value in target.headers if not is_reserved_header(name)]
+    try:
+        endpoint = endpoint_of(target.url)
+    except EndpointError as problem:
+        raise RequestError(str(problem)) from None
+    values = call_values(call)
+    templates = [(name, value) for name, value in target.headers if not is_reserved_header(name)]
+    names = tuple(dict.fromkeys(name for _, value in templates for name in secret_names(value)))
+    found = _fetched(names, call.run.tenant, secrets, deadline)
+    own = [(name, _rendered(name, value, values, found)) for name, value in templates]
     given = {name.lower(): value for name, value in own}
-    body = None if method in _WITHOUT_BODY else _body(call.job.payload, given.get("content-type"))
+    body = None if method in _WITHOUT_BODY else _body(call.job.payload, values, given.get("content-type"))
     ours = {"Host": endpoint.authority, "Connection": "close", "Accept-Encoding": "identity", **run_headers(call)}
     if "user-agent" not in given:
         ours["User-Agent"] = f"duecourse/{VERSION}"
@@ -58,26 +79,61 @@ def request_of(call: Call, target: HttpTarget) -> Request:
     if body is not None or method not in (*_WITHOUT_BODY, "DELETE", "OPTIONS"):
         ours["Content-Length"] = str(len(body or b""))
     headers = (*own, *ours.items())
-    for name, value in headers:
-        if problem := header_problem(name, value):
-            raise RequestError(problem)
-    return Request(endpoint, method, headers, body, _secrets(endpoint, given))
+    for name, value in headers:  # once more after rendering: a value must not bring a header of its own
+        if wrong := header_problem(name, value):
+            raise RequestError(wrong)
+    resolved = frozenset(_with_words(secret for secret in (*found.values(), call.token) if secret))
+    known = frozenset(values.values())  # a run's id in a header is no secret
+    return Request(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
 
 
-def _body(payload: object, content_type: str | None) -> bytes | None:
+def _fetched(names: tuple[str, ...], tenant: str, secrets: Secrets, deadline: Deadline) -> dict[str, str]:
+    found = {}
+    for name in names:
+        try:
+            found[name] = within(deadline, partial(secrets.get, tenant, name), "secret")
+        except SecretUnknownError:
+            raise RequestError(f"there is no secret named {name}", code="secret_unknown") from None
+        except SecretsUnavailableError as problem:
+            text = f"secret {name} could not be fetched ({problem})"
+            raise RequestError(text, code="secrets_unavailable", retryable=True) from None
+        except TimeoutError:
+            text = f"secret {name} was not fetched in time"
+            raise RequestError(text, code="secrets_unavailable", retryable=True) from None
+    return found
+
+
+def _rendered(name: str, template: str, values: Mapping[str, str], secrets: Mapping[str, str]) -> str:
+    try:
+        return render_template(template, values, secrets)
+    except TemplateError as problem:
+        raise RequestError(f"header {name[:40]}: {problem}", code="bad_template") from None
+
+
+def _body(payload: object, values: Mapping[str, str], content_type: str | None) -> bytes | None:
     """JSON; but text goes out as it is where the job says that it is something else (a form, XML)."""
     if payload is None:
         return None
-    if isinstance(payload, str) and content_type is not None and "json" not in content_type.lower():
-        return payload.encode()
-    return orjson.dumps(payload)
+    try:
+        rendered = render_document(payload, values)
+    except TemplateError as problem:
+        raise RequestError(f"payload: {problem}", code="bad_template") from None
+    if isinstance(rendered, str) and content_type is not None and "json" not in content_type.lower():
+        return rendered.encode()
+    return orjson.dumps(rendered)
 
 
-def _secrets(endpoint: Endpoint, given: dict[str, str]) -> frozenset[str]:
-    values = [value for name, value in given.items() if name not in ("content-type", "accept", "user-agent")]
+def _private(endpoint: Endpoint, headers: Iterable[tuple[str, str]]) -> frozenset[str]:
+    values = [value for name, value in headers if name.lower() not in ("content-type", "accept", "user-agent")]
     path, _, query = endpoint.resource.partition("?")
-    words = [word for value in values for word in value.split()]  # "Bearer abc": the token alone too
     pieces = [piece.partition("=")[2] for piece in query.split("&")]
-    written = (*values, *words, path, query, *pieces)
     decoded = (unquote_plus(text) for text in (path, *pieces))
-    return frozenset(text for text in (*written, *decoded) if len(text) >= _SHORTEST_SECRET)
+    written = (*_with_words(values), path, query, *pieces, *decoded)
+    return frozenset(text for text in written if len(text) >= _SHORTEST_SECRET)
+
+
+def _with_words(values: Iterable[str]) -> Iterator[str]:
+    """`Bearer abcd`, and the token alone too."""
+    for value in values:
+        yield value
+        yield from (word for word in value.split() if len(word) >= _SHORTEST_SECRET)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from functools import partial
 from ipaddress import ip_address
-from queue import Empty, SimpleQueue
-from threading import Thread
 
 from duecourse.adapters.targets.deadline import Deadline
+from duecourse.adapters.targets.within import within
 from duecourse.domain.addresses import not_public
 
 Resolver = Callable[[str, int], list[str]]
@@ -32,7 +32,8 @@ def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *,
     """Where to connect. Raises AddressRefusedError when any of a host's addresses is not public, unless `private`
     addresses are allowed; OSError when it has none; TimeoutError.
     """
-    addresses = [host] if _is_address(host) else _resolve_within(host, port, resolve, deadline)
+    ask = partial(_ask, host, port, resolve)
+    addresses = [host] if _is_address(host) else within(deadline, ask, "resolve")  # getaddrinfo knows no time-out
     if not addresses:
         raise OSError("the host has no address")
     if not private:
@@ -50,24 +51,8 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _resolve_within(host: str, port: int, resolve: Resolver, deadline: Deadline) -> list[str]:
-    """The operating system's resolver knows no time-out, so it is asked from a thread of its own.
-
-    This is the one thread that may outlive its call: it holds nothing, changes nothing and ends by itself.
-    """
-    answers: SimpleQueue[list[str] | OSError] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(resolve(host, port))
-        except (OSError, UnicodeError) as problem:
-            answers.put(problem if isinstance(problem, OSError) else OSError("the host's name cannot be looked up"))
-
-    Thread(target=ask, name="resolve", daemon=True).start()
+def _ask(host: str, port: int, resolve: Resolver) -> list[str]:
     try:
-        answer = answers.get(timeout=deadline.left())
-    except Empty:
-        raise TimeoutError("the host's name was not resolved in time") from None
-    if isinstance(answer, OSError):
-        raise answer
-    return answer
+        return resolve(host, port)
+    except UnicodeError:
+        raise OSError("the host's name cannot be looked up") from None

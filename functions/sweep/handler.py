@@ -1,0 +1,33 @@
+"""The sweep: EventBridge's rate in, the dead-letter queue looked through."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.bootstrap.sweep import sweep
+from duecourse.telemetry import publish
+from duecourse.usecases.sweep import Sweep
+
+MARGIN_SECONDS = 20  # what a sweep keeps of its invocation to give back the messages that it holds
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def _sweep() -> Sweep:
+    return sweep(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """What it does not get to is still there at the next one."""
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
+    publish(_sweep()(deadline), logger, metrics, function="sweep")
+    return {}

@@ -1,0 +1,65 @@
+"""Occasions for programs, by EventBridge."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import orjson
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.ports import Occasion
+
+_SOURCE = "duecourse"
+_ENTRIES = 10
+"""PutEvents takes so many at most."""
+
+_logger = logging.getLogger(__name__)
+
+
+class EventBridgeBus:
+    """Puts occasions on the stage's bus, with source `duecourse`."""
+
+    def __init__(self, client: Any, bus_name: str) -> None:
+        self._client = client
+        self._bus_name = bus_name
+
+    def publish(self, occasions: Sequence[Occasion]) -> int:
+        """Publish, ten a request; how many were not accepted. Why is in the log."""
+        rest = iter(occasions)
+        refused = 0
+        while page := list(islice(rest, _ENTRIES)):
+            refused += self._put(page)
+        return refused
+
+    def _put(self, page: Sequence[Occasion]) -> int:
+        try:
+            answer = self._client.put_events(Entries=[self._entry(occasion) for occasion in page])
+        except (BotoCoreError, ClientError) as problem:
+            _logger.warning("no event was accepted", extra={"events": len(page), "error": str(problem)})
+            return len(page)
+        refused = 0
+        for occasion, entry in zip(page, answer["Entries"], strict=True):
+            if code := entry.get("ErrorCode"):
+                refused += 1
+                _logger.warning(
+                    "an event was not accepted",
+                    extra={
+                        "detail_type": occasion.detail_type,
+                        "event": occasion.detail.get("event"),
+                        "error": f"{code}: {entry.get('ErrorMessage')}",
+                    },
+                )
+        return refused
+
+    def _entry(self, occasion: Occasion) -> dict[str, Any]:
+        return {
+            "EventBusName": self._bus_name,
+            "Source": _SOURCE,
+            "DetailType": occasion.detail_type,
+            "Detail": orjson.dumps(occasion.detail).decode(),
+            "Time": datetime.fromtimestamp(occasion.at, UTC),
+        }

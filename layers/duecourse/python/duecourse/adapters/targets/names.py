@@ -1,0 +1,35 @@
+"""Names by which AWS recognises an attempt that it has seen before."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+from duecourse.ports import Call
+
+_MARK_CHARACTERS = 16
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def attempt_name(call: Call, limit: int) -> str:
+    """A name of at most `limit` characters (A-Z, a-z, 0-9, `_`, `-`), the same whenever this attempt is called.
+
+    `nightly-20261121T064700Z-1-` and a hash, which tells apart what the readable part cannot: tenants with jobs of the
+    same id, and names that had to be cut.
+    """
+    run = call.run
+    mark = sha256(f"{run.tenant}/{run.name}/{run.attempt}".encode()).hexdigest()[:_MARK_CHARACTERS]
+    shown = _UNSAFE.sub("-", f"{run.name}-{run.attempt}")
+    return f"{shown[: limit - _MARK_CHARACTERS - 1]}-{mark}"
+
+
+def deduplication_id(call: Call) -> str:
+    """What FIFO queues and topics drop repeats by, for five minutes: the tenant's idempotency key, hashed.
+
+    So an attempt whose answer was lost puts no second message in when it is tried again. Where the run waits for a
+    callback the attempt counts too: its message brings a token of its own, without which nobody could complete the run.
+    """
+    words = [call.run.tenant, call.idempotency_key]
+    if call.token is not None:
+        words.append(str(call.run.attempt))
+    return sha256("\n".join(words).encode()).hexdigest()

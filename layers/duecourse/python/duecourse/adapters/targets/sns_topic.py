@@ -1,0 +1,51 @@
+"""SNS topics as targets, FIFO ones too."""
+
+from __future__ import annotations
+
+from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, attempted, wait_of
+from duecourse.adapters.targets.deadline import Deadline
+from duecourse.adapters.targets.invocation import call_values
+from duecourse.adapters.targets.place import Place
+from duecourse.adapters.targets.queued import group_fields, message_attributes, message_text
+from duecourse.domain.targets import Outcome, SnsTarget, Succeeded
+from duecourse.domain.template import render_template
+from duecourse.ports import Call, Clock
+
+_SUBJECT_CHARACTERS = 99
+
+
+class SnsCaller:
+    """Publishes the event to topics of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor, place: Place) -> None:
+        self._clock = clock
+        self._client_for = client_for
+        self._place = place
+
+    def call(self, call: Call, target: SnsTarget) -> Outcome:
+        """A message that the topic has accepted succeeds; the result names it."""
+        return attempted(
+            f"topic {target.topic}",
+            call,
+            self._clock,
+            lambda deadline: self._publish(call, target, deadline),
+            longest=HANDOVER_SECONDS,
+        )
+
+    def _publish(self, call: Call, target: SnsTarget, deadline: Deadline) -> Outcome:
+        message = {
+            "TopicArn": self._place.arn("sns", target.topic),
+            "Message": message_text(call),
+            "MessageAttributes": message_attributes(call),
+            **group_fields(call, target.topic, target.group),
+        }
+        if target.subject is not None:
+            message["Subject"] = _subject(render_template(target.subject, call_values(call)))
+        answer = self._client_for(wait_of(deadline)).publish(**message)
+        return Succeeded({"message_id": answer["MessageId"]})
+
+
+def _subject(text: str) -> str:
+    """SNS takes fewer than 100 characters on one line; the message says what the subject cannot."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= _SUBJECT_CHARACTERS else f"{line[: _SUBJECT_CHARACTERS - 3]}..."

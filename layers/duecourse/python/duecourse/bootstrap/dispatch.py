@@ -1,0 +1,34 @@
+"""The dispatcher, wired to AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duecourse.adapters.aws import client
+from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.run_store import DynamoRunStore
+from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.settings import DispatchSettings
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.dispatch import Dispatch, DispatchRules
+
+
+def dispatch(environ: Mapping[str, str]) -> Dispatch:
+    """The dispatcher of this environment. Raises SettingsError."""
+    settings = DispatchSettings.from_env(environ)
+    clock, dynamodb = SystemClock(), client("dynamodb")
+    return Dispatch(
+        cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock),
+        lanes=SqsLanes(client("sqs"), settings.queue_urls),
+        clock=clock,
+        randomness=SystemRandomness(),
+        after_claim=AfterClaim(
+            jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
+            runs=DynamoRunStore(dynamodb, settings.runs_table),
+            clock=clock,
+            run_retention_days=settings.run_retention_days,
+        ),
+        rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),
+    )

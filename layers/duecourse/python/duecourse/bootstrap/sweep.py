@@ -1,0 +1,49 @@
+"""The sweep of the dead-letter queue, wired to AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duecourse.adapters.aws import client
+from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
+from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.sqs.received import SqsReceived
+from duecourse.bootstrap.settling import overlaps_of, settler_of, stores_of
+from duecourse.settings import SweepSettings
+from duecourse.usecases.hand import Forwarder
+from duecourse.usecases.sweep import Sweep
+
+
+def sweep(environ: Mapping[str, str]) -> Sweep:
+    """The look into the dead-letter queue. Raises SettingsError."""
+    settings = SweepSettings.from_env(environ)
+    clock, sqs = SystemClock(), client("sqs")
+    stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
+    lanes = SqsLanes(sqs, settings.queue_urls)
+    forwarder = Forwarder(
+        lanes=lanes,
+        received=SqsReceived(sqs, settings.dead_letter_queue_url),
+        wakes=stores.wakes,
+        clock=clock,
+        lane=None,
+    )
+    settler = settler_of(
+        stores,
+        overlaps_of(stores, clock),
+        forwarder,
+        clock,
+        topic=settings.deaths_topic_arn,
+        bus=settings.bus_name,
+        bucket="",
+    )
+    return Sweep(
+        queue=SqsDeadLetterQueue(sqs, settings.dead_letter_queue_url),
+        jobs=stores.jobs,
+        runs=stores.runs,
+        lanes=lanes,
+        clock=clock,
+        randomness=SystemRandomness(),
+        settler=settler,
+        run_retention_days=settings.run_retention_days,
+    )

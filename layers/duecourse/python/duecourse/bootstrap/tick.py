@@ -1,0 +1,24 @@
+"""The tick, wired to AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duecourse.adapters.aws import client
+from duecourse.adapters.clock import SystemClock
+from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
+from duecourse.adapters.sqs.shard_queue import SqsShardQueue
+from duecourse.settings import TickSettings
+from duecourse.usecases.tick import Tick
+
+
+def tick(environ: Mapping[str, str]) -> Tick:
+    """The tick of this environment. Raises SettingsError."""
+    settings = TickSettings.from_env(environ)
+    clock = SystemClock()
+    return Tick(
+        cursors=DynamoCursorStore(client("dynamodb"), settings.jobs_table, clock),
+        queue=SqsShardQueue(client("sqs"), settings.shard_queue_url),
+        clock=clock,
+        shards=settings.shards,
+    )

@@ -1,0 +1,160 @@
+"""What a worker holds when it decides about a run, what can happen to a run, and what can be decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.run import Run
+from duecourse.domain.targets import Failed, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What a worker holds in hand. `token` names this invocation and message; `lease_until` is when Lambda kills it.
+    `secret` is drawn for the callback token of an attempt that is started now.
+    """
+
+    message_id: str
+    token: str
+    lease_until: float
+    expires_at: int
+    secret: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the message says (see `messages.RunMessage`; the domain does not import it). As an event: an attempt may
+    start. `redrive`: somebody asks for another allowance of attempts for a dead run.
+    """
+
+    tenant: str
+    job_id: str
+    occurrence: int
+    due: int
+    generation: int
+    nonce: str
+    attempt: int
+    suffix: str
+    count: int
+    through: int | None
+    caught_up_at: float | None
+    final: bool = False
+    redrive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The call of the run's attempt has ended. `draw` is a random number in [0, 1) for the backoff's jitter."""
+
+    outcome: Outcome
+    draw: float
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """Whoever works on the offered attempt has completed it."""
+
+    offer: Offer
+    result: object
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """Whoever works on the offered attempt has failed."""
+
+    offer: Offer
+    failed: Failed
+    draw: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineCame:
+    """The deadline of the offered attempt, as it was when it was armed, has come."""
+
+    offer: Offer
+    draw: float
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAsked:
+    """Somebody wants the run to end; `reason` is what its record will say (`cancelled`, `replaced`)."""
+
+    offer: Offer
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """The message of the offered attempt was found among the dead letters. `starts`: it asks for an attempt's start."""
+
+    offer: Offer
+    starts: bool
+
+
+Event = Stranded | Offer | Ended | Completed | GivenUp | DeadlineCame | CancelAsked
+"""What happens to a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Write `run` (RUNNING) over `previous` (None: nothing may be there) and call the target."""
+
+    run: Run
+    previous: Run | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Write `run` over `previous` (None: nothing may be there), then do what follows from that record."""
+
+    run: Run
+    previous: Run | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Let the message go; nothing is written."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """The record is already past this message: repeat what follows from it (all of that is idempotent)."""
+
+    run: Run
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """This message's own attempt may still be alive: look again at `until` (UTC seconds)."""
+
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rearm:
+    """The deadline has moved: ask again at `until` (UTC seconds)."""
+
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """The message stands for more missed occurrences than the run of its name, which is there already: what is left
+    of them, from `occurrence` (due at `due`) on, is `count` and needs a run of its own.
+    """
+
+    occurrence: int
+    due: int
+    count: int
+    reason: str
+
+
+Decision = Start | Settle | Drop | FollowUp | Leave | Rearm | Remainder
+"""What a worker does about a run, and why."""

@@ -1,0 +1,97 @@
+"""The records that decisions write: of a run's beginning, of its end, of what never runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.callback import CallbackToken
+from duecourse.domain.decision import Handover, Offer, Settle
+from duecourse.domain.job import Completion, Job, JobSnapshot, Lane
+from duecourse.domain.run import Run, RunState
+
+
+def first_record(offer: Offer, job: Job, hand: Handover) -> Run:
+    """The record of a run that has none yet, before its first attempt."""
+    return Run(
+        tenant=offer.tenant,
+        job_id=offer.job_id,
+        occurrence=offer.occurrence,
+        due=offer.due,
+        generation=offer.generation,
+        state=RunState.QUEUED,
+        lane=job.lane,
+        suffix=offer.suffix,
+        attempts_allowed=job.attempts_allowed,
+        count=offer.count,
+        through=offer.through,
+        expires_at=hand.expires_at,
+    )
+
+
+def begun(run: Run, offer: Offer, job: Job, hand: Handover, now: float) -> Run:
+    """The run with its next attempt begun, in the hands of this message."""
+    first = replace(
+        run,
+        state=RunState.RUNNING,
+        reason=None,
+        attempt=run.attempt + 1,
+        token=hand.token,
+        message_id=hand.message_id,
+        nonce=offer.nonce,
+        lease_until=hand.lease_until,
+        not_before=None,
+        first_started_at=run.first_started_at if run.first_started_at is not None else now,
+        started_at=now,
+        finished_at=None,
+        notified=False,
+        expires_at=hand.expires_at,
+        callback_hash=None,
+        waiting_until=None,
+        heartbeat_until=None,
+        cancel_requested=None,
+    )
+    match job.completion:
+        case Completion.RESPONSE:
+            return first
+        case Completion.CALLBACK:
+            return _with_callback(first, job, hand, now)
+
+
+def _with_callback(run: Run, job: Job, hand: Handover, now: float) -> Run:
+    """Token and deadlines stand before the call is made: the callback may come before the call has returned. Until
+    then the call's own time-out is added to the first heartbeat.
+    """
+    token = CallbackToken(run.tenant, run.attempt, hand.secret)
+    beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
+    kept = hand.expires_at + job.completion_seconds
+    until = now + job.completion_seconds
+    return replace(run, callback_hash=token.hash, waiting_until=until, heartbeat_until=beat, expires_at=kept)
+
+
+def ended(run: Run, state: RunState, reason: str, hand: Handover, now: float) -> Run:
+    """The run with its end, by the hands of this message."""
+    return replace(
+        run, state=state, reason=reason, token=hand.token, message_id=hand.message_id, lease_until=None, finished_at=now
+    )
+
+
+def skipped(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Settle:
+    """The record of an occurrence that will not run."""
+    run = Run(
+        tenant=offer.tenant,
+        job_id=offer.job_id,
+        occurrence=offer.occurrence,
+        due=offer.due,
+        generation=offer.generation,
+        state=RunState.SKIPPED,
+        lane=job.lane if isinstance(job, Job) else Lane.NORMAL,
+        suffix=offer.suffix,
+        reason=reason,
+        attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,
+        token=hand.token,
+        message_id=hand.message_id,
+        count=offer.count,
+        through=offer.through,
+        expires_at=hand.expires_at,
+    )
+    return Settle(run, None, reason)

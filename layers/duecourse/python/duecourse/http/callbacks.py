@@ -1,0 +1,150 @@
+"""The routes that whoever works on a run calls. The token is all they need: tenant and attempt stand in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from duecourse.domain.callback import CallbackToken, TokenError, read_token
+from duecourse.domain.run import RunState
+from duecourse.http.answers import run_document
+from duecourse.http.api import Answer, Api
+from duecourse.http.jsontext import unfit
+from duecourse.http.models import Body, refuse
+from duecourse.http.problems import Fault
+from duecourse.http.request import Request
+from duecourse.http.run_problems import bad_body, bad_token, lane_unavailable, wrong_state
+from duecourse.http.runs import accepted, run_id_in
+from duecourse.http.validation import faults_in
+from duecourse.usecases.callbacks import DEFAULT_CODE, BadTokenError, Failure
+from duecourse.usecases.commands import LaneUnavailableError, RunStateError
+
+Result = TypeVar("Result")
+Model = TypeVar("Model", bound=Body)
+
+MAX_RESULT_BYTES = 200 * 1024
+MAX_ERROR = 2000
+MAX_RETRY_AFTER_SECONDS = 86_400
+
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_UNSENDABLE = re.compile("[\ufffe\uffff]")
+"""Amazon SQS, SendMessage: characters that a message must not hold (JSON escapes the others itself)."""
+
+
+def _code(code: str) -> str:
+    if _CODE.fullmatch(code) is None:
+        raise refuse("must be 1 to 64 letters (a-z), digits or _ . -")
+    return code
+
+
+class CompleteBody(Body):
+    """What came of the work."""
+
+    result: Any = None
+
+
+class FailBody(Body):
+    """Why the work failed, and whether another attempt makes sense."""
+
+    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
+    code: Annotated[str, AfterValidator(_code)] = DEFAULT_CODE
+    retryable: bool | None = None
+    retry_after: Annotated[float | None, Field(ge=0, le=MAX_RETRY_AFTER_SECONDS)] = None
+
+
+def heartbeat(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/runs/<run_id>/heartbeat."""
+    run_id, token = run_id_in(parameters), _token(request)
+    beat = _admitted(lambda: api.callbacks.heartbeat(run_id, token))
+    run = beat.run
+    shown = run_document(replace(run, result=None))
+    body = {
+        "state": run.state.value,
+        "cancel_requested": beat.stop is not None,
+        "reason": beat.stop,
+        "heartbeat_until": shown["heartbeat_until"],
+        "waiting_until": shown["waiting_until"],
+    }
+    facts = {"tenant": run.tenant, "run_id": run_id, "attempt": run.attempt, "stop": beat.stop}
+    return Answer(HTTPStatus.OK, "heartbeat_taken", body, facts=facts)
+
+
+def complete(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/runs/<run_id>/complete. Asked again after it was done, it is done (200)."""
+    run_id, token = run_id_in(parameters), _token(request)
+    result = _read(CompleteBody, request, _result_faults).result
+    run = _admitted(lambda: api.callbacks.complete(run_id, token, result))
+    answer = accepted("complete", run)
+    return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
+
+
+def fail(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/runs/<run_id>/fail."""
+    run_id, token = run_id_in(parameters), _token(request)
+    body = _read(FailBody, request, _error_faults)
+    failure = Failure(body.error, body.code, body.retryable, body.retry_after)
+    return accepted("fail", _admitted(lambda: api.callbacks.fail(run_id, token, failure)))
+
+
+def _token(request: Request) -> CallbackToken:
+    """The token of the header. Raises Problem (401)."""
+    scheme, _, text = (request.authorization or "").partition(" ")
+    try:
+        if scheme.lower() == "bearer":
+            return read_token(text.strip())
+    except TokenError:
+        pass
+    raise bad_token()
+
+
+def _admitted(ask: Callable[[], Result]) -> Result:
+    try:
+        return ask()
+    except BadTokenError:
+        raise bad_token() from None
+    except RunStateError as error:
+        raise wrong_state(error) from None
+    except LaneUnavailableError:
+        raise lane_unavailable() from None
+
+
+def _read(model: type[Model], request: Request, more: Callable[[Mapping[str, Any]], Iterator[Fault]]) -> Model:
+    """The body. Raises Problem with all its faults."""
+    value = request.json()
+    faults = {fault.pointer: fault for fault in unfit(value)}
+    body: Model | None = None
+    try:
+        body = model.model_validate(value)
+    except ValidationError as error:
+        for fault in faults_in(error, model):
+            faults.setdefault(fault.pointer, fault)
+    if isinstance(value, dict) and not faults:
+        faults = {fault.pointer: fault for fault in more(value)}
+    if faults or body is None:
+        raise bad_body(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
+    return body
+
+
+def _result_faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+    text = json.dumps(value.get("result"), ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode())
+    if size > MAX_RESULT_BYTES:
+        remedy = "store it elsewhere and give its address"
+        yield Fault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
+    elif _UNSENDABLE.search(text):
+        yield Fault(_unsendable(), "/result")
+
+
+def _error_faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+    if _UNSENDABLE.search(str(value["error"])):
+        yield Fault(_unsendable(), "/error")
+
+
+def _unsendable() -> str:
+    return "holds U+FFFE or U+FFFF, which are no characters; leave them out"

@@ -1,0 +1,137 @@
+"""The body of POST /v1/jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+
+from duecourse.domain.exclusions import MAX_EXCLUSIONS
+from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_RUNS
+from duecourse.domain.occurrences import MAX_JITTER_SECONDS
+from duecourse.domain.plan import MAX_FIRINGS
+from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
+from duecourse.http.instants import Instant
+from duecourse.http.models import Body, Whole, each_once, no_controls, refuse
+from duecourse.http.target_bodies import TargetBody
+
+MAX_NAME = 256
+MAX_TAGS = 20
+MAX_KEY = 256
+MAX_ATTEMPTS = 100
+MAX_RETRY_WORDS = 20
+MAX_BACKOFF_SECONDS = 86_400
+MIN_GRACE_SECONDS = 5
+MAX_GRACE_SECONDS = 86_400
+MAX_ESTIMATED_SECONDS = 86_400
+MAX_START_DEADLINE_SECONDS = 7 * 86_400
+MAX_DEATHS_IN_A_ROW = 100
+MIN_COMPLETION_SECONDS = 10
+MAX_COMPLETION_SECONDS = 30 * 86_400
+MIN_HEARTBEAT_SECONDS = 5
+MAX_HEARTBEAT_SECONDS = 86_400
+MAX_AGE_SECONDS = 30 * 86_400
+
+Line = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(no_controls)]
+Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:/=+@-]{1,64}$")]
+Excluded = Annotated[str, Field(min_length=1, max_length=40)]
+
+
+def _status(value: object) -> object:
+    """A status may be written as the number that it is."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+RetryWord = Annotated[str, BeforeValidator(_status), Field(pattern=r"^[A-Za-z0-9_.*-]{1,64}$")]
+RetryWords = Annotated[list[RetryWord], Field(max_length=MAX_RETRY_WORDS), AfterValidator(each_once)]
+
+
+class RetryBody(Body):
+    """How often, how long to wait in between, and which failures are worth it."""
+
+    max_attempts: Annotated[Whole, Field(ge=1, le=MAX_ATTEMPTS)] = 4
+    backoff: Literal["exponential", "linear", "fixed"] = "exponential"
+    min_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS)] = 2
+    max_seconds: Annotated[float, Field(ge=0, le=MAX_BACKOFF_SECONDS, validate_default=True)] = 3600
+    on: RetryWords | None = None
+    never: RetryWords = Field(default_factory=list)
+    max_age_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_AGE_SECONDS)] = None
+
+    @field_validator("max_seconds")
+    @classmethod
+    def _bounds(cls, value: float, info: ValidationInfo) -> float:
+        low = info.data.get("min_seconds")
+        if low is not None and value < low:
+            raise refuse(f"must not be less than min_seconds ({low:g}); the default is 3600")
+        return value
+
+
+class MissedBody(Body):
+    """What becomes of occurrences that nobody enqueued in time."""
+
+    policy: Literal["skip", "run_once", "run_all"] = "run_once"
+    grace_seconds: Annotated[Whole, Field(ge=MIN_GRACE_SECONDS, le=MAX_GRACE_SECONDS)] = 60
+    max_missed: Annotated[Whole, Field(ge=1, le=MAX_FIRINGS)] = 10
+
+
+class JobBody(Body):
+    """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
+
+    id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
+    name: Line = ""
+    schedule: Annotated[str, Field(min_length=1, max_length=256)]
+    timezone: Annotated[str, Field(min_length=1, max_length=64)] = "UTC"
+    dst_gap: Literal["next", "skip"] = "next"
+    dst_fold: Literal["first", "second", "both"] = "first"
+    anchor: Instant | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+    exclude: Annotated[list[Excluded], Field(max_length=MAX_EXCLUSIONS)] = Field(default_factory=list)
+    jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
+    max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
+    target: TargetBody
+    task: str | None = None
+    payload: Any = None
+    priority: Literal["high", "normal", "low"] = "normal"
+    timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
+    estimated_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_ESTIMATED_SECONDS)] = None
+    start_deadline_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_START_DEADLINE_SECONDS)] = None
+    completion: Literal["response", "callback"] = "response"
+    completion_seconds: Annotated[Whole | None, Field(ge=MIN_COMPLETION_SECONDS, le=MAX_COMPLETION_SECONDS)] = None
+    heartbeat_seconds: Annotated[Whole | None, Field(ge=MIN_HEARTBEAT_SECONDS, le=MAX_HEARTBEAT_SECONDS)] = None
+    retry: RetryBody = Field(default_factory=RetryBody)
+    pause_on_failure: Annotated[Whole | None, Field(ge=1, le=MAX_DEATHS_IN_A_ROW)] = None
+    missed: MissedBody = Field(default_factory=MissedBody)
+    overlap: Literal["skip", "queue", "replace", "allow"] = "skip"
+    precision: Literal["second", "exact"] | None = None
+    delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=MAX_KEY)] | None = None
+    events: Annotated[list[Literal["deaths", "failures", "late", "all"]], AfterValidator(each_once)] = Field(
+        default_factory=list
+    )
+    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS), AfterValidator(each_once)] = Field(default_factory=list)
+
+    @field_validator("completion_seconds", "heartbeat_seconds")
+    @classmethod
+    def _callback(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is None:
+            return None
+        if info.data.get("completion") == "response":
+            raise refuse("holds only for jobs that wait for a callback; add completion: callback, or leave it out")
+        timeout = info.data.get("timeout_seconds")
+        if info.field_name == "completion_seconds" and timeout is not None and value < timeout:
+            default = f"the default is {COMPLETION_SECONDS}"
+            raise refuse(f"must not be less than timeout_seconds ({timeout}), which the call alone may take; {default}")
+        return value
+
+    @field_validator("idempotency_key")
+    @classmethod
+    def _key(cls, key: str | None) -> str | None:
+        if key is None:
+            return None
+        if not (key.isascii() and key.isprintable()):
+            raise refuse("must be printable ASCII: it is sent as a header")
+        if problems := check_template(key, IDEMPOTENCY_NAMES):
+            raise refuse("; ".join(problems[:5]))
+        return key

@@ -1,0 +1,234 @@
+"""Targets as posted: the models, and what only the stage or two fields together can decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+
+from duecourse.http.models import Body, each_once, no_controls, refuse, rules_of
+from duecourse.http.target_rules import (
+    BUS,
+    CLUSTER,
+    FUNCTION,
+    MACHINE,
+    QUEUE,
+    ROLE,
+    TASK_DEFINITION,
+    TOPIC,
+    Resource,
+    action_problem,
+    header_problems,
+    name_problem,
+    task_problem,
+    url_problem,
+)
+
+MAX_URL = 2048
+MAX_HEADERS = 50
+MAX_EXPECTED = 20
+
+_STATUS = re.compile(r"[2-5](xx|[0-9]{2})")
+
+
+def _status(value: object) -> str:
+    """`2xx` as it is, 404 and "404" alike."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or _STATUS.fullmatch(text) is None:
+        raise refuse("must be a status from 200 to 599, or a class of them such as 2xx")
+    return text
+
+
+Status = Annotated[str, BeforeValidator(_status)]
+Name = Annotated[str, Field(min_length=1, max_length=256)]
+Group = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
+
+
+def _named(resource: Resource) -> AfterValidator:
+    """A name that the stage has to allow."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        if problem := name_problem(resource, name, rules_of(info).allowed):
+            raise refuse(problem)
+        return name
+
+    return AfterValidator(check)
+
+
+def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
+    """A message group belongs to FIFO queues and topics alone."""
+    name = info.data.get(holder)
+    if group is not None and name is not None and not name.endswith(".fifo"):
+        raise refuse(f"is for FIFO {holder}s only; leave it out, or name a {holder} that ends in .fifo")
+    return group
+
+
+class HttpTargetBody(Body):
+    """An HTTP endpoint."""
+
+    type: Literal["http"]
+    url: Annotated[str, Field(min_length=1, max_length=MAX_URL)]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
+    headers: Annotated[dict[str, str], Field(max_length=MAX_HEADERS)] = Field(default_factory=dict)
+    expect: Annotated[list[Status], Field(min_length=1, max_length=MAX_EXPECTED), AfterValidator(each_once)] = Field(
+        default_factory=lambda: ["2xx"]
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, url: str, info: ValidationInfo) -> str:
+        if problem := url_problem(url, private_allowed=rules_of(info).private_targets):
+            raise refuse(problem)
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        problems = list(header_problems(headers))
+        if problems:
+            raise refuse("; ".join(problems[:5]))
+        return headers
+
+
+class LambdaTargetBody(Body):
+    """A Lambda function of the stage's own account and region."""
+
+    type: Literal["lambda"]
+    function: Annotated[str, _named(FUNCTION)]
+    mode: Literal["sync", "async"] = "sync"
+
+
+class SqsTargetBody(Body):
+    """A queue of the stage's own account and region."""
+
+    type: Literal["sqs"]
+    queue: Annotated[str, _named(QUEUE)]
+    group: Group | None = None
+
+    @field_validator("group")
+    @classmethod
+    def _group(cls, group: str | None, info: ValidationInfo) -> str | None:
+        return _fifo(group, info, "queue")
+
+
+class SnsTargetBody(Body):
+    """A topic of the stage's own account and region."""
+
+    type: Literal["sns"]
+    topic: Annotated[str, _named(TOPIC)]
+    subject: Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)] | None = None
+    group: Group | None = None
+
+    @field_validator("subject")
+    @classmethod
+    def _subject(cls, subject: str | None) -> str | None:
+        if subject is not None and not (subject.isascii() and subject[0] != " "):
+            raise refuse("must be ASCII text that does not begin with a blank (SNS takes no other)")
+        return subject
+
+    @field_validator("group")
+    @classmethod
+    def _group(cls, group: str | None, info: ValidationInfo) -> str | None:
+        return _fifo(group, info, "topic")
+
+
+class EventBridgeTargetBody(Body):
+    """An event bus of the stage's own account and region."""
+
+    type: Literal["eventbridge"]
+    bus: Annotated[str, _named(BUS)]
+    source: Annotated[Name, AfterValidator(no_controls)] = "duecourse.jobs"
+    detail_type: Annotated[str, Field(min_length=1, max_length=128), AfterValidator(no_controls)] = "Scheduled Run"
+
+    @field_validator("source")
+    @classmethod
+    def _source(cls, source: str) -> str:
+        if source.startswith("aws."):
+            raise refuse("must not begin with aws. (EventBridge keeps that for AWS itself)")
+        return source
+
+
+class StepFunctionsTargetBody(Body):
+    """A state machine of the stage's own account and region."""
+
+    type: Literal["stepfunctions"]
+    machine: Annotated[str, _named(MACHINE)]
+
+
+class EcsTargetBody(Body):
+    """A Fargate task."""
+
+    type: Literal["ecs"]
+    cluster: Annotated[str, _named(CLUSTER)]
+    task_definition: Annotated[str, _named(TASK_DEFINITION)]
+    container: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$")]
+    subnets: Annotated[
+        list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]],
+        Field(min_length=1, max_length=16),
+        AfterValidator(each_once),
+    ]
+    security_groups: Annotated[
+        list[Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]], Field(max_length=5), AfterValidator(each_once)
+    ] = Field(default_factory=list)
+    public_ip: bool = False
+
+
+class AwsTargetBody(Body):
+    """One call of an AWS API."""
+
+    type: Literal["aws"]
+    service: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,63}$")]
+    action: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]{0,127}$")]
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    role: Annotated[str, _named(ROLE)]
+
+    @field_validator("action")
+    @classmethod
+    def _action(cls, action: str, info: ValidationInfo) -> str:
+        service = info.data.get("service")
+        if service is not None and (problem := action_problem(service, action, rules_of(info).allowed)):
+            raise refuse(problem)
+        return action
+
+
+class TaskTargetBody(Body):
+    """A target that the operator has registered."""
+
+    type: Literal["task"]
+    name: str
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, name: str, info: ValidationInfo) -> str:
+        if problem := task_problem(name, rules_of(info).tasks):
+            raise refuse(problem)
+        return name
+
+
+TargetBody = Annotated[
+    HttpTargetBody
+    | LambdaTargetBody
+    | SqsTargetBody
+    | SnsTargetBody
+    | EventBridgeTargetBody
+    | StepFunctionsTargetBody
+    | EcsTargetBody
+    | AwsTargetBody
+    | TaskTargetBody,
+    Field(discriminator="type"),
+]
+
+TARGET_BODIES: Mapping[str, type[Body]] = {
+    "http": HttpTargetBody,
+    "lambda": LambdaTargetBody,
+    "sqs": SqsTargetBody,
+    "sns": SnsTargetBody,
+    "eventbridge": EventBridgeTargetBody,
+    "stepfunctions": StepFunctionsTargetBody,
+    "ecs": EcsTargetBody,
+    "aws": AwsTargetBody,
+    "task": TaskTargetBody,
+}
+"""The models by the word that chooses them."""

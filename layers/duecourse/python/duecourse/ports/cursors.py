@@ -1,0 +1,91 @@
+"""Cursors, wake-ups and watermarks: what the due index holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from duecourse.domain.cursor import Cursor
+from duecourse.messages import RunMessage
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenCursor:
+    """An index entry that cannot be read. `key` is the adapter's own, `due` where it stood (UTC seconds)."""
+
+    key: tuple[str, str]
+    due: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index."""
+
+    cursor: Cursor
+    moved: Cursor
+
+
+class ClaimResult(StrEnum):
+    """WON; LOST: its condition failed, somebody else moved or changed it; FAILED: anything else (see the report)."""
+
+    WON = "won"
+    LOST = "lost"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """A message that waits in the due index until `due` (UTC seconds), since SQS holds none back for that long.
+
+    One exists per purpose: `key` is the sort key, made of the run, the message's kind and its attempt.
+    """
+
+    message: RunMessage
+    due: int
+
+    @property
+    def key(self) -> str:
+        """`WAKE#20261121T064700Z.start2`."""
+        return f"WAKE#{self.message.name.local}.{self.message.kind}{self.message.attempt}"
+
+
+class Wakes(Protocol):
+    """Wake-ups, written by whoever has to wait long."""
+
+    def put(self, wake: Wake) -> None:
+        """Write it over an earlier one of the same purpose."""
+
+
+class CursorStore(Protocol):
+    """Cursors and wake-ups by due time, and the watermarks of the shards."""
+
+    def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Wake]]:
+        """Pages of what is due in a slot at or before `until`, oldest first. May be stale."""
+
+    def clear(self, wakes: Sequence[Wake]) -> list[ClaimResult]:
+        """Remove each wake-up by itself where it stands unchanged (its `due`), after its message was sent."""
+
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[ClaimResult]:
+        """Each claim by itself, conditional on the cursor being unchanged; results in the order of the claims."""
+
+    def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
+        """Take a cursor that cannot be planned out of the index, with its error; False when it moved meanwhile."""
+
+    def watermark(self, shard: int) -> str | None:
+        """The oldest bucket of a shard not known to be empty; None before the first round."""
+
+    def advance_watermark(self, shard: int, bucket: str) -> bool:
+        """Raise a watermark; False when it already stands there or later."""
+
+    def highest_shards(self, shards: int) -> int:
+        """The largest shard count ever used, `shards` included (which is recorded)."""
+
+
+class ShardQueue(Protocol):
+    """The FIFO queue of dispatch rounds."""
+
+    def send(self, shards: Iterable[int], minute: int) -> list[int]:
+        """One message a shard, deduplicated by shard and minute (epoch minutes); the shards that were not accepted."""

@@ -1,0 +1,64 @@
+"""Records of runs, and who waits for whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from duecourse.domain.overlap import Lock, Waiter
+from duecourse.domain.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A condition failed; `found` is the record as it is (None: there is none)."""
+
+    found: Run | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadMark:
+    """Where a page of dead runs ended: when the last one died (UTC seconds), and its run id."""
+
+    died_at: float
+    run_id: str
+
+
+class RunStore(Protocol):
+    """Records of runs."""
+
+    def get(self, tenant: str, job_id: str, local: str) -> Run | None:
+        """By the run's local name (`RunName.local`). Strongly consistent."""
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        """Write `run` where exactly `previous` stands (None: nothing). None when it is done."""
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+        """Newest first, those whose local name sorts before `before`. Strongly consistent."""
+
+    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+        """Raise the heartbeat deadline of a RUNNING or WAITING run, of this very attempt; nothing else is touched."""
+
+    def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
+        """A tenant's dead runs (of one job, if given), those that died last first, after the mark. May be stale."""
+
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
+        """Take the overlap lock: free, already this holder's, or `previous` unchanged. None when taken, else whose."""
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> None:
+        """Release the lock if `holder` has it."""
+
+
+class Waiters(Protocol):
+    """Who is first in line for a job's overlap lock."""
+
+    def front(self, tenant: str, job_id: str) -> Waiter | None:
+        """Strongly consistent; None when nobody waits."""
+
+    def step_up(self, tenant: str, job_id: str, waiter: Waiter, *, newest: bool, now: float) -> bool:
+        """Stand first in line, before a waiter that is not fresh any more or that `waiter` comes before (by name: the
+        newest first, or the oldest); False when another one stays first.
+        """
+
+    def leave(self, tenant: str, job_id: str, name: str) -> None:
+        """Leave the front if `name` stands there."""

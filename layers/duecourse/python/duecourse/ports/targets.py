@@ -1,0 +1,80 @@
+"""What a call needs of the outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from duecourse.domain.job import Job
+from duecourse.domain.run import Run
+from duecourse.domain.targets import CallableTarget, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt's call. `timeout_seconds` is what the worker can spare, at most the job's own. `token` is the
+    attempt's callback token, where the run waits for one.
+    """
+
+    job: Job
+    run: Run
+    idempotency_key: str
+    timeout_seconds: float
+    token: str | None = field(default=None, repr=False)  # whoever has it can complete the run
+
+
+class Caller(Protocol):
+    """Calls targets."""
+
+    def call(self, call: Call) -> Outcome:
+        """Call the target and judge its answer. Never raises for what the target does; always ends within the time-out
+        (plus about a second).
+        """
+
+
+class Secrets(Protocol):
+    """A tenant's secrets."""
+
+    def get(self, tenant: str, name: str) -> str:
+        """The secret, from a short cache. Raises SecretUnknownError, SecretsUnavailableError."""
+
+
+class SecretUnknownError(Exception):
+    """There is no such secret."""
+
+
+class SecretsUnavailableError(Exception):
+    """The store of secrets did not answer; another attempt makes sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredTask:
+    """What the operator registered under a name: a target, and values for fields that a job leaves out."""
+
+    target: CallableTarget
+    defaults: dict[str, Any]
+
+
+class TasksUnavailableError(Exception):
+    """The store of tasks did not answer; another attempt makes sense."""
+
+
+class Tasks(Protocol):
+    """Named targets of the stage."""
+
+    def get(self, name: str) -> RegisteredTask | None:
+        """The task, from a short cache; None where none is registered under that name. Raises TasksUnavailableError."""
+
+
+LINK_SECONDS = 300
+"""For how long the address of a result is good."""
+
+
+class Results(Protocol):
+    """Where large results are kept as long as their runs."""
+
+    def put(self, key: str, document: bytes) -> None:
+        """Write a result (JSON); raises when it was not accepted."""
+
+    def link(self, key: str) -> str:
+        """An address at which the result can be read for LINK_SECONDS, by anyone who has it."""

@@ -1,0 +1,31 @@
+"""Outcomes told to the event bus, as the job chooses. Best effort: a run is never held up by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.job import Job
+from duecourse.domain.occasions import detail_of, occasions_of
+from duecourse.domain.run import Run
+from duecourse.ports import Bus, Clock, Occasion
+from duecourse.usecases.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """Publishes what a record says, if its job wants it told."""
+
+    bus: Bus
+    clock: Clock
+
+    def tell(self, run: Run, job: Job, report: Report) -> None:
+        """Publish; what the bus did not accept is counted and logged."""
+        wanted = occasions_of(run, job)
+        if not wanted:
+            return
+        at = self.clock.now()
+        refused = self.bus.publish([Occasion(kind, detail_of(run), at) for kind in wanted])
+        report.counts["EventsPublished"] += len(wanted) - refused
+        if refused:
+            report.counts["EventsRefused"] += refused
+            report.add("event_refused", alarming=True, tenant=run.tenant, run_id=str(run.name), events=list(wanted))

@@ -1,0 +1,91 @@
+"""Dead runs: listed, and redriven many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from duecourse.domain.run import Run
+from duecourse.domain.start import own_job
+from duecourse.messages import MessageKind
+from duecourse.ports import DeadMark, JobStore, RunStore
+from duecourse.usecases.commands import LaneUnavailableError, Orders
+
+
+@dataclass(frozen=True, slots=True)
+class DeadPage:
+    """Dead runs, those that died last first; `following` goes on after the last."""
+
+    items: tuple[Run, ...]
+    following: DeadMark | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which dead runs are meant: of one job or of all, that died from `since` on and before `until` (UTC seconds)."""
+
+    job_id: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is gone; `following` goes on
+    after the last that was looked at (None: there are no more).
+    """
+
+    sent: int
+    refused: int
+    orphaned: int
+    following: DeadMark | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """A list that may lag behind a little: a run that is redriven already is shown until its worker has started it, and
+    a message for it is dropped then.
+    """
+
+    runs: RunStore
+    jobs: JobStore
+    orders: Orders
+
+    def page(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> DeadPage:
+        """One page."""
+        return self._chosen(tenant, Choice(job_id), limit, before)
+
+    def redrive(self, tenant: str, choice: Choice, *, limit: int, before: DeadMark | None = None) -> Redriven:
+        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark.
+
+        Raises LaneUnavailableError when none was accepted that could have been.
+        """
+        page = self._chosen(tenant, choice, limit, before)
+        owned = self._owned(tenant, page.items)
+        accepted = self.orders.send(MessageKind.REDRIVE, owned)
+        if accepted and not any(accepted):
+            raise LaneUnavailableError(f"{len(accepted)} dead runs")
+        sent = sum(accepted)
+        return Redriven(sent, len(owned) - sent, len(page.items) - len(owned), page.following)
+
+    def _chosen(self, tenant: str, choice: Choice, limit: int, before: DeadMark | None) -> DeadPage:
+        until = None if choice.until is None else DeadMark(float(choice.until), "")
+        marks = [mark for mark in (until, before) if mark is not None]
+        start = min(marks, key=lambda mark: mark.died_at, default=None)
+        found = self.runs.dead(tenant, limit=limit + 1, before=start, job_id=choice.job_id)
+        if choice.since is not None:
+            since = choice.since
+            found = list(takewhile(lambda run: mark_of(run).died_at >= since, found))
+        following = mark_of(found[limit - 1]) if len(found) > limit else None
+        return DeadPage(tuple(found[:limit]), following)
+
+    def _owned(self, tenant: str, runs: Sequence[Run]) -> list[Run]:
+        """Those whose job is still there: nothing says of the others what to call."""
+        jobs = {job_id: self.jobs.get(tenant, job_id) for job_id in {run.job_id for run in runs}}
+        return [run for run in runs if own_job(jobs[run.job_id], run) is not None]
+
+
+def mark_of(run: Run) -> DeadMark:
+    """The mark of a list that ends with this run."""
+    return DeadMark(run.finished_at or 0.0, str(run.name))

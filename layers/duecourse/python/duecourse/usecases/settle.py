@@ -1,0 +1,61 @@
+"""Write what was decided about a run, then do what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.decision import Settle
+from duecourse.domain.job import JobSnapshot
+from duecourse.domain.run import Run, RunState
+from duecourse.messages import RunMessage
+from duecourse.ports import Conflict, RunStore
+from duecourse.usecases.aftermath import Aftermath
+from duecourse.usecases.copies import Fate
+from duecourse.usecases.hand import Delivery
+from duecourse.usecases.keep_result import KeepResult
+from duecourse.usecases.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Settler:
+    """Writes records, each on the condition that what was decided upon still stands."""
+
+    runs: RunStore
+    aftermath: Aftermath
+    keep: KeepResult
+
+    def settle(
+        self, decision: Settle, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report
+    ) -> Fate | Conflict:
+        """Write the record and follow it; a Conflict means that another writer was there first."""
+        kept = self.keep.kept(decision.run, report)
+        if conflict := self.write(kept, decision.previous):
+            return conflict
+        report.add(
+            "run_skipped" if kept.state is RunState.SKIPPED else "run_settled",
+            alarming=kept.state is RunState.DEAD,
+            tenant=kept.tenant,
+            run_id=str(kept.name),
+            attempt=kept.attempt,
+            state=kept.state,
+            reason=decision.reason,
+            lateness_seconds=kept.lateness,
+            error=kept.error,
+            asked=message.kind,
+        )
+        if kept.state is RunState.SKIPPED:
+            report.counts["Skipped"] += 1
+        elif decision.previous is None or decision.previous.state is not kept.state:
+            report.counts[f"Runs{kept.state.capitalize()}"] += 1
+        return self.follow(kept, job, message, delivery, report)
+
+    def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
+        """Do what follows from a record."""
+        return Fate.DONE if self.aftermath.follow(run, job, message, delivery, report) else Fate.LEFT
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        """Write; a refusal that turns out to be our own write (its answer was lost) counts as written."""
+        conflict = self.runs.write(run, previous)
+        if conflict is not None and conflict.found is not None and run.written_as(conflict.found):
+            return None
+        return conflict

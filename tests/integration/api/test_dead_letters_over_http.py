@@ -1,0 +1,279 @@
+"""Dead runs over the API: listed, and redriven many at a time."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import pytest
+
+from duecourse.domain.job import Job
+from duecourse.domain.run import Run, RunState
+from duecourse.messages import MessageKind
+from tests.support.api import ApiClient
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
+from tests.support.runs import run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+LIST = "/v1/dead-letters"
+REDRIVE = "/v1/dead-letters/redrive"
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON + 3600)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+@pytest.fixture
+def jobs(api: ApiClient) -> list[Job]:
+    return [created(api, name) for name in ("alpha", "beta", "gamma")]
+
+
+@pytest.fixture
+def dead(api: ApiClient, jobs: list[Job]) -> list[Run]:
+    """Nine dead runs, in the order in which they died, a minute apart; the jobs take turns. None other is dead."""
+    for job in jobs:
+        recorded(api, run(job, RunState.SUCCEEDED, after=-60))
+        recorded(api, run(job, RunState.RETRYING, after=-30))
+    return [
+        recorded(api, run(jobs[number % 3], RunState.DEAD, after=number * 60, finished_at=NOON + number * 60 + 12.5))
+        for number in range(9)
+    ]
+
+
+def created(api: ApiClient, name: str, **changes: Any) -> Job:
+    made = made_job("0 0 1 1 *", id=name, **changes)
+    assert api.jobs.create(made, cursor(made))
+    return made
+
+
+def recorded(api: ApiClient, record: Run) -> Run:
+    assert api.runs.write(record, None) is None
+    return record
+
+
+def names(runs: list[Run]) -> list[str]:
+    return [str(run.name) for run in runs]
+
+
+def listed(api: ApiClient, **query: str) -> Any:
+    answer = api.get(LIST, **query)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def redriven(api: ApiClient, **body: Any) -> Any:
+    answer = api.post(body, REDRIVE)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def sent(api: ApiClient) -> list[str]:
+    assert {one.message.kind for one in api.wheel.sent} <= {MessageKind.REDRIVE}
+    return [str(one.message.name) for one in api.wheel.sent]
+
+
+# --- listed
+
+
+def test_dead_runs_are_listed_from_the_last_that_died(api: ApiClient, dead: list[Run]) -> None:
+    page = listed(api)
+    assert [one["id"] for one in page["items"]] == names(dead[::-1])
+    assert page["next_cursor"] is None
+    assert page["items"][0] == api.get(f"/v1/runs/{dead[-1].name}").json
+
+
+def test_a_job_has_its_own_list(api: ApiClient, dead: list[Run]) -> None:
+    assert [one["id"] for one in listed(api, job_id="beta")["items"]] == names(dead[7::-3])
+    assert listed(api, job_id="nobody") == {"items": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize("limit", ["1", "2", "4", "9"])
+@pytest.mark.parametrize("query", [{}, {"job_id": "alpha"}])
+def test_pages_hold_each_dead_run_once(api: ApiClient, dead: list[Run], limit: str, query: dict[str, str]) -> None:
+    whole = listed(api, **query)["items"]
+    found: list[Any] = []
+    page = listed(api, limit=limit, **query)
+    found += page["items"]
+    while page["next_cursor"] is not None:
+        page = listed(api, limit=limit, cursor=page["next_cursor"], **query)
+        assert 0 < len(page["items"]) <= int(limit)
+        found += page["items"]
+    assert found == whole
+
+
+def test_a_tenant_has_no_dead_runs_of_others(api: ApiClient, dead: list[Run]) -> None:
+    recorded(api, run(made_job(id="alpha", tenant="other"), RunState.DEAD, after=900))
+    assert len(listed(api)["items"]) == 9
+    assert redriven(api)["redriven"] == 9
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({"limit": "0"}, "limit"),
+        ({"limit": "101"}, "limit"),
+        ({"job": "alpha"}, "job"),
+        ({"job_id": ""}, "job_id"),
+        ({"job_id": "a#b"}, "job_id"),
+        ({"cursor": ""}, "cursor"),
+        ({"cursor": "nonsense"}, "cursor"),
+        ({"cursor": "\u2603"}, "cursor"),
+    ],
+)
+def test_a_query_that_is_not_understood_names_the_parameter(
+    api: ApiClient, query: dict[str, str], parameter: str
+) -> None:
+    answer = api.get(LIST, **query)
+    assert (answer.status, list(answer.errors)) == (400, [parameter])
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "1r:alpha.20261121T120000Z",
+        "1d:",
+        "1d:nan:alpha.20261121T120000Z",
+        "1d:inf:alpha.20261121T120000Z",
+        "1d:-1.0:alpha.20261121T120000Z",
+        "1d:1e300:alpha.20261121T120000Z",
+        "1d:1_0.0:alpha.20261121T120000Z",
+        "1d:10:alpha.20261121T120000Z",
+        "1d:10.0:alpha",
+        "1d:10.0:",
+    ],
+)
+def test_a_cursor_that_nobody_was_given_is_refused(api: ApiClient, jobs: list[Job], inside: str) -> None:
+    sealed = urlsafe_b64encode(inside.encode()).decode().rstrip("=")
+    answer = api.get(LIST, cursor=sealed)
+    assert (answer.status, list(answer.errors)) == (400, ["cursor"])
+    answer = api.post({"cursor": sealed}, REDRIVE)
+    assert (answer.status, list(answer.errors)) == (422, ["/cursor"])
+
+
+# --- redriven
+
+
+def test_all_dead_runs_are_redriven_each_in_its_lane(api: ApiClient, dead: list[Run]) -> None:
+    answer = api.ask(REDRIVE)
+    assert (answer.status, answer.json) == (200, {"redriven": 9, "refused": 0, "more": False, "next_cursor": None})
+    assert sent(api) == names(dead[::-1])
+    messages = [one.message for one in api.wheel.sent]
+    assert {(message.attempt, message.lane, message.not_before) for message in messages} == {
+        (2, dead[0].lane, NOON + 3600)
+    }
+    assert len({message.nonce for message in messages}) == 9
+    assert [api.runs.get("default", record.job_id, record.name.local) for record in dead] == dead
+
+
+def test_those_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -> None:
+    assert redriven(api, job_id="beta")["redriven"] == 3
+    assert sent(api) == names(dead[7::-3])
+
+
+@pytest.mark.parametrize(
+    ("times", "chosen"),
+    [
+        ({"since": "2026-11-21T12:06:12Z"}, slice(8, 5, -1)),
+        ({"until": "2026-11-21T12:02:13Z"}, slice(2, None, -1)),
+        ({"since": "2026-11-21T12:03:13Z", "until": "2026-11-21T12:06:12.9Z"}, slice(5, 3, -1)),
+        ({"since": "2026-11-21T14:00:00+01:00"}, slice(0, 0)),
+        ({"until": "2026-11-21T12:00:12Z"}, slice(0, 0)),
+    ],
+)
+def test_those_that_died_in_a_time_are_redriven(
+    api: ApiClient, dead: list[Run], times: dict[str, str], chosen: slice
+) -> None:
+    assert redriven(api, **times) == {
+        "redriven": len(dead[chosen]),
+        "refused": 0,
+        "more": False,
+        "next_cursor": None,
+    }
+    assert sent(api) == names(dead[chosen])
+
+
+def test_a_death_belongs_to_the_time_that_begins_with_it(api: ApiClient, jobs: list[Job]) -> None:
+    record = recorded(api, run(jobs[0], RunState.DEAD, finished_at=NOON))
+    assert redriven(api, until="2026-11-21T12:00:00Z")["redriven"] == 0
+    assert redriven(api, since="2026-11-21T12:00:00Z", until="2026-11-21T12:00:01Z")["redriven"] == 1
+    assert sent(api) == names([record])
+
+
+def test_what_is_beyond_the_limit_is_told_and_goes_on_by_cursor(api: ApiClient, dead: list[Run]) -> None:
+    first = redriven(api, limit=4)
+    assert (first["redriven"], first["more"]) == (4, True)
+    second = redriven(api, limit=4, cursor=first["next_cursor"])
+    assert (second["redriven"], second["more"]) == (4, True)
+    third = redriven(api, limit=4, cursor=second["next_cursor"])
+    assert (third["redriven"], third["more"]) == (1, False)
+    assert sent(api) == names(dead[::-1])
+
+
+def test_a_cursor_does_not_lead_beyond_the_time_that_is_asked_for(api: ApiClient, dead: list[Run]) -> None:
+    begun = redriven(api, limit=1)
+    api.wheel.sent.clear()
+    redriven(api, until="2026-11-21T12:02:00Z", cursor=begun["next_cursor"])
+    assert sent(api) == names(dead[1::-1])
+
+
+def test_what_a_lane_refuses_is_counted(api: ApiClient, dead: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
+    api.wheel.refuse = lambda message: message.job_id == "gamma"
+    answer = redriven(api)
+    assert (answer["redriven"], answer["refused"]) == (6, 3)
+    assert (api.lines[-1]["action"], api.lines[-1]["unsent"]) == ("dead_letters_redriven", 3)
+    assert '"SendsRefused":[3.0]' in capsys.readouterr().out
+
+
+def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, dead: list[Run]) -> None:
+    api.wheel.refuse = lambda _: True
+    answer = api.ask(REDRIVE)
+    assert (answer.status, answer.json["type"]) == (503, "/problems/lane-unavailable")
+    assert int(answer.headers["retry-after"]) > 0
+    assert len(listed(api)["items"]) == 9
+
+
+def test_dead_runs_of_deleted_jobs_are_counted_and_left(api: ApiClient, jobs: list[Job], dead: list[Run]) -> None:
+    alpha, beta, _ = jobs
+    for gone in (alpha, beta):
+        assert api.jobs.delete(gone, deleted_at=NOON + 1000)
+    created(api, "beta", at=NOON + 1001)  # a namesake
+    answer = redriven(api)
+    assert (answer["redriven"], answer["refused"], answer["more"]) == (3, 6, False)
+    assert {name.split(".")[0] for name in sent(api)} == {"gamma"}
+
+
+def test_nothing_dead_is_nothing_to_redrive(api: ApiClient) -> None:
+    assert redriven(api) == {"redriven": 0, "refused": 0, "more": False, "next_cursor": None}
+    assert listed(api) == {"items": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ([], ""),
+        ({"job": "alpha"}, "/job"),
+        ({"job_id": "a b"}, "/job_id"),
+        ({"job_id": 5}, "/job_id"),
+        ({"since": "yesterday"}, "/since"),
+        ({"since": 5}, "/since"),
+        ({"until": "2026-11-21T12:00:00"}, "/until"),
+        ({"since": "2026-11-21T12:00:00Z", "until": "2026-11-21T12:00:00Z"}, "/until"),
+        ({"limit": 0}, "/limit"),
+        ({"limit": 1001}, "/limit"),
+        ({"limit": "5"}, "/limit"),
+        ({"cursor": 5}, "/cursor"),
+    ],
+)
+def test_a_body_that_is_not_understood_names_the_place_and_redrives_nothing(
+    api: ApiClient, dead: list[Run], body: object, pointer: str
+) -> None:
+    answer = api.post(body, REDRIVE)
+    assert (answer.status, answer.json["type"]) == (422, "/problems/invalid-command")
+    assert list(answer.errors) == [pointer]
+    assert api.wheel.sent == []

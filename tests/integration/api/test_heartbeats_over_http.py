@@ -1,0 +1,123 @@
+"""Signs of life of runs that wait for their callback, by token, over the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.callback import CallbackToken
+from duecourse.domain.job import Job
+from duecourse.domain.run import Run, RunState
+from duecourse.ports import Conflict, RunStore
+from tests.support.api import ApiClient
+from tests.support.callbacks import NAME, call, callback_job, client, recorded, stored
+from tests.support.jobs import NOON
+from tests.support.runs import TOKEN, waiting_run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    return client(tables)
+
+
+@pytest.fixture
+def job(api: ApiClient) -> Job:
+    return callback_job(api)
+
+
+def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job))
+    api.clock.advance(20)
+    answer = call(api, "heartbeat")
+    assert (answer.status, answer.json) == (
+        200,
+        {
+            "state": "WAITING",
+            "cancel_requested": False,
+            "reason": None,
+            "heartbeat_until": "2026-11-21T12:01:20.000Z",
+            "waiting_until": "2026-11-21T13:00:00.000Z",
+        },
+    )
+    assert stored(api) == replace(record, heartbeat_until=NOON + 80)
+    assert api.wheel.sent == []
+
+
+def test_a_heartbeat_needs_no_body(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
+    assert api.ask(f"/v1/runs/{NAME}/heartbeat", token=str(TOKEN)).status == 200
+
+
+def test_a_heartbeat_never_brings_the_deadline_nearer(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job, RunState.RUNNING, heartbeat_until=NOON + 90))
+    assert call(api, "heartbeat").json["heartbeat_until"] == "2026-11-21T12:01:30.000Z"
+    assert stored(api) == record
+
+
+def test_a_heartbeat_where_none_is_wanted_changes_nothing(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job, heartbeat_until=None))
+    answer = call(api, "heartbeat")
+    assert (answer.status, answer.json["heartbeat_until"]) == (200, None)
+    assert stored(api) == record
+
+
+def test_a_heartbeat_learns_of_a_cancellation(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job, cancel_requested="replaced"))
+    answer = call(api, "heartbeat").json
+    assert (answer["state"], answer["cancel_requested"], answer["reason"]) == ("WAITING", True, "replaced")
+
+
+def test_a_heartbeat_for_a_deleted_job_learns_of_it_and_gains_no_time(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job))
+    api.jobs.delete(job, deleted_at=NOON)
+    answer = call(api, "heartbeat").json
+    assert (answer["cancel_requested"], answer["reason"]) == (True, "deleted")
+    assert answer["heartbeat_until"] == "2026-11-21T12:00:30.000Z"
+    assert stored(api) == record
+
+
+@dataclass
+class Overtaken:
+    """A run store in which somebody else is faster than a heartbeat."""
+
+    store: RunStore
+    meanwhile: Run | None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+        if self.meanwhile is None:
+            return Conflict(None)
+        assert self.store.write(self.meanwhile, run) is None
+        return self.store.heartbeat(run, heartbeat_until=heartbeat_until)
+
+
+@pytest.mark.parametrize(
+    ("became", "status", "kind"),
+    [
+        ({"state": RunState.CANCELLED}, 409, "run-ended"),
+        ({"state": RunState.RETRYING}, 409, "attempt-over"),
+        ({"attempt": 3, "callback_hash": CallbackToken("default", 3, "n" * 16).hash}, 401, "bad-token"),
+        ({"callback_hash": None}, 401, "bad-token"),
+    ],
+)
+def test_a_heartbeat_that_was_overtaken_hears_of_it(
+    api: ApiClient, job: Job, became: dict[str, Any], status: int, kind: str
+) -> None:
+    record = recorded(api, waiting_run(job))
+    meanwhile = replace(record, token="another", **became)
+    overtaken = ApiClient(api.jobs, Overtaken(api.runs, meanwhile), api.clock)
+    answer = call(overtaken, "heartbeat")
+    assert (answer.status, answer.json["type"]) == (status, f"/problems/{kind}")
+    assert stored(api) == meanwhile
+
+
+def test_a_heartbeat_for_a_record_that_expires_at_that_moment_opens_nothing(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
+    assert call(ApiClient(api.jobs, Overtaken(api.runs, None), api.clock), "heartbeat").status == 401

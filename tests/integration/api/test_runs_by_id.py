@@ -1,0 +1,210 @@
+"""Single runs over the API: shown, cancelled and redriven by their ids."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from duecourse.domain.job import Job
+from duecourse.domain.run import Run, RunState
+from duecourse.messages import MessageKind
+from tests.support.api import BODY, ApiClient
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
+from tests.support.runs import run, waiting_run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+NAME = "steady.20261121T120000Z"
+FINAL = [RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED]
+ALIVE = [RunState.RUNNING, RunState.WAITING, RunState.RETRYING]
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+@pytest.fixture
+def job(api: ApiClient) -> Job:
+    """A job of which nothing is enqueued."""
+    made = made_job("0 0 1 1 *", id="steady")
+    assert api.jobs.create(made, cursor(made))
+    return made
+
+
+def recorded(api: ApiClient, record: Run) -> Run:
+    assert api.runs.write(record, None) is None
+    return record
+
+
+def stored(api: ApiClient, record: Run) -> Run | None:
+    return api.runs.get("default", record.job_id, record.name.local)
+
+
+def test_a_run_is_shown_as_in_its_jobs_list(api: ApiClient, job: Job) -> None:
+    recorded(api, run(job, RunState.SUCCEEDED, result={"status": 200}))
+    answer = api.get(f"/v1/runs/{NAME}")
+    assert answer.status == 200
+    assert (answer.json["id"], answer.json["state"], answer.json["result"]) == (NAME, "SUCCEEDED", {"status": 200})
+    assert api.get("/v1/jobs/steady/runs").json["items"] == [answer.json]
+
+
+def test_a_large_result_is_an_address_for_some_minutes(api: ApiClient, job: Job) -> None:
+    key = "results/default/steady/20261121T120000Z/2.json"
+    recorded(api, run(job, RunState.SUCCEEDED, result_key=key, result_bytes=70_000))
+    shown = api.get(f"/v1/runs/{NAME}").json
+    assert (shown["result"], shown["result_bytes"]) == (None, 70_000)
+    assert shown["result_url"] == f"https://results.example/{key}?signature=secret"
+    assert shown["result_url_seconds"] == 300
+    assert "signature" not in api.log.getvalue()
+
+
+def test_a_run_that_waits_in_its_lane_is_shown_as_queued(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"}).status == 201
+    listed = api.get("/v1/jobs/steady/runs").json["items"]
+    assert [one["state"] for one in listed] == ["QUEUED", "QUEUED"]
+    for one in listed:
+        assert api.get(f"/v1/runs/{one['id']}").json == one
+
+
+def test_a_run_that_another_record_stands_for_is_not_shown_as_queued(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"}).status == 201
+    created = api.jobs.get("default", "steady")
+    assert created is not None
+    recorded(api, run(created, RunState.SUCCEEDED, after=60, count=2, through=int(NOON) + 120))
+    assert api.get("/v1/runs/steady.20261121T120200Z").status == 404
+
+
+@pytest.mark.parametrize(
+    "run_id",
+    [
+        "steady.20261121T120000Z",  # no record, and nothing of that time on the schedule
+        "steady.20270101T000000Z",  # on the schedule, and nobody has enqueued it
+        "steady.20261121T120000Z.m1",
+        "nobody.20261121T120000Z",
+        "steady.20261121T120000",
+        "steady",
+        "00010101T000000Z",
+        "steady.00010101T000000Z",
+        "steady.99991231T235959Z",
+        "steady.20261131T120000Z",
+        "steady\u2603",
+        "a" * 500,
+    ],
+)
+@pytest.mark.parametrize("action", ["", "/cancel", "/redrive"])
+def test_an_unknown_run_is_not_found(api: ApiClient, job: Job, run_id: str, action: str) -> None:
+    path = f"/v1/runs/{quote(run_id)}{action}"
+    answer = api.ask(path) if action else api.get(path)
+    assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-run")
+    assert len(answer.json["detail"]) < 300
+    assert api.wheel.sent == []
+
+
+def test_a_run_of_another_tenant_is_not_found(api: ApiClient, job: Job) -> None:
+    recorded(api, run(made_job(id="steady", tenant="other"), RunState.DEAD))
+    assert api.get(f"/v1/runs/{NAME}").status == 404
+    assert api.ask(f"/v1/runs/{NAME}/cancel").status == 404
+    assert api.ask(f"/v1/runs/{NAME}/redrive").status == 404
+    assert api.wheel.sent == []
+
+
+@pytest.mark.parametrize("state", ALIVE)
+def test_a_run_that_goes_on_is_cancelled_by_its_worker(api: ApiClient, job: Job, state: RunState) -> None:
+    record = recorded(api, waiting_run(job, state))
+    answer = api.ask(f"/v1/runs/{NAME}/cancel")
+    assert (answer.status, answer.json["accepted"]) == (202, "cancel")
+    assert answer.json["run"] == api.get(f"/v1/runs/{NAME}").json
+    (sent,) = api.wheel.sent
+    assert (sent.message.kind, sent.message.reason, sent.delay_seconds) == (MessageKind.CANCEL, "cancelled", 0)
+    assert (sent.message.name, sent.message.attempt, sent.message.lane) == (record.name, 2, record.lane)
+    assert (sent.message.generation, sent.message.not_before) == (record.generation, NOON)
+    assert stored(api, record) == record
+
+
+def test_a_queued_run_is_cancelled_before_its_time(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)", "priority": "high"}).status == 201
+    enqueued = api.wheel.sent[0].message
+    answer = api.ask(f"/v1/runs/{enqueued.name}/cancel")
+    assert (answer.status, answer.json["run"]["state"]) == (202, "QUEUED")
+    sent = api.wheel.sent[-1].message
+    assert (sent.kind, sent.attempt, sent.not_before) == (MessageKind.CANCEL, 1, NOON)
+    same = ("tenant", "job_id", "occurrence", "due", "generation", "lane", "suffix", "count", "through")
+    assert [getattr(sent, name) for name in same] == [getattr(enqueued, name) for name in same]
+
+
+@pytest.mark.parametrize("state", FINAL)
+def test_a_run_that_has_ended_cannot_be_cancelled(api: ApiClient, job: Job, state: RunState) -> None:
+    record = recorded(api, run(job, state))
+    answer = api.ask(f"/v1/runs/{NAME}/cancel")
+    assert (answer.status, answer.json["type"]) == (409, "/problems/run-ended")
+    assert answer.json["state"] == state
+    assert (stored(api, record), api.wheel.sent) == (record, [])
+
+
+def test_a_dead_run_is_redriven_by_its_worker(api: ApiClient, job: Job) -> None:
+    record = recorded(api, run(job, RunState.DEAD))
+    answer = api.ask(f"/v1/runs/{NAME}/redrive")
+    assert (answer.status, answer.json["accepted"], answer.json["run"]["state"]) == (202, "redrive", "DEAD")
+    (sent,) = api.wheel.sent
+    assert (sent.message.kind, sent.message.name, sent.message.attempt) == (MessageKind.REDRIVE, record.name, 2)
+    assert sent.message.nonce != record.nonce
+    assert stored(api, record) == record
+
+
+@pytest.mark.parametrize("state", [state for state in [*ALIVE, *FINAL] if state is not RunState.DEAD])
+def test_only_dead_runs_are_redriven(api: ApiClient, job: Job, state: RunState) -> None:
+    record = recorded(api, run(job, state))
+    answer = api.ask(f"/v1/runs/{NAME}/redrive")
+    assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/not-dead", state)
+    assert (stored(api, record), api.wheel.sent) == (record, [])
+
+
+def test_a_queued_run_is_not_redriven(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"}).status == 201
+    sent = list(api.wheel.sent)
+    answer = api.ask("/v1/runs/steady.20261121T120100Z/redrive")
+    assert (answer.status, answer.json["state"]) == (409, "QUEUED")
+    assert api.wheel.sent == sent
+
+
+@pytest.mark.parametrize("namesake", [False, True])
+def test_a_dead_run_of_a_deleted_job_is_not_redriven(api: ApiClient, job: Job, namesake: bool) -> None:
+    record = recorded(api, run(job, RunState.DEAD))
+    assert api.jobs.delete(job, deleted_at=NOON + 1)
+    if namesake:
+        again = made_job("0 0 1 1 *", id="steady", at=NOON + 2)
+        assert api.jobs.create(again, cursor(again))
+    answer = api.ask(f"/v1/runs/{NAME}/redrive")
+    assert (answer.status, answer.json["type"], answer.json["state"]) == (409, "/problems/job-deleted", "DEAD")
+    assert (stored(api, record), api.wheel.sent) == (record, [])
+
+
+@pytest.mark.parametrize(("action", "state"), [("cancel", RunState.WAITING), ("redrive", RunState.DEAD)])
+def test_a_lane_that_takes_nothing_is_told_as_such(api: ApiClient, job: Job, action: str, state: RunState) -> None:
+    record = recorded(api, run(job, state))
+    api.wheel.refuse = lambda _: True
+    answer = api.ask(f"/v1/runs/{NAME}/{action}")
+    assert (answer.status, answer.json["type"]) == (503, "/problems/lane-unavailable")
+    assert int(answer.headers["retry-after"]) > 0
+    assert stored(api, record) == record
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", f"/v1/runs/{NAME}", "GET"),
+        ("GET", f"/v1/runs/{NAME}/cancel", "POST"),
+        ("GET", "/v1/dead-letters/redrive", "POST"),
+    ],
+)
+def test_other_methods_are_refused(api: ApiClient, method: str, path: str, allowed: str) -> None:
+    calls: dict[str, Any] = {"GET": api.get, "DELETE": api.delete}
+    answer = calls[method](path)
+    assert (answer.status, answer.headers["allow"]) == (405, allowed)

@@ -1,0 +1,178 @@
+"""Whatever comes, in whatever order, however often: a run keeps its promises, and it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duecourse.domain.job import Completion, Delivery, Job, MissedMode, MissedPolicy
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.run import RunState
+from duecourse.domain.targets import Failed, Succeeded
+from duecourse.messages import MessageKind
+from tests.support.jobs import job
+from tests.support.run_promises import Promises
+from tests.support.run_world import World
+
+CLOCKS_DIFFER = 5
+"""By how many seconds a worker's clock may be wrong, to either side."""
+
+JOBS = st.builds(
+    lambda delivery, completion, heartbeat, attempts, never: job(
+        "* * * * *",
+        delivery=delivery,
+        completion=completion,
+        completion_seconds=600,
+        heartbeat_seconds=heartbeat,
+        missed=MissedPolicy(MissedMode.RUN_ALL),
+        retry=RetryPolicy(max_attempts=attempts, min_seconds=2, max_seconds=300, never=never),
+    ),
+    st.sampled_from([Delivery.AT_LEAST_ONCE, Delivery.AT_LEAST_ONCE, Delivery.AT_MOST_ONCE]),
+    st.sampled_from(Completion),
+    st.sampled_from([None, 60]),
+    st.integers(1, 3),
+    st.sampled_from([(), ("callback.heartbeat",)]),
+)
+
+DO = st.sampled_from(
+    [
+        *(["deliver"] * 6 + ["deliver late"] * 2 + ["hold"] * 2 + ["go on"] * 2 + ["end"] * 4),
+        *["crash", "wait", "long wait", "very long wait", "forge", "complete", "fail", "cancel", "redrive", "beat"],
+        *["strand", "bring back", "sweep", "sweep", "change", "delete", "recreate"],
+    ]
+)
+OUTCOMES = st.sampled_from(
+    [
+        Succeeded("done"),
+        Failed("HTTP 503", code="http.503"),
+        Failed("no", forbidden=True),
+        Failed("x", retry_after=30.0),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that happens; what a step has no use for it ignores."""
+
+    do: str
+    pick: int
+    skew: float
+    crash: bool
+    outcome: Any
+    kind: MessageKind
+    attempt: int
+
+
+STEPS = st.builds(
+    Step,
+    DO,
+    st.integers(0, 11),
+    st.sampled_from([0.0, 0.0, -CLOCKS_DIFFER, CLOCKS_DIFFER, 2.5]),
+    st.sampled_from([False, False, False, True]),
+    OUTCOMES,
+    st.sampled_from(MessageKind),
+    st.integers(1, 6),
+)
+
+
+def play(world: World, step: Step, original: Job) -> None:
+    """One step."""
+    letter = world.letters[step.pick % len(world.letters)]
+    newest = world.letters[-1 - step.pick % min(len(world.letters), 3)]
+    attempt = 1 if world.record is None else max(world.record.attempt, 1)
+    match step.do:
+        case "deliver":
+            world.deliver(newest, skew=step.skew, hold=False, crash=step.crash)
+        case "deliver late":
+            world.deliver(letter, skew=step.skew, hold=False, crash=step.crash)
+        case "hold":
+            world.deliver(letter, skew=step.skew, hold=True, crash=False)
+        case "go on":
+            world.go_on(step.pick, crash=step.crash)
+        case "end":
+            world.end_call(step.pick, step.outcome, draw=step.pick / 12, crash=step.crash)
+        case "crash":
+            world.crash_call(step.pick)
+        case "wait":
+            world.time += step.pick
+        case "long wait":
+            world.time += 115 + step.pick * 2
+        case "very long wait":
+            world.time += 600 * step.pick
+        case "forge":
+            nonce = letter.offer.nonce if step.crash else None
+            world.post(step.kind, step.attempt, nonce=nonce)
+        case "complete":
+            world.post(MessageKind.COMPLETE, attempt)
+        case "fail":
+            world.post(MessageKind.FAIL, attempt)
+        case "cancel":
+            world.post(MessageKind.CANCEL, attempt)
+        case "redrive":
+            world.post(MessageKind.REDRIVE, attempt)
+        case "beat":
+            world.beat()
+        case "strand":
+            world.strand(newest)
+        case "bring back":
+            world.bring_back(letter)
+        case "sweep":
+            world.sweep(letter, skew=step.skew)
+        case "change" if step.crash:
+            world.change_job()
+        case "delete" if step.crash:
+            world.delete_job()
+        case "recreate":
+            world.recreate_job(original)
+        case _:
+            pass
+
+
+def drain(world: World) -> None:
+    """All workers die; from then on everything works. What is left of the letters is delivered until nothing is."""
+    world.thinking.clear()
+    world.calls.clear()
+    for _ in range(60):
+        waiting = [letter for letter in world.letters if letter.home == "lane"]
+        for letter in waiting:
+            was = world.record
+            world.deliver(letter, skew=0.0, hold=False, crash=False)
+            world.end_call(0, Succeeded("done"), draw=0.5, crash=False)
+            died_by_it = world.record is not None and world.record.message_id == letter.message_id
+            if was == world.record and died_by_it and was is not None and was.state is RunState.DEAD:
+                world.strand(letter)
+        for letter in list(world.letters):
+            world.sweep(letter, skew=0.0)
+        world.time += 300
+        if not any(letter.home == "lane" for letter in world.letters) and _still(world):
+            return
+    raise AssertionError("the letters never come to rest")
+
+
+def _still(world: World) -> bool:
+    """Whether nothing in the dead letters is still watched for its worker's end."""
+    alive = world.record is not None and not world.record.state.final
+    return not (alive and any(letter.home == "dead" for letter in world.letters))
+
+
+@settings(max_examples=3_000, derandomize=True, deadline=None)
+@given(JOBS, st.lists(STEPS, max_size=45))
+def test_a_run_keeps_its_promises_and_ends(of: Job, steps: list[Step]) -> None:
+    promises = Promises()
+    world = World(of, promises.seen, promises.wrote)
+    for step in steps:
+        play(world, step, of)
+    drain(world)
+    if world.record is None:
+        assert world.job != of, "only a job that changed leaves a run without a record"
+    else:
+        assert world.record.state.final
+        in_the_dead_letters = [letter for letter in world.letters if letter.home == "dead"]
+        if in_the_dead_letters:
+            assert world.record.state is RunState.DEAD
+        if world.record.state is RunState.DEAD and isinstance(world.job, Job) and world.job.created_at == of.created_at:
+            assert in_the_dead_letters, "who looks into the dead letters finds it, and can bring it back"

@@ -1,0 +1,90 @@
+"""Waits that are longer than a queue holds a message back."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.run import RunState
+from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.ports import Call, ClaimResult, CursorStore, Wake
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import Killed, World
+
+HOURS = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+AT = "at(2026-11-21T12:02:00)"
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    world = World(tables)
+
+    def fail_the_first(call: Call) -> Outcome:
+        return Failed("not yet") if call.run.attempt == 1 else Succeeded()
+
+    world.caller.answer = fail_the_first
+    return world
+
+
+class DyingClear:
+    """A cursor store whose process is killed when it has sent wake-ups and is about to clear them."""
+
+    def __init__(self, store: CursorStore) -> None:
+        self.store = store
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.store, name)
+
+    def clear(self, wakes: list[Wake]) -> list[ClaimResult]:
+        raise Killed
+
+
+def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 3600)
+    assert len(world.wheel) == 0  # nothing circles in the queue meanwhile
+    world.until(NOON + 7400)
+    assert [(attempt, at - NOON) for _, attempt, at in world.caller.calls] == [(1, 120.0), (2, 7320.0)]
+    assert world.count("WakesSent") == 1
+
+
+def test_a_dispatcher_killed_between_sending_and_clearing_wakes_a_run_once(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 7140)
+    with contextlib.suppress(Killed):
+        world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
+    world.until(NOON + 7600)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert world.count("WakesSent") == 1
+
+
+def test_a_wake_up_survives_an_outage_of_the_dispatcher(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 600)
+    world.until(NOON + 5 * 3600, ticking=False)
+    world.until(NOON + 5 * 3600 + 120)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+
+
+def test_a_wake_up_of_a_deleted_job_cancels_its_run(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 600)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert world.jobs.delete(found, deleted_at=world.clock.now())
+    world.until(NOON + 8000)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.reason, len(world.caller.calls)) == (RunState.CANCELLED, "deleted", 1)
+
+
+def test_an_attempt_that_would_come_too_late_for_its_run_is_not_made(world: World) -> None:
+    oldest = RetryPolicy(max_attempts=9, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600, max_age_seconds=1500)
+    world.caller.answer = lambda _: Failed("no")
+    world.add(job(AT, retry=oldest))
+    world.until(NOON + 4000)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "too_old", 3)

@@ -1,0 +1,47 @@
+"""A job whose runs wait for their callback, and what whoever works on them sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.domain.job import Completion, Job
+from duecourse.domain.run import Run
+from tests.support.api import Answered, ApiClient
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.runs import TOKEN
+from tests.support.tables import Tables
+
+NAME = "steady.20261121T120000Z"
+BODIES: dict[str, Any] = {"heartbeat": {}, "complete": {"result": {"sent": 3}}, "fail": {"error": "no paper"}}
+ACTIONS = list(BODIES)
+ENDS = ["complete", "fail"]
+
+
+def client(tables: Tables) -> ApiClient:
+    """An API on these tables at NOON."""
+    clock = SettableClock(NOON)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+def callback_job(api: ApiClient) -> Job:
+    """The job `steady`; it wants a heartbeat a minute."""
+    made = job(id="steady", completion=Completion.CALLBACK, heartbeat_seconds=60)
+    assert api.jobs.create(made, cursor(made))
+    return made
+
+
+def recorded(api: ApiClient, record: Run) -> Run:
+    """The record, written."""
+    assert api.runs.write(record, None) is None
+    return record
+
+
+def stored(api: ApiClient) -> Run | None:
+    """The record of the run NAME as it is."""
+    return api.runs.get("default", "steady", "20261121T120000Z")
+
+
+def call(api: ApiClient, action: str, body: Any = None, *, token: object = TOKEN, run_id: str = NAME) -> Answered:
+    """One of ACTIONS, with a body that does unless another one is given."""
+    return api.post(BODIES[action] if body is None else body, f"/v1/runs/{run_id}/{action}", token=str(token))

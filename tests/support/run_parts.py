@@ -1,0 +1,105 @@
+"""What a world of runs is made of: letters, workers, what they think and write (see tests.support.run_world)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.decision import (
+    CancelAsked,
+    Completed,
+    DeadlineCame,
+    Decision,
+    Event,
+    GivenUp,
+    Handover,
+    Offer,
+    Settle,
+    Start,
+)
+from duecourse.domain.job import JobSnapshot
+from duecourse.domain.run import Run
+from duecourse.domain.targets import Failed
+from duecourse.messages import MessageKind
+
+LEASE_SECONDS = 120
+"""How long an invocation lives."""
+
+VISIBLE_AFTER_SECONDS = 30
+"""How long after that its letter is seen again."""
+
+
+@dataclass(slots=True, eq=False)
+class Letter:
+    """A message; `home` is `lane`, `dead` or `gone`. Whoever receives it hides it from others until a true time, if SQS
+    does not deliver it twice.
+    """
+
+    kind: MessageKind
+    offer: Offer
+    message_id: str
+    not_before: float
+    home: str = "lane"
+    hidden_until: float = 0.0
+
+    @property
+    def names(self) -> int:
+        """The attempt that its message names; the offer of a redrive names the next one."""
+        return self.offer.attempt - 1 if self.kind is MessageKind.REDRIVE else self.offer.attempt
+
+    def event(self) -> Event:
+        """What it means for its run."""
+        match self.kind:
+            case MessageKind.START | MessageKind.REDRIVE:
+                return self.offer
+            case MessageKind.COMPLETE:
+                return Completed(self.offer, "done")
+            case MessageKind.FAIL:
+                return GivenUp(self.offer, Failed("given up", code="callback.failed"), 0.5)
+            case MessageKind.DEADLINE:
+                return DeadlineCame(self.offer, 0.5)
+            case MessageKind.CANCEL:
+                return CancelAsked(self.offer, "cancelled")
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """An invocation with one letter in hand. `skew` is by how much its clock is wrong, `killed_at` a true time."""
+
+    letter: Letter
+    hand: Handover
+    skew: float
+    killed_at: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thought:
+    """What a worker has decided about an event, with the job as it was then."""
+
+    worker: Worker
+    event: Event
+    decision: Decision
+    job: JobSnapshot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write:
+    """One write that came through, over `before`, at a true time."""
+
+    thought: Thought
+    before: Run | None
+    at: float
+
+    @property
+    def after(self) -> Run:
+        """What was written."""
+        assert isinstance(self.thought.decision, Start | Settle)
+        return self.thought.decision.run
+
+
+@dataclass(slots=True, eq=False)
+class Calling:
+    """A call on its way, with the record and the job that it was begun with."""
+
+    worker: Worker
+    run: Run
+    job: JobSnapshot

@@ -1,0 +1,141 @@
+"""What a run promises, looked at on every decision and every write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from duecourse.domain.decision import (
+    CancelAsked,
+    Completed,
+    DeadlineCame,
+    Decision,
+    Ended,
+    GivenUp,
+    Offer,
+    Start,
+    Stranded,
+)
+from duecourse.domain.job import Delivery, Job
+from duecourse.domain.run import RunState
+from duecourse.domain.start import LEASE_MARGIN_SECONDS
+from tests.support.run_parts import LEASE_SECONDS, Write
+
+
+@dataclass(slots=True)
+class Promises:
+    """Looks at every decision and every write."""
+
+    begun: dict[int, float] = field(default_factory=dict)
+    """When the invocation of each attempt is killed (true time)."""
+
+    def seen(self, decision: Decision) -> None:
+        assert decision.reason.strip()
+
+    def wrote(self, write: Write) -> None:
+        before, after = write.before, write.after
+        assert after.state is not RunState.QUEUED
+        if isinstance(write.thought.decision, Start):
+            self._begins(write)
+        else:
+            assert after.state is not RunState.RUNNING or (before is not None and after.attempt in self.begun)
+            assert after.attempt == (0 if before is None else before.attempt)
+            assert before is None or after.attempts_allowed == before.attempts_allowed
+        if before is not None and before.state.final:
+            self._leaves_the_end(write)
+        if before is not None and before.state is not RunState.DEAD:
+            self._is_of_this_attempt(write)
+        if after.state is RunState.WAITING:
+            assert after.deadline is not None
+            assert after.callback_hash is not None
+        if after.state is RunState.RETRYING:
+            assert after.not_before is not None
+            assert after.attempt < after.attempts_allowed
+        if after.state is RunState.DEAD:
+            self._dies(write)
+        if after.state is RunState.CANCELLED:
+            assert after.reason
+        assert (after.lease_until is not None) == (after.state is RunState.RUNNING)
+        assert (after.finished_at is not None) == (
+            after.state not in (RunState.RUNNING, RunState.WAITING, RunState.SKIPPED)
+        )
+
+    def _begins(self, write: Write) -> None:
+        before, after = write.before, write.after
+        hand, now = write.thought.worker.hand, write.at + write.thought.worker.skew
+        assert isinstance(write.thought.job, Job)
+        assert after.state is RunState.RUNNING
+        assert after.attempt == (0 if before is None else before.attempt) + 1
+        assert after.attempt <= after.attempts_allowed
+        assert after.attempt not in self.begun, "an attempt never starts twice"
+        assert (after.message_id, after.token) == (hand.message_id, hand.token)
+        if before is not None:
+            assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD)
+            assert before.cancel_requested is None
+            if before.state is RunState.RUNNING:
+                assert before.lease_until is not None
+                assert now >= before.lease_until + LEASE_MARGIN_SECONDS
+                assert write.at >= self.begun[before.attempt], "two attempts are never alive at once"
+            if before.state is RunState.RETRYING:
+                assert before.not_before is not None
+                assert now >= before.not_before
+            if before.state is not RunState.DEAD:
+                assert after.attempts_allowed == before.attempts_allowed
+                assert write.thought.job.delivery is Delivery.AT_LEAST_ONCE
+        self.begun[after.attempt] = write.at + LEASE_SECONDS
+
+    def _leaves_the_end(self, write: Write) -> None:
+        """A final record changes by a redrive only."""
+        before, after = write.before, write.after
+        assert before is not None
+        assert before.state is RunState.DEAD
+        assert isinstance(write.thought.decision, Start)
+        offered = (
+            write.thought.event
+            if isinstance(write.thought.event, Offer)
+            else getattr(write.thought.event, "offer", None)
+        )
+        assert offered is not None
+        brought_back = offered.nonce == before.nonce and write.thought.worker.hand.message_id != before.message_id
+        assert brought_back or (offered.redrive and offered.attempt == before.attempt + 1)
+        assert after.attempts_allowed > before.attempts_allowed or after.attempts_allowed > before.attempt
+
+    def _is_of_this_attempt(self, write: Write) -> None:
+        """Nothing of an attempt that is over changes the record."""
+        before = write.before
+        assert before is not None
+        match write.thought.event:
+            case Completed(named) | GivenUp(named) | DeadlineCame(named):
+                assert named.attempt == before.attempt
+            case Ended():
+                assert before.state is RunState.RUNNING
+                assert before.message_id == write.thought.worker.hand.message_id
+            case CancelAsked() | Stranded() | Offer():
+                pass
+
+    def _dies(self, write: Write) -> None:
+        """By nonce and message id a redrive will be known."""
+        after = write.after
+        assert after.message_id == write.thought.worker.hand.message_id
+        offered = (
+            write.thought.event
+            if isinstance(write.thought.event, Offer)
+            else getattr(write.thought.event, "offer", None)
+        )
+        if offered is not None:
+            assert after.nonce == offered.nonce
+        assert after.nonce
+        assert after.cancel_requested is None, "what is to end is no death"
+        assert after.error
+        assert not after.notified
+        assert isinstance(write.thought.job, Job)
+
+
+def _offered(write: Write) -> Offer | None:
+    """What the letter in hand says; None at the end of a call."""
+    match write.thought.event:
+        case Ended():
+            return None
+        case Offer() as offered:
+            return offered
+        case other:
+            return other.offer

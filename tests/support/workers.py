@@ -1,0 +1,81 @@
+"""Workers put together as `bootstrap.execute` does, from whatever stores, queues and clocks a test has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.job import Lane
+from duecourse.ports import (
+    Bus,
+    Caller,
+    Clock,
+    JobStore,
+    Lanes,
+    Notices,
+    Randomness,
+    Received,
+    Results,
+    RunStore,
+    Waiters,
+    Wakes,
+)
+from duecourse.usecases.aftermath import Aftermath
+from duecourse.usecases.announce import Announcements
+from duecourse.usecases.attempt import Attempts
+from duecourse.usecases.begin import Beginner
+from duecourse.usecases.copies import Copies
+from duecourse.usecases.execute import Execute
+from duecourse.usecases.failing_jobs import FailingJobs
+from duecourse.usecases.hand import Forwarder, WorkerRules
+from duecourse.usecases.keep_result import KeepResult
+from duecourse.usecases.overlap import Overlaps
+from duecourse.usecases.settle import Settler
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Everything that a worker works with."""
+
+    jobs: JobStore
+    runs: RunStore
+    wakes: Wakes
+    waiters: Waiters
+    lanes: Lanes
+    received: Received
+    caller: Caller
+    notices: Notices
+    bus: Bus
+    results: Results
+    clock: Clock
+    randomness: Randomness
+
+    def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> Execute:
+        """A worker of a lane."""
+        rules = WorkerRules(lane, max_receive_count, 90)
+        forwarder = self._forwarder(lane)
+        settler = self.settler(lane)
+        copies = Copies(self.runs, self.clock, self.randomness, forwarder, rules)
+        overlaps = Overlaps(self.runs, self.waiters, self.clock)
+        beginner = Beginner(self.caller, self.clock, self.randomness, overlaps, forwarder, settler, copies, rules)
+        attempts = Attempts(
+            self.jobs, self.runs, self.clock, self.randomness, forwarder, beginner, settler, copies, rules
+        )
+        return Execute(attempts)
+
+    def settler(self, lane: Lane | None) -> Settler:
+        """What writes records and follows them, for a worker or (without a lane) for the sweep."""
+        aftermath = Aftermath(
+            self.jobs,
+            self.runs,
+            self.notices,
+            Announcements(self.bus, self.clock),
+            FailingJobs(self.jobs, self.runs, self.clock),
+            self.clock,
+            self.randomness,
+            Overlaps(self.runs, self.waiters, self.clock),
+            self._forwarder(lane),
+        )
+        return Settler(self.runs, aftermath, KeepResult(self.results))
+
+    def _forwarder(self, lane: Lane | None) -> Forwarder:
+        return Forwarder(self.lanes, self.received, self.wakes, self.clock, lane)
