@@ -1,4 +1,4 @@
-"""The HTTP API: one route to one function."""
+"""The HTTP API: all routes to one function."""
 
 import json
 
@@ -14,7 +14,11 @@ from infra.config import StageConfig
 from infra.jobs_table import TENANT_INDEX, JobsTable
 from infra.lanes import Lanes
 from infra.python_function import PythonFunction, PythonRuntime, log_group
-from infra.runs_table import RunsTable
+from infra.results import Results
+from infra.runs_table import DEAD_INDEX, RunsTable
+from infra.tasks import Tasks
+
+CALLBACKS = ("heartbeat", "complete", "fail")
 
 ACCESS_LOG_FIELDS = (
     "requestId",
@@ -51,7 +55,11 @@ class AccessLogs:
 
 
 class Api(Construct):
-    """Where programs post jobs and read runs; behind IAM except on the local stack."""
+    """Where programs post jobs and read runs; behind IAM except on the local stack.
+
+    The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, they show the
+    token of the run that called them.
+    """
 
     def __init__(
         self,
@@ -63,6 +71,8 @@ class Api(Construct):
         jobs: JobsTable,
         runs: RunsTable,
         lanes: Lanes,
+        results: Results,
+        tasks: Tasks,
     ) -> None:
         super().__init__(scope, construct_id)
         self.function = PythonFunction(
@@ -83,7 +93,8 @@ class Api(Construct):
                 "DUECOURSE_RUN_RETENTION_DAYS": str(config.run_retention_days),
                 "DUECOURSE_DEFAULT_PRECISION": config.default_precision,
                 "DUECOURSE_PRIVATE_TARGETS": config.private_targets,
-                "DUECOURSE_LAMBDA_TARGETS": ",".join(config.lambda_targets),
+                "DUECOURSE_ALLOWED_TARGETS": config.allowed_targets.to_json(),
+                "DUECOURSE_RESULTS_BUCKET": results.name,
                 **lanes.environment,
             },
         )
@@ -97,18 +108,29 @@ class Api(Construct):
         )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(TENANT_INDEX)])
-        allow(["dynamodb:Query", "dynamodb:PutItem"], [runs.arn])  # PutItem: what a pause covered is recorded
+        record = ("GetItem", "Query", "PutItem", "UpdateItem")  # PutItem: what a pause covered; UpdateItem: heartbeats
+        allow([f"dynamodb:{action}" for action in record], [runs.arn])
+        allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
         allow(["sqs:SendMessage"], lanes.arns)
+        allow(["s3:GetObject"], [results.objects_arn])  # a link can do no more than who signed it
+        allow(["ssm:GetParameter"], [tasks.arns])
 
         self.http = apigateway.HttpApi(
             self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
         )
+        function = integrations.HttpLambdaIntegration(
+            "Function", self.function.function, scope_permission_to_route=False
+        )
         self.http.add_routes(
             path="/v1/{proxy+}",
             methods=[apigateway.HttpMethod.ANY],
-            integration=integrations.HttpLambdaIntegration("Function", self.function.function),
+            integration=function,
             authorizer=authorizers.HttpIamAuthorizer() if config.api.iam_auth else None,
         )
+        for callback in CALLBACKS:  # the most specific route wins
+            self.http.add_routes(
+                path=f"/v1/runs/{{run_id}}/{callback}", methods=[apigateway.HttpMethod.POST], integration=function
+            )
         self.stage = apigateway.HttpStage(
             self,
             "Stage",

@@ -17,13 +17,13 @@ from infra.uv import environment, find_uv
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
-RECIPE = "3"  # raise it when the steps below change what they build
+RECIPE = "4"  # raise it when the steps below change what they build
 
 # botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.
-# Each cold start pays for them, so only these services stay: what the functions call, and what targets and archive
-# will. A test holds this list against what the functions' roles may do.
+# Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
+# A test holds this list against what the functions' roles may do.
 SERVICES = frozenset(
-    {"dynamodb", "events", "kms", "lambda", "s3", "secretsmanager", "sns", "sqs", "ssm", "stepfunctions", "sts"}
+    {"dynamodb", "ecs", "events", "lambda", "s3", "secretsmanager", "sns", "sqs", "ssm", "stepfunctions", "sts"}
 )
 
 
@@ -38,22 +38,25 @@ class Target:
     python: str
     machine: str
     this_machine: bool
+    services: frozenset[str] = SERVICES
+    """The AWS services that can be called with it, as boto3 names them."""
 
     @classmethod
-    def lambda_arm64(cls, python: str) -> "Target":
-        """AWS's own Graviton machines."""
-        return cls(python=python, machine="aarch64-manylinux2014", this_machine=False)
+    def lambda_arm64(cls, python: str, more: frozenset[str] = frozenset()) -> "Target":
+        """AWS's own Graviton machines; `more` services than the functions call by themselves."""
+        return cls(python=python, machine="aarch64-manylinux2014", this_machine=False, services=SERVICES | more)
 
     @classmethod
-    def host(cls) -> "Target":
+    def host(cls, more: frozenset[str] = frozenset()) -> "Target":
         """The interpreter that runs this, for the local stack."""
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return cls(python=python, machine=f"{sys.platform}-{platform.machine()}", this_machine=True)
+        machine = f"{sys.platform}-{platform.machine()}"
+        return cls(python=python, machine=machine, this_machine=True, services=SERVICES | more)
 
     @property
     def asset_hash(self) -> str:
         """Changes when what would be built changes, and only then: an unchanged layer is not built again."""
-        parts = (RECIPE, self.python, self.machine, LOCK.read_text())
+        parts = (RECIPE, self.python, self.machine, *sorted(self.services), LOCK.read_text())
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def uv_options(self) -> list[str]:
@@ -72,7 +75,7 @@ def install(target: Target, folder: Path) -> None:
     command = [uv, "pip", "install", "--quiet", "--target", str(site), *target.uv_options()]
     command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--link-mode", "copy", "-r", str(LOCK)]
     run(command, "the dependencies layer could not be built with uv")
-    prune(site)
+    prune(site, target.services)
     if target.this_machine:  # the local stack unpacks the layer for each function: spare it compiling, too
         compile_all = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
         run(compile_all, "the packages of the dependencies layer could not be compiled")
@@ -87,14 +90,17 @@ def run(command: list[str], failure: str) -> None:
         raise BundlingError(f"{failure}:\n{done.stdout}{done.stderr}".rstrip())
 
 
-def prune(site: Path) -> None:
-    """Take out what no function opens: commands, caches, tests and the descriptions of other services."""
-    services = site / "botocore" / "data"
-    others = [folder for folder in services.iterdir() if folder.is_dir() and folder.name not in SERVICES]
+def prune(site: Path, services: frozenset[str]) -> None:
+    """Take out what no function opens: commands, caches, tests, other services' and older descriptions of services."""
+    known = {folder.name: folder for folder in (site / "botocore" / "data").iterdir() if folder.is_dir()}
+    if unknown := services - known.keys():
+        raise BundlingError(f"boto3 knows no service {', '.join(sorted(unknown))}: see allowed_targets in the stages")
+    others = [folder for name, folder in known.items() if name not in services]
+    older = [version for name in services for version in sorted(known[name].iterdir())[:-1]]  # named by their dates
     caches = [*site.rglob("__pycache__"), *site.rglob("tests")]
-    for folder in [site / "bin", site / "boto3" / "examples", *others, *caches]:
+    for folder in [site / "bin", site / "boto3" / "examples", *others, *older, *caches]:
         shutil.rmtree(folder, ignore_errors=True)
-    for file in [site / ".lock", *services.rglob("examples-1.json")]:
+    for file in [site / ".lock", *(site / "botocore" / "data").rglob("examples-1.json")]:
         file.unlink(missing_ok=True)
 
 

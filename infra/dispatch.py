@@ -46,7 +46,8 @@ class Dispatch(Construct):
             },
         )
         allow = self.function.allow
-        allow(["dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"], [jobs.arn])
+        change = ("GetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")  # PartiQLDelete: wake-ups that were sent
+        allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
         allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)

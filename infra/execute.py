@@ -1,17 +1,22 @@
 """Execute: one function per lane, all of the same code, that starts runs, calls targets and records the end."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from aws_cdk import ArnFormat, Stack
+from aws_cdk import ArnFormat, Aws, Stack
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.event_bus import EventBus
 from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
 from infra.notices import Notices
 from infra.python_function import PythonFunction, PythonRuntime
+from infra.results import Results
 from infra.runs_table import RunsTable
+from infra.target_permissions import target_statements
+from infra.tasks import Tasks
 
 
 class Execute(Construct):
@@ -28,6 +33,9 @@ class Execute(Construct):
         runs: RunsTable,
         lanes: Lanes,
         notices: Notices,
+        bus: EventBus,
+        results: Results,
+        tasks: Tasks,
     ) -> None:
         super().__init__(scope, construct_id)
         self._config = config
@@ -35,9 +43,21 @@ class Execute(Construct):
         self._jobs = jobs
         self._runs = runs
         self._notices = notices
+        self._bus = bus
+        self._results = results
+        self._tasks = tasks
         self.functions: Mapping[str, PythonFunction] = {
             name: self._worker(name, queue) for name, queue in lanes.queues.items()
         }
+        # The same for all lanes, so it stands in the template once; each role holds it as a policy of its own.
+        rights = iam.Policy(
+            self,
+            "Rights",
+            statements=[*self._statements()],
+            roles=[worker.role for worker in self.functions.values()],
+        )
+        for worker in self.functions.values():
+            worker.function.node.add_dependency(rights)  # no message is taken before it may be worked on
 
     def _worker(self, name: str, queue: sqs.Queue) -> PythonFunction:
         """The function of one lane."""
@@ -55,26 +75,50 @@ class Execute(Construct):
                 "DUECOURSE_JOBS_TABLE": self._jobs.name,
                 "DUECOURSE_RUNS_TABLE": self._runs.name,
                 "DUECOURSE_RUN_RETENTION_DAYS": str(self._config.run_retention_days),
+                "DUECOURSE_SHARDS": str(self._config.shards),  # where wake-ups go
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_DEATHS_TOPIC_ARN": self._notices.deaths.topic_arn,
                 "DUECOURSE_MAX_RECEIVE_COUNT": str(self._config.max_receive_count),
                 "DUECOURSE_PRIVATE_TARGETS": self._config.private_targets,
+                "DUECOURSE_BUS_NAME": self._bus.name,
+                "DUECOURSE_RESULTS_BUCKET": self._results.name,
+                "DUECOURSE_ACCOUNT": Aws.ACCOUNT_ID,
+                "DUECOURSE_PARTITION": Aws.PARTITION,
+                "DUECOURSE_REGION": Aws.REGION,
+                "DUECOURSE_SECRET_STORE": self._config.secret_store,
             },
         )
-        worker.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [self._jobs.arn])
-        record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
-        worker.allow([f"dynamodb:{action}" for action in record], [self._runs.arn])
         worker.allow(["sqs:SendMessage"], [queue.queue_arn])
-        worker.allow(["sns:Publish"], [self._notices.deaths.topic_arn])
-        if self._config.lambda_targets:
-            worker.allow(["lambda:InvokeFunction"], [self._function_arn(p) for p in self._config.lambda_targets])
         worker.consume(
             queue.queue_arn, batch_size=lane.batch_size, max_concurrency=lane.max_concurrency, report_failures=True
         )
         return worker
 
-    def _function_arn(self, pattern: str) -> str:
-        """The functions of this account and region whose names match the pattern."""
-        return Stack.of(self).format_arn(
-            service="lambda", resource="function", resource_name=pattern, arn_format=ArnFormat.COLON_RESOURCE_NAME
+    def _statements(self) -> Iterator[iam.PolicyStatement]:
+        """What every worker may do, whatever its lane. Transactions have no action of their own."""
+        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: wake-ups, and pausing what fails again and again
+        record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
+        for actions, resource in (
+            ([f"dynamodb:{action}" for action in job], self._jobs.arn),
+            ([f"dynamodb:{action}" for action in record], self._runs.arn),
+            (["sns:Publish"], self._notices.deaths.topic_arn),
+            (["events:PutEvents"], self._bus.arn),
+            (["s3:PutObject"], self._results.objects_arn),
+            (["ssm:GetParameter"], self._tasks.arns),
+            self._secrets(),
+        ):
+            yield iam.PolicyStatement(actions=actions, resources=[resource])
+        yield from target_statements(Stack.of(self), self._config.allowed_targets)
+
+    def _secrets(self) -> tuple[list[str], str]:
+        """The tenants' secrets of this stage. The default keys of both stores need no grant of their own."""
+        stack, stage = Stack.of(self), self._config.stage
+        if self._config.secret_store == "parameters":
+            name = f"duecourse/{stage}/secrets/*"
+            return ["ssm:GetParameter"], stack.format_arn(service="ssm", resource="parameter", resource_name=name)
+        return ["secretsmanager:GetSecretValue"], stack.format_arn(
+            service="secretsmanager",
+            resource="secret",
+            resource_name=f"duecourse/{stage}/*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )

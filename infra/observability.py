@@ -29,19 +29,49 @@ class Observability(Construct):
             "CatchUpStorm",
             f"More than {config.catch_up_alarm_size} missed occurrences were caught up within five minutes: find out "
             "what kept the dispatcher from running (tick, shard queue, throttling) and watch the lanes.",
-            _dispatched("Missed"),
+            _counted("dispatch", "Missed"),
             threshold=config.catch_up_alarm_size,
         )
         self._alarm(
             "CursorsSetAside",
             "A job's cursor could not be read or planned and was taken out of the index: the job does not fire. Its "
             "error is shown on the job and in the log (action cursor_set_aside).",
-            _dispatched("CursorsSetAside"),
+            _counted("dispatch", "CursorsSetAside"),
         )
         self._alarm(
             "DispatchRoundsFailed",
             "A dispatch round ended with an error; the next tick repeats it. See the log (action round_failed).",
-            _dispatched("RoundsFailed"),
+            _counted("dispatch", "RoundsFailed"),
+        )
+        self._alarm(
+            "AfterClaimsFailed",
+            "What follows from a claim failed and is not repeated: records of skipped occurrences may be missing, or a "
+            "job's completion. See the log (action after_claim_failed).",
+            _counted("dispatch", "AfterClaimsFailed"),
+        )
+        self._alarm(
+            "RescueReadsFailed",
+            "A worker near a message's receive limit could not read its run and sent the message afresh unseen: is "
+            "the table of runs throttled or refused? See the log (action rescue_read_failed).",
+            _counted("execute", "RescueReadsFailed"),
+        )
+        self._alarm(
+            "EventsRefused",
+            "The event bus did not accept outcomes of runs: those who hook on missed them. The runs are not affected. "
+            "See the log (action event_refused).",
+            _counted("execute", "EventsRefused"),
+        )
+        self._alarm(
+            "ResultsLost",
+            "The bucket of results did not accept a large result: its run has succeeded, but only the beginning of the "
+            "result is kept, in the record. See the log (action result_lost).",
+            _counted("execute", "ResultsLost"),
+        )
+        self._alarm(
+            "DeadLettersRecorded",
+            "The dead-letter queue held messages whose runs were not dead: workers were killed, or throttled, at a "
+            "message's last delivery. The runs are recorded as dead now; look at the lanes' workers.",
+            _counted("sweep", "DeadLettersRecorded"),
         )
 
     def _alarm(self, name: str, description: str, metric: cloudwatch.IMetric, *, threshold: int = 0) -> None:
@@ -59,12 +89,12 @@ class Observability(Construct):
         alarm.add_alarm_action(self._action)
 
 
-def _dispatched(name: str) -> cloudwatch.Metric:
-    """What the dispatchers counted in five minutes (duecourse.telemetry names the dimensions)."""
+def _counted(function: str, name: str) -> cloudwatch.Metric:
+    """What a function, in all its lanes, counted in five minutes (duecourse.telemetry names the dimensions)."""
     return cloudwatch.Metric(
         namespace="Duecourse",
         metric_name=name,
-        dimensions_map={"service": "duecourse", "function": "dispatch"},
+        dimensions_map={"service": "duecourse", "function": function},
         statistic="Sum",
         period=Duration.minutes(5),
     )

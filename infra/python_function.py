@@ -27,13 +27,14 @@ class PythonRuntime(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
         super().__init__(scope, construct_id)
         self.config = config
+        called = config.allowed_targets.services
         if config.runs_on_this_machine:
-            target = Target.host()
+            target = Target.host(called)
             self.runtime = lambda_.Runtime(f"python{target.python}", lambda_.RuntimeFamily.PYTHON)
             arm = platform.machine() in {"arm64", "aarch64"}
             self.architecture = lambda_.Architecture.ARM_64 if arm else lambda_.Architecture.X86_64
         else:
-            target = Target.lambda_arm64("3.14")
+            target = Target.lambda_arm64("3.14", called)
             self.runtime = lambda_.Runtime.PYTHON_3_14
             self.architecture = lambda_.Architecture.ARM_64
         core = lambda_.Code.from_asset(str(ROOT / "layers" / "duecourse"), exclude=NOT_CODE)

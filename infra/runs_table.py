@@ -44,3 +44,7 @@ class RunsTable(Construct):
     def arn(self) -> str:
         """The table itself, for policies."""
         return self.table.table_arn
+
+    def index_arn(self, index: str) -> str:
+        """One index, for policies."""
+        return f"{self.table.table_arn}/index/{index}"

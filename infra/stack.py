@@ -1,4 +1,4 @@
-"""The flow, as composition only: api and tick -> shard queue -> dispatch -> lanes -> execute -> tables and notices."""
+"""The flow, composed: api, tick -> shards -> dispatch -> lanes -> execute -> tables, results, notices, events."""
 
 from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
@@ -7,14 +7,18 @@ from infra.api import Api
 from infra.config import StageConfig
 from infra.dead_letters import DeadLetters
 from infra.dispatch import Dispatch
+from infra.event_bus import EventBus
 from infra.execute import Execute
 from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
 from infra.notices import Notices
 from infra.observability import Observability
 from infra.python_function import PythonRuntime
+from infra.results import Results
 from infra.runs_table import RunsTable
 from infra.shard_queue import ShardQueue
+from infra.sweep import Sweep
+from infra.tasks import Tasks
 from infra.tick import Tick
 
 
@@ -37,6 +41,9 @@ class DuecourseStack(Stack):
         lanes = Lanes(self, "Lanes", config=config, dead_letters=dead_letters)
         shard_queue = ShardQueue(self, "Shards", config=config)
         notices = Notices(self, "Notices", config=config)
+        bus = EventBus(self, "Events")
+        results = Results(self, "Results", config=config)
+        tasks = Tasks(self, "Tasks", config=config)
         Observability(self, "Observability", config=config, dead_letters=dead_letters, notices=notices)
 
         runtime = PythonRuntime(self, "Python", config=config)
@@ -52,9 +59,41 @@ class DuecourseStack(Stack):
             lanes=lanes,
         )
         execute = Execute(
-            self, "Execute", config=config, runtime=runtime, jobs=jobs, runs=runs, lanes=lanes, notices=notices
+            self,
+            "Execute",
+            config=config,
+            runtime=runtime,
+            jobs=jobs,
+            runs=runs,
+            lanes=lanes,
+            notices=notices,
+            bus=bus,
+            results=results,
+            tasks=tasks,
         )
-        api = Api(self, "Api", config=config, runtime=runtime, jobs=jobs, runs=runs, lanes=lanes)
+        sweep = Sweep(
+            self,
+            "Sweep",
+            config=config,
+            runtime=runtime,
+            jobs=jobs,
+            runs=runs,
+            lanes=lanes,
+            dead_letters=dead_letters,
+            notices=notices,
+            bus=bus,
+        )
+        api = Api(
+            self,
+            "Api",
+            config=config,
+            runtime=runtime,
+            jobs=jobs,
+            runs=runs,
+            lanes=lanes,
+            results=results,
+            tasks=tasks,
+        )
 
         self._outputs(
             ApiUrl=api.http.api_endpoint,
@@ -66,9 +105,12 @@ class DuecourseStack(Stack):
             **{f"Lane{name.capitalize()}Url": queue.queue_url for name, queue in lanes.queues.items()},
             DeathsTopicArn=notices.deaths.topic_arn,
             AlarmsTopicArn=notices.alarms.topic_arn,
+            BusName=bus.name,
+            ResultsBucket=results.name,
             TickFunction=tick.function.name,
             DispatchFunction=dispatch.function.name,
             **{f"Execute{name.capitalize()}Function": worker.name for name, worker in execute.functions.items()},
+            SweepFunction=sweep.function.name,
             ApiFunction=api.function.name,
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra.config import STAGES
+from infra.stages import STAGES
 from tests.support.template import template
 
 

@@ -13,6 +13,8 @@ from duecourse.usecases.report import Report
 from tests.support.template import resources
 
 STAGES = ("local", "dev", "prod")
+DISPATCHED = ("Missed", "CursorsSetAside", "RoundsFailed", "AfterClaimsFailed")
+EXECUTED = ("EventsRefused", "ResultsLost", "RescueReadsFailed")
 
 
 def alarms(stage: str) -> dict[str, dict[str, Any]]:
@@ -22,20 +24,37 @@ def alarms(stage: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("metric", ["Missed", "CursorsSetAside", "RoundsFailed"])
-def test_an_alarm_watches_what_the_dispatcher_emits(
-    stage: str, metric: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        *((metric, {"function": "dispatch"}) for metric in DISPATCHED),
+        *((metric, {"function": "execute", "lane": "low"}) for metric in EXECUTED),
+        ("DeadLettersRecorded", {"function": "sweep"}),
+    ],
+)
+def test_an_alarm_watches_what_a_function_emits_whatever_its_lane(
+    stage: str,
+    metric: str,
+    told: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "duecourse")
     report = Report()
     report.counts[metric] = 3
-    publish(report, Logger(), Metrics(namespace="Duecourse"), function="dispatch")
+    publish(report, Logger(), Metrics(namespace="Duecourse"), **told)
     emitted = json.loads(capsys.readouterr().out)
     (directive,) = emitted["_aws"]["CloudWatchMetrics"]
     alarm = alarms(stage)[metric]
     assert directive["Namespace"] == alarm["Namespace"]
     dimensions = {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
-    assert {name: emitted[name] for name in directive["Dimensions"][0]} == dimensions
+    assert dimensions in [{name: emitted[name] for name in names} for names in directive["Dimensions"]]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_metric_of_ours_with_an_alarm_is_looked_at_here(stage: str) -> None:
+    ours = {name for name, alarm in alarms(stage).items() if alarm["Namespace"] == "Duecourse"}
+    assert ours == {*DISPATCHED, *EXECUTED, "DeadLettersRecorded"}
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -1,4 +1,4 @@
-"""The HTTP API and the alarm."""
+"""The HTTP API, the alarm and the outputs."""
 
 from __future__ import annotations
 
@@ -7,28 +7,43 @@ import json
 from tests.infra.conftest import Stack
 
 OUTPUTS = {
-    "AlarmsTopicArn", "ApiFunction", "ApiId", "ApiUrl", "DeadLetterQueueUrl", "DeathsTopicArn", "DispatchFunction",
-    "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction", "JobsTable",
-    "LaneHighUrl", "LaneLongUrl", "LaneLowUrl", "LaneNormalUrl", "RunsTable", "ShardQueueUrl", "TickFunction",
+    "AlarmsTopicArn", "ApiFunction", "ApiId", "ApiUrl", "BusName", "DeadLetterQueueUrl", "DeathsTopicArn",
+    "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
+    "JobsTable", "LaneHighUrl", "LaneLongUrl", "LaneLowUrl", "LaneNormalUrl", "ResultsBucket", "RunsTable",
+    "ShardQueueUrl", "SweepFunction", "TickFunction",
 }  # fmt: skip
+CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "complete", "fail")}
+EVERYTHING_ELSE = "ANY /v1/{proxy+}"
 
 
-def test_the_api_is_behind_iam_outside_local(aws_stack: Stack) -> None:
-    routes = aws_stack.resources("AWS::ApiGatewayV2::Route").values()
-    assert [route["AuthorizationType"] for route in routes] == ["AWS_IAM"]
+def authorization(stack: Stack) -> dict[str, str]:
+    """How each route knows its callers."""
+    return {
+        route["RouteKey"]: route["AuthorizationType"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()
+    }
+
+
+def test_the_api_is_behind_iam_outside_local_but_for_what_a_run_s_token_opens(aws_stack: Stack) -> None:
+    assert authorization(aws_stack) == {EVERYTHING_ELSE: "AWS_IAM", **dict.fromkeys(CALLBACKS, "NONE")}
 
 
 def test_the_local_api_is_open(local: Stack) -> None:
-    (route,) = local.resources("AWS::ApiGatewayV2::Route").values()
-    assert route["AuthorizationType"] == "NONE"
+    assert authorization(local) == dict.fromkeys({EVERYTHING_ELSE, *CALLBACKS}, "NONE")
 
 
-def test_one_route_leads_to_the_api_function(stack: Stack) -> None:
-    (route,) = stack.resources("AWS::ApiGatewayV2::Route").values()
-    assert route["RouteKey"] == "ANY /v1/{proxy+}"
-    (integration,) = stack.resources("AWS::ApiGatewayV2::Integration").values()
+def test_all_routes_lead_to_the_api_function(stack: Stack) -> None:
+    ((name, integration),) = stack.resources("AWS::ApiGatewayV2::Integration").items()
+    for route in stack.resources("AWS::ApiGatewayV2::Route").values():
+        assert route["Target"] == {"Fn::Join": ["", ["integrations/", {"Ref": name}]]}
     assert integration["IntegrationUri"] == {"Fn::GetAtt": [stack.output("ApiFunction"), "Arn"]}
     assert integration["PayloadFormatVersion"] == "2.0"
+
+
+def test_the_api_function_can_be_invoked_by_every_route_of_this_api_alone(stack: Stack) -> None:
+    permissions = stack.resources("AWS::Lambda::Permission").values()
+    (source,) = [each["SourceArn"] for each in permissions if each["Principal"] == "apigateway.amazonaws.com"]
+    *_, api, rest = source["Fn::Join"][1]
+    assert (api, rest) == ({"Ref": stack.output("ApiId")}, "/*/*/*")
 
 
 def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) -> None:
@@ -62,5 +77,6 @@ def test_no_resource_has_a_name_that_keeps_two_stacks_apart(stack: Stack) -> Non
     assert named == []
 
 
-def test_the_template_can_be_sent_inline(stack: Stack) -> None:
-    assert len(json.dumps(stack.template, separators=(",", ":"))) < 51_200
+def test_the_local_template_can_be_sent_inline(local: Stack) -> None:
+    """Tests create the stack without the CDK command line; the others go through its bucket (up to 1 MB)."""
+    assert len(json.dumps(local.template, separators=(",", ":"))) < 51_200

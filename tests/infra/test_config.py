@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
-from infra.config import STAGES, ConfigError, LaneConfig, ReservedConcurrency, StageConfig
+from duecourse.settings import AllowedTargets
+from infra.config import ConfigError, ReservedConcurrency, StageConfig
+from infra.lanes_config import LaneConfig
+from infra.stages import STAGES, from_context
+from infra.targets_config import AllowedTargetsConfig
 from tests.support.template import ROOT
 
 
-def from_context(**context: str) -> StageConfig:
-    return StageConfig.from_context(context.get)
+def configured(**context: str) -> StageConfig:
+    return from_context(context.get)
 
 
 def test_a_wrong_stage_is_refused_naming_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"stage must be one of local, dev, prod, not 'production'"):
-        from_context(stage="production")
+        configured(stage="production")
 
 
 def test_the_app_says_so_in_one_line() -> None:
@@ -64,20 +69,80 @@ def test_a_missing_lane_is_refused() -> None:
         replace(STAGES["dev"], lanes=lanes)
 
 
-def test_no_stage_may_call_every_function() -> None:
-    with pytest.raises(ConfigError, match="lambda_targets"):
-        replace(STAGES["dev"], lambda_targets=("*",))
+KINDS = [field.name for field in fields(AllowedTargetsConfig)]
+
+
+def allowing(**allowed: tuple[str, ...]) -> StageConfig:
+    return replace(STAGES["dev"], allowed_targets=AllowedTargetsConfig(**allowed))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pattern", ["*", "**", "?*", "", "arn:aws:sqs:us-east-1:000000000000:jobs", "a[bc]", "a/b"])
+def test_no_stage_may_call_everything_of_a_kind_or_what_a_role_cannot_say(kind: str, pattern: str) -> None:
+    with pytest.raises(ConfigError, match=f"allowed_targets.{kind} must"):
+        allowing(**{kind: ("duecourse-target-*", pattern)})
+
+
+@pytest.mark.parametrize("action", ["ecs:*", "ecs:Update*", "UpdateService", "ecs:update_service", "ECS:UpdateService"])
+def test_api_calls_are_allowed_one_by_one(action: str) -> None:
+    with pytest.raises(ConfigError, match=r"allowed_targets\.actions must name API calls such as ecs:UpdateService"):
+        allowing(actions=(action,))
+
+
+def test_api_calls_need_roles_to_be_made_with() -> None:
+    with pytest.raises(ConfigError, match=r"allowed_targets\.roles must name the roles"):
+        allowing(actions=("ecs:UpdateService",), roles=())
+
+
+def test_the_stage_knows_every_kind_of_target_that_the_functions_know() -> None:
+    assert set(KINDS) - {"task_roles"} == {field.name for field in fields(AllowedTargets)}
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_nobody_may_call_any_api_until_an_operator_allows_it(stage: str) -> None:
+    assert STAGES[stage].allowed_targets == AllowedTargetsConfig()
+    assert AllowedTargetsConfig().actions == ()
+
+
+LAMBDA = {"type": "lambda", "function": "duecourse-target-mail"}
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "problem"),
+    [
+        ("send invoice", {"target": LAMBDA}, "must be named by 1 to 64 letters"),
+        ("a" * 65, {"target": LAMBDA}, "must be named by 1 to 64 letters"),
+        ("mail", {"target": LAMBDA, "retries": {}}, "must be {"),
+        ("mail", {"target": LAMBDA, "defaults": ["low"]}, "must be {"),
+        ("mail", {}, "must have a target"),
+        ("mail", {"target": {"function": "f"}}, "must have a target with its type"),
+        ("mail", {"target": {"type": "task", "name": "mail"}}, "must have a target with its type, other than task"),
+        ("mail", {"target": LAMBDA, "defaults": {"payload": float("nan")}}, "must be JSON"),
+        ("mail", {"target": LAMBDA, "defaults": {"payload": object()}}, "must be JSON"),
+        ("mail", {"target": LAMBDA, "defaults": {"payload": "é" * 700}}, "must not take more than 4096 bytes"),
+    ],
+)
+def test_a_task_that_could_not_be_registered_is_refused_by_name(name: str, task: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        replace(STAGES["dev"], tasks={name: task})
+    assert f"tasks.{name} {problem}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("field", "value"), [("secret_store", "vault"), ("sweep_minutes", 0), ("sweep_minutes", 61)])
+def test_other_wrong_settings_are_named(field: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"{field} must"):
+        replace(STAGES["dev"], **{field: value})  # type: ignore[arg-type]
 
 
 def test_young_accounts_can_do_without_reserved_concurrency() -> None:
-    assert from_context(stage="prod").reserved_concurrency.tick is not None
-    assert from_context(stage="prod", reserved_concurrency="none").reserved_concurrency == ReservedConcurrency()
+    assert configured(stage="prod").reserved_concurrency.tick is not None
+    assert configured(stage="prod", reserved_concurrency="none").reserved_concurrency == ReservedConcurrency()
     with pytest.raises(ConfigError, match="can only be set to 'none'"):
-        from_context(stage="prod", reserved_concurrency="5")
+        configured(stage="prod", reserved_concurrency="5")
 
 
 def test_an_address_can_be_subscribed_to_the_alarms() -> None:
-    assert from_context(stage="prod", alarm_email="ops@example.com").alarm_email == "ops@example.com"
+    assert configured(stage="prod", alarm_email="ops@example.com").alarm_email == "ops@example.com"
 
 
 def test_a_late_tick_delays_nothing_in_any_stage() -> None:

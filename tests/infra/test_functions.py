@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
+from typing import Any
 
 import pytest
 
-from duecourse.settings import ApiSettings, DispatchSettings, ExecuteSettings, TickSettings
-from infra.config import STAGES
+from duecourse.settings import (
+    AllowedTargets,
+    ApiSettings,
+    DispatchSettings,
+    ExecuteSettings,
+    SweepSettings,
+    TickSettings,
+)
+from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.support.template import synthesise
 
@@ -18,8 +27,19 @@ SETTINGS = {
     "ExecuteNormalFunction": ExecuteSettings,
     "ExecuteLowFunction": ExecuteSettings,
     "ExecuteLongFunction": ExecuteSettings,
+    "SweepFunction": SweepSettings,
     "ApiFunction": ApiSettings,
 }
+
+
+def clockwork(stack: Stack, output: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The rule that starts a function, and how it is invoked."""
+    function = {"Fn::GetAtt": [stack.output(output), "Arn"]}
+    rules = stack.resources("AWS::Events::Rule").values()
+    (rule,) = [rule for rule in rules if [target["Arn"] for target in rule["Targets"]] == [function]]
+    invokes = stack.resources("AWS::Lambda::EventInvokeConfig").values()
+    (invoke,) = [invoke for invoke in invokes if invoke["FunctionName"] == {"Ref": stack.output(output)}]
+    return rule, invoke
 
 
 @pytest.mark.parametrize("output", SETTINGS)
@@ -35,6 +55,25 @@ def test_no_function_is_told_what_it_does_not_read(stack: Stack, output: str) ->
         without = {key: value for key, value in stack.environment(output).items() if key != name}
         with pytest.raises(ValueError, match=name):
             SETTINGS[output].from_env(without)
+
+
+def test_every_function_is_looked_at_here(stack: Stack) -> None:
+    assert {f"{name}Function" for name in stack.functions()} == set(SETTINGS)
+
+
+def test_the_api_allows_the_targets_that_the_stage_allows(stack: Stack) -> None:
+    read = ApiSettings.from_env(stack.environment("ApiFunction")).allowed_targets
+    allowed = STAGES[stack.stage].allowed_targets
+    assert read == AllowedTargets(**{field.name: getattr(allowed, field.name) for field in fields(AllowedTargets)})
+
+
+def test_the_workers_keep_results_and_tell_events_where_the_stack_has_room_for_them(stack: Stack) -> None:
+    (bucket,), (bus,) = stack.resources("AWS::S3::Bucket"), stack.resources("AWS::Events::EventBus")
+    for name in ("High", "Normal", "Low", "Long"):
+        variables = stack.function(f"Execute{name}Function")["Environment"]["Variables"]
+        assert variables["DUECOURSE_RESULTS_BUCKET"] == {"Ref": bucket}
+        assert variables["DUECOURSE_BUS_NAME"] == {"Ref": bus}
+    assert stack.function("ApiFunction")["Environment"]["Variables"]["DUECOURSE_RESULTS_BUCKET"] == {"Ref": bucket}
 
 
 def test_every_function_logs_and_measures_under_one_name(stack: Stack) -> None:
@@ -82,10 +121,14 @@ def test_nothing_is_reserved_where_the_account_cannot() -> None:
 
 
 def test_tick_runs_once_a_minute_and_an_old_tick_is_forgotten(stack: Stack) -> None:
-    (rule,) = stack.resources("AWS::Events::Rule").values()
+    rule, invoke = clockwork(stack, "TickFunction")
     assert rule["ScheduleExpression"] == "rate(1 minute)"
-    (target,) = rule["Targets"]
-    assert target["Arn"] == {"Fn::GetAtt": [stack.output("TickFunction"), "Arn"]}
-    assert target["RetryPolicy"]["MaximumEventAgeInSeconds"] <= 120
-    (invoke,) = stack.resources("AWS::Lambda::EventInvokeConfig").values()
+    assert rule["Targets"][0]["RetryPolicy"]["MaximumEventAgeInSeconds"] <= 120
     assert invoke["MaximumEventAgeInSeconds"] <= 120
+
+
+def test_the_dead_letter_queue_is_swept_every_few_minutes(stack: Stack) -> None:
+    rule, invoke = clockwork(stack, "SweepFunction")
+    assert rule["ScheduleExpression"] == "rate(5 minutes)"
+    assert stack.function("SweepFunction")["Timeout"] < 300, "a sweep ends before the next begins"
+    assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (300, 0)

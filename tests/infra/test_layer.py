@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundling import LOCK, Target, install
+from infra.bundling import LOCK, SERVICES, BundlingError, Target, install, prune
+from infra.targets_config import AllowedTargetsConfig
 from infra.uv import base_python
 from tests.support.template import ROOT
 
-FUNCTIONS = ("tick", "dispatch", "execute", "api")
+FUNCTIONS = ("tick", "dispatch", "execute", "sweep", "api")
 
 
 def built(target: Target) -> Path:
@@ -60,3 +61,38 @@ def test_an_unchanged_lock_is_not_built_again() -> None:
     assert Target.host().asset_hash == Target.host().asset_hash
     assert Target.lambda_arm64("3.14").asset_hash != Target.lambda_arm64("3.13").asset_hash
     assert LOCK.read_text()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Installed packages, as far as the pruning looks at them."""
+    for name in ("sqs/2012-11-05", "dynamodb/2011-12-05", "dynamodb/2012-08-10", "ecs/2014-11-13", "iot/2015-05-28"):
+        folder = tmp_path / "botocore" / "data" / name
+        folder.mkdir(parents=True)
+        for file in ("service-2.json.gz", "examples-1.json"):
+            (folder / file).touch()
+    (tmp_path / "botocore" / "data" / "endpoints.json").touch()
+    return tmp_path
+
+
+def test_the_layer_describes_the_services_that_are_called_in_their_newest_version(site: Path) -> None:
+    prune(site, frozenset({"sqs", "dynamodb", "ecs"}))
+    kept = {str(path.relative_to(site / "botocore" / "data")) for path in site.rglob("*") if path.is_file()}
+    assert kept == {
+        "endpoints.json",
+        "dynamodb/2012-08-10/service-2.json.gz",
+        "ecs/2014-11-13/service-2.json.gz",
+        "sqs/2012-11-05/service-2.json.gz",
+    }
+
+
+def test_an_allowed_call_of_a_service_that_boto3_does_not_know_is_refused(site: Path) -> None:
+    with pytest.raises(BundlingError, match=r"boto3 knows no service states: see allowed_targets"):
+        prune(site, frozenset({"sqs", "states"}))
+
+
+def test_what_a_stage_allows_to_call_is_in_its_layer() -> None:
+    allowed = AllowedTargetsConfig(actions=("batch:SubmitJob", "ecs:UpdateService", "batch:CancelJob"))
+    assert allowed.services == {"batch", "ecs"}
+    assert Target.host(allowed.services).services == SERVICES | {"batch"}
+    assert Target.host(allowed.services).asset_hash != Target.host().asset_hash

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.domain.job import Lane
+from duecourse.messages import RunMessage
+from duecourse.ports import Wake
+from infra.stages import STAGES
 from tests.support.deployed import Template, deploy
 from tests.support.emulators import client, ministack
+from tests.support.receivers import LARGE, Receivers
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -30,7 +36,9 @@ def with_the_emulators_own_actions(template: Template) -> None:
         for statement in list(statements):
             if "sqs:SendMessage" in statement["Action"]:
                 statements.append({**statement, "Action": "sqs:SendMessageBatch"})
-            if "dynamodb:PartiQLUpdate" in statement["Action"]:
+            if "sqs:ChangeMessageVisibility" in statement["Action"]:
+                statements.append({**statement, "Action": "sqs:ChangeMessageVisibilityBatch"})
+            if "dynamodb:PartiQLUpdate" in statement["Action"]:  # and PartiQLDelete
                 statements.append({**statement, "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
 
 
@@ -61,37 +69,160 @@ def job(job_id: str, schedule: str, target: dict[str, Any], **more: Any) -> dict
     return {"id": job_id, "schedule": schedule, "target": target, **more}
 
 
-def test_every_function_gets_through_its_work_with_the_rights_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AUTH", "true")
-    (tmp_path / "ministack").mkdir()
-    with ministack(tmp_path / "ministack") as endpoint:
-        outputs = deploy(endpoint, tmp_path / "cdk.out", with_the_emulators_own_actions)
-        base = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1"
-        with httpx.Client(base_url=base, trust_env=False, timeout=30) as api:
-            works = {"type": "http", "url": endpoint + HEALTH, "method": "GET"}
-            fails = {"type": "lambda", "function": "duecourse-target-that-nobody-made"}
-            soon = datetime.now(UTC) + timedelta(seconds=20)
-            posted = [
-                job("recurring", "rate(5 seconds)", works),
-                job("once", f"at({soon:%Y-%m-%dT%H:%M:%S})", works),
-                job("failing", "rate(1 hour)", fails, retry={"max_attempts": 1}),
-                job("dying", f"at({soon:%Y-%m-%dT%H:%M:%S})", fails, retry={"max_attempts": 1}),
-            ]
-            for body in posted:
-                assert api.post("/jobs", json=body).status_code == 201
+class Deployed:
+    """The stack as its clients and its operators see it."""
 
-            def states(job_id: str) -> set[str]:
-                return {run["state"] for run in api.get(f"/jobs/{job_id}/runs").json()["items"]}
+    def __init__(self, endpoint: str, outputs: dict[str, str], api: httpx.Client) -> None:
+        self.endpoint = endpoint
+        self.outputs = outputs
+        self.api = api
 
-            def state(job_id: str) -> str:
-                return str(api.get(f"/jobs/{job_id}").json()["state"])
+    def runs(self, job_id: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.api.get(f"/jobs/{job_id}/runs").json()["items"]
+        return items
 
-            awaited("a success", lambda: "SUCCEEDED" in states("recurring"))
-            awaited("a death", lambda: "DEAD" in states("dying"))
-            client("lambda", endpoint).invoke(FunctionName=outputs["TickFunction"], Payload=b"{}")
-            awaited("the end of the job", lambda: state("once") == "COMPLETED")
-            assert len(api.get("/jobs").json()["items"]) == len(posted)
-            assert api.delete("/jobs/recurring").status_code == 204
-            assert refusals(endpoint) == []
+    def run_in(self, job_id: str, state: str) -> dict[str, Any]:
+        """The first run of the job that is seen in the state."""
+        awaited(f"a run of {job_id} that is {state}", lambda: state in {run["state"] for run in self.runs(job_id)})
+        return next(run for run in self.runs(job_id) if run["state"] == state)
+
+    def job_in(self, job_id: str, state: str) -> None:
+        awaited(f"{job_id} {state}", lambda: self.api.get(f"/jobs/{job_id}").json()["state"] == state)
+
+    def invoke(self, function: str, event: dict[str, Any] | None = None) -> None:
+        payload = json.dumps(event or {}).encode()
+        answer = client("lambda", self.endpoint).invoke(FunctionName=self.outputs[function], Payload=payload)
+        assert "FunctionError" not in answer, answer["Payload"].read()
+
+    def dispatch(self) -> None:
+        """A round of every shard now, whether or not this minute has had its tick."""
+        records = [{"body": json.dumps({"shard": shard})} for shard in range(STAGES["local"].shards)]
+        self.invoke("DispatchFunction", {"Records": records})
+
+    def generation(self, job_id: str) -> int:
+        """What a dispatcher would write into the job's messages."""
+        key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": "JOB"}}
+        answer = client("dynamodb", self.endpoint).get_item(TableName=self.outputs["JobsTable"], Key=key)
+        return int(answer["Item"]["generation"]["N"])
+
+    def wakes(self) -> set[str]:
+        """The jobs for which wake-ups wait in the due index."""
+        pages = client("dynamodb", self.endpoint).get_paginator("scan").paginate(TableName=self.outputs["JobsTable"])
+        items = [item for page in pages for item in page["Items"]]
+        return {item["PK"]["S"].rpartition("#")[2] for item in items if item["SK"]["S"].startswith("WAKE#")}
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """The stack on an emulator that enforces the roles' policies."""
+    folder = tmp_path_factory.mktemp("least-privilege")
+    (folder / "ministack").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AUTH", "true")
+        with ministack(folder / "ministack") as endpoint:
+            outputs = deploy(endpoint, folder / "cdk.out", with_the_emulators_own_actions)
+            base = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1"
+            with httpx.Client(base_url=base, trust_env=False, timeout=30) as api:
+                yield Deployed(endpoint, outputs, api)
+
+
+@pytest.fixture(scope="module")
+def receivers(deployed: Deployed) -> Receivers:
+    return Receivers(deployed.endpoint)
+
+
+@pytest.fixture(autouse=True)
+def refused_nothing(deployed: Deployed) -> Iterator[None]:
+    """After each test: no function wanted anything that its role does not allow."""
+    yield
+    assert refusals(deployed.endpoint) == []
+
+
+def soon() -> str:
+    return f"at({datetime.now(UTC) + timedelta(seconds=10):%Y-%m-%dT%H:%M:%S})"
+
+
+def post(deployed: Deployed, *bodies: dict[str, Any]) -> None:
+    for body in bodies:
+        answer = deployed.api.post("/jobs", json=body)
+        assert answer.status_code == 201, answer.text
+
+
+def health(deployed: Deployed, **more: Any) -> dict[str, Any]:
+    return {"type": "http", "url": deployed.endpoint + HEALTH, "method": "GET", **more}
+
+
+NOBODY = {"type": "lambda", "function": "duecourse-target-that-nobody-made"}
+
+
+def test_jobs_run_end_die_and_are_deleted(deployed: Deployed, receivers: Receivers) -> None:
+    works = health(deployed, headers={"X-Greeting": "{{secret:greeting}}"})
+    posted = [
+        job("recurring", "rate(5 seconds)", works, events=["all"]),
+        job("once", soon(), works),
+        job("dying", soon(), NOBODY, retry={"max_attempts": 1}, events=["deaths"]),
+    ]
+    post(deployed, *posted)
+    deployed.run_in("recurring", "SUCCEEDED")
+    dead = deployed.run_in("dying", "DEAD")
+    deployed.invoke("TickFunction")
+    deployed.dispatch()
+    deployed.job_in("once", "COMPLETED")
+    assert {each["id"] for each in posted} <= {each["id"] for each in deployed.api.get("/jobs").json()["items"]}
+    assert deployed.api.post("/jobs/recurring/pause").status_code == 200
+    assert deployed.api.delete("/jobs/recurring").status_code == 204
+    awaited("the dead letter", lambda: bool(deployed.api.get("/dead-letters").json()["items"]))
+    assert deployed.api.post(f"/runs/{dead['id']}/redrive").status_code == 202
+
+
+def test_a_target_of_every_kind_is_called(deployed: Deployed, receivers: Receivers) -> None:
+    post(deployed, *(job(f"to-{kind}", soon(), target) for kind, target in receivers.targets.items()))
+    for kind in receivers.targets:
+        deployed.run_in(f"to-{kind}", "SUCCEEDED")
+
+
+def test_a_large_result_is_kept_and_handed_out_by_a_link(deployed: Deployed, receivers: Receivers) -> None:
+    post(deployed, job("reporting", soon(), receivers.targets["lambda"]))
+    run = deployed.run_in("reporting", "SUCCEEDED")
+    read = deployed.api.get(f"/runs/{run['id']}").json()
+    assert "result_url" in read, read
+    assert len(httpx.get(read["result_url"], trust_env=False).json()["body"]["text"]) == LARGE
+
+
+def test_a_run_waits_for_its_callback(deployed: Deployed, receivers: Receivers) -> None:
+    receivers.messages()
+    waiting = {"completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}
+    post(deployed, job("handed-over", soon(), receivers.targets["sqs"], **waiting))
+    run = deployed.run_in("handed-over", "WAITING")
+    (event,) = [json.loads(body) for body in receivers.messages() if "handed-over" in body]
+    bearer = {"Authorization": f"Bearer {event['callback']['token']}"}
+    assert deployed.api.post(f"/runs/{run['id']}/heartbeat", headers=bearer).status_code == 200
+    done = deployed.api.post(f"/runs/{run['id']}/complete", headers=bearer, json={"result": {"pages": 3}})
+    assert done.status_code == 202, done.text
+    deployed.run_in("handed-over", "SUCCEEDED")
+
+
+def test_long_waits_go_through_the_due_index(deployed: Deployed) -> None:
+    retry = {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1000, "max_seconds": 1000, "on": ["*"]}
+    post(deployed, job("patient", soon(), NOBODY, retry=retry))
+    deployed.run_in("patient", "RETRYING")
+    assert "patient" in deployed.wakes()
+
+    now = int(time.time())
+    message = RunMessage("default", "gone", now, now, now * 1000, Lane.NORMAL, now, "nonce", attempt=2)
+    DynamoWakes(
+        client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], shards=STAGES["local"].shards
+    ).put(Wake(message, now))
+    deployed.dispatch()
+    awaited("the end of the wake-up", lambda: "gone" not in deployed.wakes())
+
+
+def test_the_sweep_records_what_nobody_else_did(deployed: Deployed) -> None:
+    post(deployed, job("stranded", "rate(1 hour)", health(deployed), events=["all"], pause_on_failure=1))
+    now, generation = int(time.time()), deployed.generation("stranded")
+    message = RunMessage("default", "stranded", now, now, generation, Lane.NORMAL, now, "nonce")
+    queue = deployed.outputs["DeadLetterQueueUrl"]
+    client("sqs", deployed.endpoint).send_message(QueueUrl=queue, MessageBody=message.to_json())
+    deployed.invoke("SweepFunction")
+    deployed.run_in("stranded", "DEAD")
+    deployed.job_in("stranded", "PAUSED")

@@ -7,17 +7,32 @@ from typing import Any
 import pytest
 
 from infra.bundling import SERVICES
+from infra.stages import STAGES
 from tests.infra.conftest import Stack
 
 LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}
-EXECUTE = {
-    "jobs": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+END_RUNS = {
+    "jobs": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
     "runs": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"},
-    "lane": {"sqs:SendMessage", *CONSUME},
     "deaths": {"sns:Publish"},
-    "targets": {"lambda:InvokeFunction"},
+    "bus": {"events:PutEvents"},
     "logs": LOGS,
+}
+TARGET = "duecourse-target-*"
+EXECUTE = {
+    **END_RUNS,
+    "lane": {"sqs:SendMessage", *CONSUME},
+    "results/results/*": {"s3:PutObject"},
+    "ssm:parameter/duecourse/{stage}/tasks/*": {"ssm:GetParameter"},
+    "ssm:parameter/duecourse/{stage}/secrets/*": {"ssm:GetParameter"},
+    f"lambda:function:{TARGET}": {"lambda:InvokeFunction"},
+    f"sqs:{TARGET}": {"sqs:SendMessage", "sqs:GetQueueUrl"},
+    f"sns:{TARGET}": {"sns:Publish"},
+    f"events:event-bus/{TARGET}": {"events:PutEvents"},
+    f"states:stateMachine:{TARGET}": {"states:StartExecution"},
+    f"ecs:task-definition/{TARGET}:*": {"ecs:RunTask"},
+    f"iam:role/{TARGET}": {"iam:PassRole"},
 }
 ALLOWED = {
     "Tick": {
@@ -26,7 +41,7 @@ ALLOWED = {
         "logs": LOGS,
     },
     "Dispatch": {
-        "jobs": {"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"},
+        "jobs": {"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLDelete"},
         "jobs/index/due": {"dynamodb:Query"},
         "runs": {"dynamodb:PutItem", "dynamodb:Query"},
         "lanes": {"sqs:SendMessage"},
@@ -37,6 +52,11 @@ ALLOWED = {
     "ExecuteNormal": EXECUTE,
     "ExecuteLow": EXECUTE,
     "ExecuteLong": EXECUTE,
+    "Sweep": {
+        **END_RUNS,
+        "dead letters": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"},
+        "lanes": {"sqs:SendMessage"},
+    },
     "Api": {
         "jobs": {
             "dynamodb:GetItem",
@@ -46,8 +66,11 @@ ALLOWED = {
             "dynamodb:DeleteItem",
         },
         "jobs/index/tenant": {"dynamodb:Query"},
-        "runs": {"dynamodb:Query", "dynamodb:PutItem"},
+        "runs": {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "runs/index/dead": {"dynamodb:Query"},
         "lanes": {"sqs:SendMessage"},
+        "results/results/*": {"s3:GetObject"},
+        "ssm:parameter/duecourse/{stage}/tasks/*": {"ssm:GetParameter"},
         "logs": LOGS,
     },
 }
@@ -61,12 +84,20 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def arn_of(parts: list[Any]) -> str:
+    """An ARN in words: pseudo parameters by their names."""
+    return "".join(part if isinstance(part, str) else str(part["Ref"]).removeprefix("AWS::") for part in parts)
+
+
 def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
     """What a policy's resource is called in the table above."""
     if "Fn::Join" in resource:
         parts = resource["Fn::Join"][1]
-        if "duecourse-target-*" in parts[-1]:
-            return "targets"
+        if parts[0] == "arn:":
+            _, partition, service, region, account, name = arn_of(parts).split(":", 5)
+            assert (partition, account) == ("Partition", "AccountId")
+            assert region == ("" if service == "iam" else "Region")
+            return f"{service}:{name}"
         return word_for(stack, parts[0], function) + parts[1]
     logical_id = resource.get("Ref") or resource["Fn::GetAtt"][0]
     own_lane = function["Environment"]["Variables"].get("DUECOURSE_QUEUE_URL", {}).get("Ref")
@@ -77,7 +108,10 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
         stack.output("JobsTable"): "jobs",
         stack.output("RunsTable"): "runs",
         stack.output("ShardQueueUrl"): "shards",
+        stack.output("DeadLetterQueueUrl"): "dead letters",
         stack.output("DeathsTopicArn"): "deaths",
+        stack.output("BusName"): "bus",
+        stack.output("ResultsBucket"): "results",
         function["LoggingConfig"]["LogGroup"]["Ref"]: "logs",
     }
     return words[logical_id]
@@ -92,7 +126,29 @@ def test_each_function_may_do_exactly_what_it_does(stack: Stack, name: str) -> N
         for resource in as_list(statement["Resource"]):
             word = word_for(stack, resource, function)
             allowed.setdefault(word, set()).update(as_list(statement["Action"]))
-    assert allowed == ALLOWED[name]
+    expected = {word.format(stage=stack.stage): actions for word, actions in ALLOWED[name].items()}
+    if STAGES[stack.stage].allowed_targets.actions and "Execute" in name:
+        expected[f"iam:role/{TARGET}"] = {"iam:PassRole", "sts:AssumeRole"}
+    assert allowed == expected
+
+
+def test_every_function_stands_in_the_table(stack: Stack) -> None:
+    assert set(stack.functions()) == set(ALLOWED)
+
+
+def test_no_worker_takes_a_message_before_it_has_its_rights(stack: Stack) -> None:
+    for name, function in stack.functions().items():
+        policies = stack.resources("AWS::IAM::Policy").items()
+        own = {policy for policy, each in policies if {"Ref": role_of(function)} in each["Roles"]}
+        assert own <= set(stack.resource(stack.output(f"{name}Function"))["DependsOn"])
+
+
+def test_tasks_run_in_allowed_clusters_only_and_roles_are_passed_to_them_alone(stack: Stack) -> None:
+    statements = stack.statements(role_of(stack.functions()["ExecuteLong"]))
+    conditions = {each["Action"]: each["Condition"] for each in statements if "Condition" in each}
+    clusters = conditions["ecs:RunTask"]["ArnLike"]["ecs:cluster"]
+    assert [arn_of(cluster["Fn::Join"][1]).split(":", 5)[-1] for cluster in clusters] == [f"cluster/{TARGET}"]
+    assert conditions["iam:PassRole"] == {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
 
 
 def test_no_statement_has_a_wildcard_resource_or_action(stack: Stack) -> None:
@@ -117,7 +173,11 @@ def test_the_layer_knows_every_service_that_a_role_may_use(stack: Stack) -> None
         for statement in policy["PolicyDocument"]["Statement"]
         for action in as_list(statement["Action"])
     }
-    assert used - {"logs"} <= SERVICES, "infra/bundling.py leaves this service's description out of the layer"
+    named_by_boto3 = {"stepfunctions" if service == "states" else service for service in used}
+    # Logs are written by Lambda itself, roles are passed by ecs:RunTask.
+    assert named_by_boto3 - {"logs", "iam"} <= SERVICES, (
+        "infra/bundling.py leaves this service's description out of the layer"
+    )
 
 
 def test_this_accounts_alarms_may_publish(aws_stack: Stack) -> None:

@@ -1,0 +1,94 @@
+"""What a stage's jobs may call beside HTTP: name patterns per kind of target, and the tasks of the operator."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+TARGETS = ("duecourse-target-*",)
+TASK_PARTS = ("target", "defaults")
+LARGEST_TASK_BYTES = 4096  # what a standard parameter holds
+
+_PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,256}")  # no [a-z]: IAM knows * and ? only
+_ACTION = re.compile(r"[a-z][a-z0-9-]*:[A-Z][A-Za-z0-9]*")
+_TASK_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedTargetsConfig:
+    """Name patterns (`*` and `?` as in IAM) of this account's resources in this region.
+
+    The API refuses jobs that name anything else, and the workers' roles end here, too.
+    """
+
+    functions: tuple[str, ...] = TARGETS
+    queues: tuple[str, ...] = TARGETS
+    topics: tuple[str, ...] = TARGETS
+    buses: tuple[str, ...] = TARGETS
+    machines: tuple[str, ...] = TARGETS
+    clusters: tuple[str, ...] = TARGETS
+    task_definitions: tuple[str, ...] = TARGETS
+    """Families of task definitions."""
+    actions: tuple[str, ...] = ()
+    """API calls for targets `aws`, each by boto3's name of the service: `ecs:UpdateService`."""
+    roles: tuple[str, ...] = TARGETS
+    """The roles in whose name targets `aws` are called; assumed only where `actions` allow any."""
+    task_roles: tuple[str, ...] = TARGETS
+    """The roles that ECS tasks run with; known to the workers' roles only, jobs do not name them."""
+
+    @property
+    def services(self) -> frozenset[str]:
+        """The services of the allowed API calls, as boto3 names them."""
+        return frozenset(action.partition(":")[0] for action in self.actions)
+
+    def to_json(self) -> str:
+        """For the API's setting DUECOURSE_ALLOWED_TARGETS; what is empty there is not allowed."""
+        kinds = [field.name for field in fields(self) if field.name != "task_roles"]
+        return json.dumps({kind: getattr(self, kind) for kind in kinds if getattr(self, kind)}, separators=(",", ":"))
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Each wrong field with what would be right."""
+        for field in fields(self):
+            for text in getattr(self, field.name):
+                if field.name == "actions":
+                    if _ACTION.fullmatch(text) is None:
+                        yield field.name, f"must name API calls such as ecs:UpdateService, without wildcards: {text!r}"
+                elif _PATTERN.fullmatch(text) is None:
+                    yield field.name, f"must be names with * and ? for what may vary, no ARNs: {text!r}"
+                elif not text.strip("*?"):
+                    yield field.name, f"must not allow every name: {text!r}"
+        if self.actions and not self.roles:
+            yield "roles", "must name the roles in whose name the actions are called"
+
+
+def task_json(task: Mapping[str, Any]) -> str:
+    """A task as its parameter holds it. Raises TypeError or ValueError for what JSON cannot say.
+
+    Parameter Store refuses `{{` in values (it would be a reference to another parameter), and so would every template
+    in a task be. In JSON two braces in a row stand in texts only, where an escape means the same.
+    """
+    whole = {part: task.get(part, {}) for part in TASK_PARTS}
+    return json.dumps(whole, separators=(",", ":"), allow_nan=False).replace("{{", r"\u007b\u007b")
+
+
+def task_problems(tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Each task that cannot be registered, with the reason; whether a target is complete is seen when it is used."""
+    for name, task in tasks.items():
+        if _TASK_NAME.fullmatch(name) is None:
+            yield name, "must be named by 1 to 64 letters, digits, - and _"
+        target, defaults = task.get("target"), task.get("defaults", {})
+        if task.keys() - set(TASK_PARTS) or not isinstance(defaults, Mapping):
+            yield name, 'must be {"target": {...}, "defaults": {...}}'
+        elif not isinstance(target, Mapping) or not isinstance(target.get("type"), str) or target["type"] == "task":
+            yield name, "must have a target with its type, other than task"
+        else:
+            try:
+                fits = len(task_json(task).encode()) <= LARGEST_TASK_BYTES
+            except (TypeError, ValueError) as problem:
+                yield name, f"must be JSON: {problem}"
+            else:
+                if not fits:
+                    yield name, f"must not take more than {LARGEST_TASK_BYTES} bytes as JSON"
