@@ -7,95 +7,36 @@ with Client("https://abc.execute-api.eu-central-1.amazonaws.com") as duecourse:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote
 
-import httpx
+from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError
+from duecourse_cli.models import Heartbeat, Job, Page, Redriven, Run
 
-from duecourse_cli.models import Job, Page, Run
-
-TIMEOUT_SECONDS = 30.0
-
-
-class ApiUnreachableError(Exception):
-    """Nothing answers at the API's address."""
+__all__ = ["TIMEOUT_SECONDS", "ApiError", "ApiUnreachableError", "Client"]
 
 
-class ApiError(Exception):
-    """The API refused; `problem` is its problem document (RFC 9457)."""
-
-    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
-        self.status = status
-        self.problem = problem
-        super().__init__(self._sentence())
-
-    def _sentence(self) -> str:
-        title = self.problem.get("title") or httpx.codes.get_reason_phrase(self.status) or "refused"
-        detail = self.problem.get("detail") or self.problem.get("message") or self.problem.get("errorMessage")
-        faults = self.problem.get("errors")
-        told = [_fault(fault) for fault in (faults if isinstance(faults, list) else ()) if isinstance(fault, Mapping)]
-        return " - ".join(str(part) for part in (f"{self.status} {title}", detail, *told) if part)
-
-
-def _fault(fault: Mapping[str, Any]) -> str:
-    """One entry of `errors`: where, and what is wrong there."""
-    where = str(fault.get("pointer") or fault.get("parameter") or fault.get("header") or "").removeprefix("/")
-    return ": ".join(part for part in (where, str(fault.get("detail") or "")) if part)
-
-
-class Client:
+class Client(ApiCaller):
     """Calls one Duecourse API. Every method raises ApiError or ApiUnreachableError when it cannot answer."""
-
-    def __init__(
-        self,
-        api: str,
-        *,
-        auth: httpx.Auth | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        transport: httpx.BaseTransport | None = None,
-        trust_env: bool = True,
-    ) -> None:
-        self.api = api.rstrip("/")
-        self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
 
     def health(self) -> Mapping[str, Any]:
         """What the API says of itself: `{"status": "ok"}`."""
-        return self._call("GET", "health")
+        return self.call("GET", "health")
+
+    # --- jobs
 
     def create_job(self, job: Mapping[str, Any]) -> Job:
         """Create a job from its document."""
-        return Job.from_document(self._call("POST", "jobs", json=job))
+        return Job.from_document(self.call("POST", "jobs", json=job))
 
     def get_job(self, job_id: str) -> Job:
         """One job."""
-        return Job.from_document(self._call("GET", f"jobs/{quote(job_id, safe='')}"))
+        return Job.from_document(self.call("GET", _job(job_id)))
 
     def list_jobs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Job]:
         """One page of jobs."""
-        answer = self._call("GET", "jobs", params=_page_params(limit, cursor))
+        answer = self.call("GET", "jobs", params=_given(limit=limit, cursor=cursor))
         return Page(tuple(Job.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
-
-    def delete_job(self, job_id: str) -> None:
-        """Delete a job; runs that have not started will not."""
-        self._call("DELETE", f"jobs/{quote(job_id, safe='')}")
-
-    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
-        """One page of a job's runs, newest first."""
-        answer = self._call("GET", f"jobs/{quote(job_id, safe='')}/runs", params=_page_params(limit, cursor))
-        return Page(tuple(Run.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
 
     def all_jobs(self) -> Iterator[Job]:
         """All jobs, page after page."""
@@ -105,34 +46,100 @@ class Client:
             page = self.list_jobs(cursor=page.next_cursor)
             yield from page.items
 
-    def _call(
-        self, method: str, path: str, *, params: dict[str, str] | None = None, json: Mapping[str, Any] | None = None
-    ) -> Mapping[str, Any]:
-        try:
-            answer = self._http.request(method, f"{self.api}/v1/{path}", params=params, json=json)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise ApiUnreachableError(
-                f"nothing answers at {self.api} ({str(error) or type(error).__name__})"
-            ) from error
-        document = _document(answer)
-        if answer.is_success:
-            return document
-        raise ApiError(answer.status_code, document)
+    def delete_job(self, job_id: str) -> None:
+        """Delete a job; runs that have not started will not."""
+        self.call("DELETE", _job(job_id))
+
+    def pause_job(self, job_id: str) -> Job:
+        """Stop firing; what is running goes on."""
+        return Job.from_document(self.call("POST", f"{_job(job_id)}/pause"))
+
+    def resume_job(self, job_id: str, *, catch_up: bool = False) -> Job:
+        """Go on firing. `catch_up`: treat what the pause covered as missed, by the job's policy, not as skipped."""
+        return Job.from_document(self.call("POST", f"{_job(job_id)}/resume", json={"catch_up": catch_up}))
+
+    # --- runs
+
+    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+        """One page of a job's runs, newest first."""
+        return _runs(self.call("GET", f"{_job(job_id)}/runs", params=_given(limit=limit, cursor=cursor)))
+
+    def run(self, run_id: str) -> Run:
+        """One run; a result that is too large to be in it lies at its document's `result_url` for some minutes."""
+        return Run.from_document(self.call("GET", _run(run_id)))
+
+    def cancel(self, run_id: str) -> Run:
+        """Ask for a run's end; the run as it was when the worker was told."""
+        return _accepted(self.call("POST", f"{_run(run_id)}/cancel"))
+
+    def redrive(self, run_id: str) -> Run:
+        """Give a DEAD run a fresh allowance of attempts; the run as it was when the worker was told."""
+        return _accepted(self.call("POST", f"{_run(run_id)}/redrive"))
+
+    def dead_letters(
+        self, job_id: str | None = None, *, limit: int | None = None, cursor: str | None = None
+    ) -> Page[Run]:
+        """One page of dead runs, of one job or of all, those that died last first."""
+        return _runs(self.call("GET", "dead-letters", params=_given(job_id=job_id, limit=limit, cursor=cursor)))
+
+    def redrive_dead_letters(
+        self,
+        job_id: str | None = None,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Redriven:
+        """Redrive up to `limit` dead runs, those that died from `since` on and before `until` (ISO-8601 instants)."""
+        wanted = {"job_id": job_id, "since": since, "until": until, "limit": limit, "cursor": cursor}
+        body = {name: value for name, value in wanted.items() if value is not None}
+        return Redriven.from_document(self.call("POST", "dead-letters/redrive", json=body))
+
+    # --- for whoever works on a run: authorised by the attempt's callback token alone
+
+    def heartbeat(self, run_id: str, token: str) -> Heartbeat:
+        """Say that the attempt is being worked on, and learn whether it should end. ApiError 409: it is over."""
+        answer = self.send("POST", f"{_run(run_id)}/heartbeat", token=token)
+        return Heartbeat.from_document(answer.document, answer.at)
+
+    def complete(self, run_id: str, token: str, result: Any = None) -> Run:
+        """Report success with a result (JSON, up to 200 KB)."""
+        return _accepted(self.call("POST", f"{_run(run_id)}/complete", json={"result": result}, token=token))
+
+    def fail(
+        self,
+        run_id: str,
+        token: str,
+        error: str,
+        *,
+        code: str | None = None,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+    ) -> Run:
+        """Report failure. `code` is what the job's retry rules name; `retryable=False` forbids another attempt;
+        `retry_after` asks that it come no sooner (seconds).
+        """
+        wanted = {"error": error, "code": code, "retryable": retryable, "retry_after": retry_after}
+        body = {name: value for name, value in wanted.items() if value is not None}
+        return _accepted(self.call("POST", f"{_run(run_id)}/fail", json=body, token=token))
 
 
-def _page_params(limit: int | None, cursor: str | None) -> dict[str, str]:
-    given = {"limit": None if limit is None else str(limit), "cursor": cursor}
-    return {name: value for name, value in given.items() if value is not None}
+def _job(job_id: str) -> str:
+    return f"jobs/{quote(job_id, safe='')}"
 
 
-def _document(answer: httpx.Response) -> Mapping[str, Any]:
-    if not answer.content:
-        return {}
-    try:
-        document = answer.json()
-    except ValueError:
-        document = None
-    if isinstance(document, dict):
-        return document
-    text = " ".join(answer.text.split())[:200]
-    return {"title": httpx.codes.get_reason_phrase(answer.status_code), "status": answer.status_code, "detail": text}
+def _run(run_id: str) -> str:
+    return f"runs/{quote(run_id, safe='')}"
+
+
+def _given(**parameters: str | int | None) -> dict[str, str]:
+    return {name: str(value) for name, value in parameters.items() if value is not None}
+
+
+def _runs(answer: Mapping[str, Any]) -> Page[Run]:
+    return Page(tuple(Run.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
+
+
+def _accepted(answer: Mapping[str, Any]) -> Run:
+    return Run.from_document(answer["run"])

@@ -10,10 +10,12 @@ import click
 from duecourse_cli.examples import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "dead-letters": ("duecourse_cli.commands.dead_letters", "dead_letters", "List and redrive the runs that died."),
     "demo": ("duecourse_cli.commands.demo", "demo", "Show the whole system at work on this machine, two minutes."),
-    "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list and delete jobs."),
+    "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
     "local": ("duecourse_cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse_cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
+    "run": ("duecourse_cli.commands.run", "run", "Show, cancel or redrive one run."),
     "runs": ("duecourse_cli.commands.runs", "runs", "Show the runs of a job, newest first."),
 }
 

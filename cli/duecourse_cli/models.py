@@ -67,6 +67,8 @@ class Run:
     error: str | None
     count: int
     document: Mapping[str, Any]
+    code: str | None = None
+    cancel_requested: bool = False
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Run:
@@ -86,12 +88,68 @@ class Run:
             error=None if error is None else str(error),
             count=document.get("count") or 1,
             document=document,
+            code=document.get("code"),
+            cancel_requested=bool(document.get("cancel_requested")),
         )
 
     @property
     def is_final(self) -> bool:
         """Whether the run can no longer change by itself."""
         return self.state in FINAL_STATES
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What a heartbeat is answered: whether the attempt should end, and by when the next one is due.
+
+    `answered_at` is the API's own time, so that `seconds_left` does not depend on this machine's clock.
+    """
+
+    state: str
+    cancel_requested: bool
+    reason: str | None
+    heartbeat_until: datetime | None
+    waiting_until: datetime | None
+    answered_at: datetime
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long until the next heartbeat is due; None where the job asks for none."""
+        return None if self.heartbeat_until is None else (self.heartbeat_until - self.answered_at).total_seconds()
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], answered_at: datetime | None = None) -> Heartbeat:
+        """Read the API's answer; it was given now unless `answered_at` is known."""
+        return cls(
+            answered_at=datetime.now(UTC) if answered_at is None else answered_at,
+            state=document["state"],
+            cancel_requested=bool(document.get("cancel_requested")),
+            reason=document.get("reason"),
+            heartbeat_until=instant(document.get("heartbeat_until")),
+            waiting_until=instant(document.get("waiting_until")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """How many dead runs were redriven, how many were refused, and whether more of them remain (from `next_cursor`)."""
+
+    redriven: int
+    refused: int
+    more: bool
+    next_cursor: str | None
+    document: Mapping[str, Any]
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Redriven:
+        """Read the API's answer."""
+        return cls(
+            redriven=document["redriven"],
+            refused=document.get("refused", 0),
+            more=bool(document.get("more")),
+            next_cursor=document.get("next_cursor"),
+            document=document,
+        )
 
 
 @dataclass(frozen=True, slots=True)

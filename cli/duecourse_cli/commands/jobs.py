@@ -1,4 +1,4 @@
-"""`duecourse jobs`: create, get, list and delete."""
+"""`duecourse jobs`: create, get, list, pause, resume and delete."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from duecourse_cli.commands.connection import api_options, connected
 from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command, Group
+from duecourse_cli.models import Job
 from duecourse_cli.output import print_jobs, print_json
 
 CREATE_EXAMPLE = """\
@@ -21,7 +22,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 
 @click.group(cls=Group, example='duecourse jobs list --api "$DUECOURSE_API"')
 def jobs() -> None:
-    """Create, show, list and delete jobs."""
+    """Create, show, list, pause and delete jobs."""
 
 
 def _read(document: IO[str]) -> dict[str, Any]:
@@ -43,10 +44,7 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
     job = _read(document)
     with connected(api, sign) as client:
         created = client.create_job(job)
-    if as_json:
-        print_json(created.document)
-    else:
-        print_jobs([created])
+    _show(created, as_json)
 
 
 @jobs.command(cls=Command, example="duecourse jobs get nightly --json")
@@ -57,10 +55,7 @@ def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show one job."""
     with connected(api, sign) as client:
         job = client.get_job(job_id)
-    if as_json:
-        print_json(job.document)
-    else:
-        print_jobs([job])
+    _show(job, as_json)
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --json")
@@ -76,6 +71,29 @@ def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
         print_jobs(found)
 
 
+@jobs.command(cls=Command, example="duecourse jobs pause nightly")
+@click.argument("job_id", metavar="JOB")
+@api_options
+@json_option
+def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Stop a job from firing; what is running goes on."""
+    with connected(api, sign) as client:
+        job = client.pause_job(job_id)
+    _show(job, as_json)
+
+
+@jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")
+@click.argument("job_id", metavar="JOB")
+@click.option("--catch-up", is_flag=True, help="Treat what the pause covered as missed, by the job's policy.")
+@api_options
+@json_option
+def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Let a paused job fire again; what the pause covered is skipped, unless --catch-up is given."""
+    with connected(api, sign) as client:
+        job = client.resume_job(job_id, catch_up=catch_up)
+    _show(job, as_json)
+
+
 @jobs.command(cls=Command, example="duecourse jobs delete nightly")
 @click.argument("job_id", metavar="JOB")
 @api_options
@@ -84,3 +102,10 @@ def delete(job_id: str, api: str | None, sign: bool | None) -> None:
     with connected(api, sign) as client:
         client.delete_job(job_id)
     click.echo(f"{job_id} is deleted")
+
+
+def _show(job: Job, as_json: bool) -> None:
+    if as_json:
+        print_json(job.document)
+    else:
+        print_jobs([job])

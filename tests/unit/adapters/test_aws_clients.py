@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-import boto3
 import pytest
+from botocore.exceptions import ParamValidationError
 
-from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.aws import AwsClients, Credentials
 
 
 @pytest.fixture
-def clients():
-    return AwsClients(boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-west-1"))
+def clients(session):
+    return AwsClients(session)
 
 
 def test_a_client_is_made_once_whoever_asks_first(clients):
@@ -34,17 +34,31 @@ def test_calls_to_targets_are_tried_once_and_wait_as_long_as_asked(clients):
     assert config.read_timeout == 30
 
 
-def test_clients_for_calls_are_shared_by_their_waiting_time_and_the_last_eight_are_kept(clients):
+def test_clients_for_calls_are_shared_by_their_waiting_time_and_the_last_sixteen_are_kept(clients):
     first = clients.calling("lambda", 1)
-    for seconds in range(2, 9):
+    for seconds in range(2, 17):
         clients.calling("lambda", seconds)
     assert clients.calling("lambda", 1) is first
-    clients.calling("lambda", 9)
-    clients.calling("lambda", 10)
+    clients.calling("lambda", 17)
+    clients.calling("lambda", 18)
     assert clients.calling("lambda", 1) is first
-    for seconds in range(11, 19):
+    for seconds in range(19, 35):
         clients.calling("lambda", seconds)
     assert clients.calling("lambda", 1) is not first
+
+
+def test_a_client_that_acts_in_the_name_of_a_role_has_its_credentials_and_checks_what_it_is_given(clients):
+    assumed = Credentials("ASIA1", "secret", "token", 0.0)
+    client = clients.calling("sqs", 5, assumed)
+    assert client is clients.calling("sqs", 5, assumed)
+    assert client is not clients.calling("sqs", 5)
+    assert client is not clients.calling("sqs", 5, Credentials("ASIA2", "secret", "token", 0.0))
+    with pytest.raises(ParamValidationError):
+        client.send_message(QueueUrl=1, MessageBody="x")
+
+
+def test_credentials_do_not_show_their_secrets():
+    assert "hush" not in repr(Credentials("ASIA1", "hush", "hush", 0.0))
 
 
 def test_region_and_endpoint_come_from_the_environment(monkeypatch):

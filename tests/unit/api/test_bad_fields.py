@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.http.validation import MAX_PAYLOAD_BYTES
+from duecourse.http.payload_rules import MAX_PAYLOAD_BYTES
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import errors, posted
 
@@ -55,8 +55,8 @@ from tests.support.posting import errors, posted
         ({"target": None}, "/target", "must be an object"),
         ({"target": []}, "/target", "must be an object"),
         ({"target": {}}, "/target/type", "is required"),
-        ({"target": {"type": "sqs"}}, "/target/type", "must be http or lambda"),
-        ({"target": {"type": []}}, "/target/type", "must be http or lambda"),
+        ({"target": {"type": "smtp"}}, "/target/type", "must be one of http, lambda, sqs"),
+        ({"target": {"type": []}}, "/target/type", "must be one of http, lambda, sqs"),
         ({"target": {"type": "http"}}, "/target/url", "is required"),
         ({"target": {"type": "lambda"}}, "/target/function", "is required"),
         ({"target": {"type": "lambda", "function": "billing"}}, "/target/function", "duecourse-target-*"),
@@ -103,9 +103,7 @@ from tests.support.posting import errors, posted
         ({"missed": {"policy": "none"}}, "/missed/policy", "skip, run_once, run_all"),
         ({"missed": {"grace_seconds": 0}}, "/missed/grace_seconds", "from 5 to 86400"),
         ({"missed": {"max_missed": 101}}, "/missed/max_missed", "from 1 to 100"),
-        ({"overlap": "queue"}, "/overlap", "queue comes with a later version; use skip or allow"),
-        ({"overlap": "replace"}, "/overlap", "replace comes with a later version; use skip or allow"),
-        ({"overlap": "wait"}, "/overlap", "must be one of skip, allow"),
+        ({"overlap": "wait"}, "/overlap", "must be one of skip, queue, replace, allow"),
         ({"precision": "millisecond"}, "/precision", "must be one of second, exact"),
         ({"delivery": "exactly_once"}, "/delivery", "must be one of at_least_once, at_most_once"),
         ({"idempotency_key": ""}, "/idempotency_key", "must not be empty"),

@@ -9,12 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.job import Delivery, Job, Lane, MissedMode, MissedPolicy, Overlap, Precision
+from duecourse.domain.job import (
+    Completion,
+    Delivery,
+    EventKind,
+    Job,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+    Precision,
+)
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import HttpTarget, LambdaTarget
+from duecourse.http.payload_rules import MAX_PAYLOAD_BYTES
 from duecourse.http.problems import MAX_FAULTS, Problem
-from duecourse.http.validation import MAX_PAYLOAD_BYTES
 from duecourse.usecases.jobs import Draft
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.posting import errors, posted, read
@@ -66,7 +76,22 @@ def test_every_field_is_taken_over() -> None:
             "payload": {"a": [1, 2.5, None, "\x00"]},
             "priority": "high",
             "timeout_seconds": 840,
-            "retry": {"max_attempts": 7, "backoff": "linear", "min_seconds": 0.5, "max_seconds": 60},
+            "estimated_seconds": 900,
+            "start_deadline_seconds": 3600,
+            "completion": "callback",
+            "completion_seconds": 7200,
+            "heartbeat_seconds": 60,
+            "retry": {
+                "max_attempts": 7,
+                "backoff": "linear",
+                "min_seconds": 0.5,
+                "max_seconds": 60,
+                "on": ["5xx", "timeout"],
+                "never": ["501"],
+                "max_age_seconds": 86_400,
+            },
+            "pause_on_failure": 3,
+            "events": ["deaths", "late"],
             "missed": {"policy": "run_all", "grace_seconds": 30, "max_missed": 100},
             "overlap": "allow",
             "precision": "second",
@@ -87,7 +112,14 @@ def test_every_field_is_taken_over() -> None:
         payload={"a": [1, 2.5, None, "\x00"]},
         priority=Lane.HIGH,
         timeout_seconds=840,
-        retry=RetryPolicy(7, Backoff.LINEAR, 0.5, 60),
+        estimated_seconds=900,
+        start_deadline_seconds=3600,
+        completion=Completion.CALLBACK,
+        completion_seconds=7200,
+        heartbeat_seconds=60,
+        retry=RetryPolicy(7, Backoff.LINEAR, 0.5, 60, ("5xx", "timeout"), ("501",), 86_400),
+        pause_on_failure=3,
+        events=(EventKind.DEATHS, EventKind.LATE),
         missed=MissedPolicy(MissedMode.RUN_ALL, 30, 100),
         overlap=Overlap.ALLOW,
         precision=Precision.SECOND,
@@ -171,15 +203,35 @@ scalars = (
     | st.integers()
     | st.floats()
     | st.text(st.characters(codec=None), max_size=20)
-    | st.sampled_from(["http", "lambda", "rate(1 minute)", "* * * * *", "https://example.com", "skip", "exact", "UTC"])
+    | st.sampled_from(
+        [
+            "http",
+            "lambda",
+            "rate(1 minute)",
+            "* * * * *",
+            "https://example.com",
+            "skip",
+            "exact",
+            "UTC",
+            "sqs",
+            "ecs",
+            "aws",
+            "task",
+        ]
+    )
+    | st.sampled_from(["send-invoice", "broken", "{{", "{{week}}", "callback", "duecourse-target-x"])
 )
-inner_names = st.sampled_from(["type", "url", "headers", "max_attempts", "policy", "\ud800", "a/b"])
+inner_names = st.sampled_from(
+    ["type", "url", "headers", "name", "queue", "parameters", "expect", "on", "max_attempts", "policy", "\ud800", "a/b"]
+)
 values = st.recursive(
     scalars,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(inner_names, inner, max_size=4),
     max_leaves=12,
 )
-names = st.sampled_from([*(field.name for field in fields(Draft)), "timezone", "dst_gap", "dst_fold", "x", "\ud800"])
+names = st.sampled_from(
+    [*(field.name for field in fields(Draft)), "task", "timezone", "dst_gap", "dst_fold", "x", "\ud800"]
+)
 
 
 @given(st.dictionaries(names, values, max_size=8), st.booleans())

@@ -6,7 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.http.target_rules import function_problem, url_problem
+from duecourse.http.target_rules import (
+    BUS,
+    CLUSTER,
+    FUNCTION,
+    MACHINE,
+    QUEUE,
+    ROLE,
+    TASK_DEFINITION,
+    TOPIC,
+    Resource,
+    action_problem,
+    name_problem,
+    url_problem,
+)
+from duecourse.settings import AllowedTargets
 
 
 @pytest.mark.parametrize(
@@ -100,15 +114,19 @@ def test_any_text_is_judged(url: str, private: bool) -> None:
     assert problem is None or problem
 
 
-def test_a_function_must_match_a_pattern_of_the_stage() -> None:
-    assert function_problem("duecourse-target-echo", ("other", "duecourse-target-*")) is None
+def allowed(*names: str) -> AllowedTargets:
+    return AllowedTargets(functions=names)
+
+
+def test_a_name_must_match_a_pattern_of_the_stage() -> None:
+    assert name_problem(FUNCTION, "duecourse-target-echo", allowed("other", "duecourse-target-*")) is None
 
 
 @pytest.mark.parametrize(
     ("name", "patterns", "said"),
     [
         ("billing", ("duecourse-target-*", "x"), "duecourse-target-*, x"),
-        ("billing", (), "lambda_targets is empty"),
+        ("billing", (), "allowed_targets.functions is empty"),
         ("DUECOURSE-target-x", ("duecourse-target-*",), "not allowed"),
         ("arn:aws:lambda:us-east-1:123456789012:function:x", ("*",), "no ARN"),
         ("x:PROD", ("*",), "no ARN"),
@@ -117,7 +135,21 @@ def test_a_function_must_match_a_pattern_of_the_stage() -> None:
         ("a\n", ("*",), "1 to 64"),
     ],
 )
-def test_another_function_is_refused_with_the_reason(name: str, patterns: tuple[str, ...], said: str) -> None:
-    problem = function_problem(name, patterns)
+def test_another_name_is_refused_with_the_reason(name: str, patterns: tuple[str, ...], said: str) -> None:
+    problem = name_problem(FUNCTION, name, allowed(*patterns))
     assert problem is not None
     assert said in problem
+
+
+@pytest.mark.parametrize("resource", [FUNCTION, QUEUE, TOPIC, BUS, MACHINE, CLUSTER, TASK_DEFINITION, ROLE])
+def test_a_stage_that_allows_nothing_says_so_of_every_kind(resource: Resource) -> None:
+    problem = name_problem(resource, "duecourse-target-x", AllowedTargets())
+    assert problem is not None
+    assert f"allowed_targets.{resource.allowed} is empty" in problem
+
+
+def test_an_action_is_allowed_by_name_and_no_pattern() -> None:
+    stage = AllowedTargets(actions=("ecs:UpdateService", "s3:*"))
+    assert action_problem("ecs", "UpdateService", stage) is None
+    assert "which calls ecs:UpdateService" in (action_problem("s3", "PutObject", stage) or "")
+    assert "actions is empty" in (action_problem("ecs", "UpdateService", AllowedTargets()) or "")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.adapters.targets.http import HttpCaller
+from tests.support.secrets import InMemorySecrets
 
 
 class StoppedClock:
@@ -21,6 +22,12 @@ def clock() -> StoppedClock:
 
 
 @pytest.fixture
-def http(clock: StoppedClock) -> HttpCaller:
+def secrets() -> InMemorySecrets:
+    """None yet: a test adds its own."""
+    return InMemorySecrets()
+
+
+@pytest.fixture
+def http(clock: StoppedClock, secrets: InMemorySecrets) -> HttpCaller:
     """As in stage `local`: private addresses are allowed."""
-    return HttpCaller(clock, private=True)
+    return HttpCaller(clock, private=True, secrets=secrets)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from duecourse.adapters.targets.answer import READ_BYTES
+from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.targets import Failed, HttpTarget, Succeeded
 from tests.support.calls import a_call
 from tests.support.http_target import Behaviour, answering, http_target, writing
@@ -14,9 +16,9 @@ from tests.support.http_target import Behaviour, answering, http_target, writing
 def outcome_of(http):
     """Call a server that behaves like this."""
 
-    def call(behaviour: Behaviour, *, timeout_seconds: float = 5, path: str = "/", headers=(), method: str = "POST"):
+    def call(behaviour: Behaviour, *, timeout_seconds: float = 5, path: str = "/", **fields):
         with http_target(behaviour) as server:
-            target = HttpTarget(server.url(path), headers=headers, method=method)
+            target = HttpTarget(server.url(path), **fields)
             return http.call(a_call(target, timeout_seconds=timeout_seconds), target)
 
     return call
@@ -42,24 +44,75 @@ def test_json_that_cannot_be_kept_as_such_is_kept_as_text(outcome_of, body):
     assert outcome == Succeeded({"status": 200, "body": body.decode()})
 
 
-def test_an_answer_over_2_kb_is_cut(outcome_of):
-    outcome = outcome_of(answering(200, b'"' + b"x" * 5_000 + b'"', Content_Type="application/json"))
-    assert isinstance(outcome, Succeeded)
-    assert outcome.result == {"status": 200, "body": '"' + "x" * 2_047, "truncated": True}
+def test_a_large_answer_is_kept_whole(outcome_of):
+    rows = list(range(20_000))
+    outcome = outcome_of(answering(200, orjson.dumps(rows), Content_Type="application/json"))
+    assert outcome == Succeeded({"status": 200, "body": rows})
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/json"])
+def test_an_answer_of_256_kb_is_kept_whole_and_a_larger_one_is_cut_there(outcome_of, content_type):
+    whole = b'"' + b"x" * (READ_BYTES - 2) + b'"'
+    outcome = outcome_of(answering(200, whole, Content_Type="text/plain"))
+    assert outcome == Succeeded({"status": 200, "body": whole.decode()})
+    outcome = outcome_of(answering(200, b" " + whole, Content_Type=content_type))
+    assert outcome == Succeeded({"status": 200, "body": " " + whole[:-1].decode(), "truncated": True})
 
 
 def test_of_an_endless_answer_only_the_beginning_is_read(outcome_of):
-    endless = writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x" * 100_000)
-    outcome = outcome_of(endless)
-    assert isinstance(outcome, Succeeded)
-    assert len(orjson.dumps(outcome.result)) < 2_200
+    endless = writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"x" * 200_000)
+    assert outcome_of(endless) == Succeeded({"status": 200, "body": "x" * READ_BYTES, "truncated": True})
 
 
-def test_binary_answers_stay_small_and_printable_as_json(outcome_of):
-    outcome = outcome_of(answering(200, b"\xff\xfe\x00" * 600))
+def test_binary_answers_stay_bounded_and_printable_as_json(outcome_of):
+    outcome = outcome_of(answering(200, b"\xff\xfe\x00" * 60_000))
     assert isinstance(outcome, Succeeded)
-    assert len(orjson.dumps(outcome.result)) < 8_000
-    assert len(outcome.result["body"].encode()) <= 2_048
+    assert orjson.dumps(outcome.result)
+    assert len(outcome.result["body"].encode()) <= READ_BYTES
+
+
+@pytest.mark.parametrize(
+    ("expect", "status"),
+    [(("404",), 404), (("2xx", "404"), 204), (("3xx",), 302), (("200", "304"), 304), (("4xx",), 429), (("5xx",), 503)],
+)
+def test_what_the_job_expects_succeeds_whatever_it_is(outcome_of, expect, status):
+    behaviour = answering(status, Location="http://127.0.0.1:1/")
+    assert outcome_of(behaviour, expect=expect) == Succeeded({"status": status, "body": None})
+
+
+@pytest.mark.parametrize(("expect", "status"), [(("404",), 200), (("201", "202"), 200), (("4xx",), 204)])
+def test_a_2xx_that_the_job_does_not_expect_is_a_failure_that_says_so(outcome_of, expect, status):
+    outcome = outcome_of(answering(status), expect=expect)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert outcome.code == f"http.{status}"
+    assert f"the job expects {', '.join(expect)}" in outcome.error
+
+
+@pytest.mark.parametrize(("expect", "status"), [(("404",), 503), (("2xx",), 429), (("409",), 408)])
+def test_what_is_worth_a_retry_stays_so_whatever_the_job_expects(outcome_of, expect, status):
+    outcome = outcome_of(answering(status), expect=expect)
+    assert isinstance(outcome, Failed)
+    assert outcome.retryable
+
+
+@pytest.mark.parametrize("word", ["never", " Never ", "NEVER"])
+@pytest.mark.parametrize("status", [400, 503])
+def test_a_target_can_forbid_further_attempts(outcome_of, word, status):
+    outcome = outcome_of(answering(status, X_Duecourse_Retry=word))
+    assert isinstance(outcome, Failed)
+    assert outcome.forbidden
+    assert not RetryPolicy(on=("5xx", "4xx")).worth(outcome)
+
+
+def test_another_word_in_that_header_means_nothing(outcome_of):
+    outcome = outcome_of(answering(503, X_Duecourse_Retry="no"))
+    assert isinstance(outcome, Failed)
+    assert not outcome.forbidden
+
+
+def test_a_success_is_a_success_even_if_it_forbids_further_attempts(outcome_of):
+    assert isinstance(outcome_of(answering(200, X_Duecourse_Retry="never")), Succeeded)
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
@@ -67,6 +120,7 @@ def test_statuses_that_may_pass_are_worth_a_retry(outcome_of, status):
     outcome = outcome_of(answering(status))
     assert isinstance(outcome, Failed)
     assert outcome.retryable
+    assert outcome.code == f"http.{status}"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 422])
@@ -74,6 +128,7 @@ def test_other_client_errors_are_not(outcome_of, status):
     outcome = outcome_of(answering(status))
     assert isinstance(outcome, Failed)
     assert not outcome.retryable
+    assert outcome.code == f"http.{status}"
     assert f" answered {status} " in outcome.error
 
 
@@ -98,6 +153,13 @@ def test_retry_after_is_honoured_as_seconds_or_date(outcome_of, value, seconds):
     assert outcome.retry_after == seconds
 
 
+def test_a_redirect_that_is_expected_is_a_success_and_not_followed_either(http):
+    with http_target(answering(200)) as inner, http_target(answering(302, Location=inner.url("/secret"))) as outer:
+        target = HttpTarget(outer.url(), expect=("302",))
+        assert http.call(a_call(target), target) == Succeeded({"status": 302, "body": None})
+    assert inner.seen == []
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_failures_and_never_followed(http, status):
     with http_target(answering(200)) as inner:
@@ -108,6 +170,7 @@ def test_redirects_are_failures_and_never_followed(http, status):
     assert isinstance(outcome, Failed)
     assert not outcome.retryable
     assert "redirects are not followed" in outcome.error
+    assert outcome.code == f"http.{status}"
     assert len(outer.seen) == 1
     assert inner.seen == []
 
@@ -129,7 +192,7 @@ def test_a_failure_repeats_no_secrets_of_the_job(outcome_of):
 
 def test_an_answer_that_drips_is_cut_off_at_the_deadline(outcome_of):
     outcome = outcome_of(writing(b"HTTP/1.1 200 OK\r\n\r\n", drip=b"."), timeout_seconds=0.15)
-    assert outcome == Failed(error=outcome.error, retryable=True)
+    assert outcome == Failed(error=outcome.error, retryable=True, code="timeout")
     assert "within 0.15 s" in outcome.error
 
 
@@ -162,6 +225,7 @@ def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
     outcome = outcome_of(writing(raw))
     assert isinstance(outcome, Failed)
     assert outcome.retryable
+    assert outcome.code == "connection"
     assert words in outcome.error
 
 

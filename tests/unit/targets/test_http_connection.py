@@ -25,51 +25,64 @@ class Names:
         return self.addresses
 
 
-def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(clock):
+def test_a_name_is_resolved_once_and_the_call_goes_to_that_address(clock, secrets):
     names = Names("127.0.0.1")
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(host="Customer.Test"))
-        outcome = HttpCaller(clock, private=True, resolve=names).call(a_call(target), target)
+        outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
     assert isinstance(outcome, Succeeded)
     assert names.asked == ["customer.test"]
     assert server.seen[0].headers["Host"] == f"customer.test:{server.port}"
 
 
-def test_a_name_beyond_ascii_is_asked_for_in_its_encoded_form(clock):
+def test_a_name_beyond_ascii_is_asked_for_in_its_encoded_form(clock, secrets):
     names = Names("127.0.0.1")
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(host="bücher.test"))
-        HttpCaller(clock, private=True, resolve=names).call(a_call(target), target)
+        HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
     assert names.asked == ["xn--bcher-kva.test"]
 
 
-def test_an_address_that_refuses_is_followed_by_the_next(clock):
+def test_an_address_that_refuses_is_followed_by_the_next(clock, secrets):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(host="customer.test"))
         names = Names("127.0.0.2", "127.0.0.1")  # nobody listens on the first
-        outcome = HttpCaller(clock, private=True, resolve=names).call(a_call(target), target)
+        outcome = HttpCaller(clock, private=True, secrets=secrets, resolve=names).call(a_call(target), target)
     assert isinstance(outcome, Succeeded)
 
 
 @pytest.mark.parametrize(
     "addresses",
-    [["127.0.0.1"], ["10.0.0.7"], ["169.254.169.254"], ["::1"], ["::ffff:127.0.0.1"], ["93.184.216.34", "10.0.0.7"]],
+    [
+        ["127.0.0.1"],
+        ["10.0.0.7"],
+        ["169.254.169.254"],
+        ["fd00:ec2::254"],
+        ["::1"],
+        ["::ffff:127.0.0.1"],
+        ["::ffff:169.254.169.254"],
+        ["64:ff9b::a9fe:a9fe"],
+        ["93.184.216.34", "10.0.0.7"],
+    ],
 )
-def test_a_name_with_any_address_that_is_not_public_is_not_called(clock, addresses):
+def test_a_name_with_any_address_that_is_not_public_is_not_called(clock, secrets, addresses):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(host="rebinding.test"))
-        outcome = HttpCaller(clock, private=False, resolve=Names(*addresses)).call(a_call(target), target)
+        outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=Names(*addresses)).call(
+            a_call(target), target
+        )
     assert isinstance(outcome, Failed)
     assert not outcome.retryable
     assert "not public" in outcome.error
+    assert outcome.code == "address_refused"
     assert server.seen == []
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "127.1", "0x7f000001", "0"])
-def test_the_own_machine_is_not_called_however_it_is_written(clock, host):
+def test_the_own_machine_is_not_called_however_it_is_written(clock, secrets, host):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(host=host))
-        outcome = HttpCaller(clock, private=False).call(a_call(target), target)
+        outcome = HttpCaller(clock, private=False, secrets=secrets).call(a_call(target), target)
     assert isinstance(outcome, Failed)
     assert not outcome.retryable
     assert server.seen == []
@@ -91,20 +104,21 @@ def test_a_refused_connection_is_worth_a_retry(http):
     assert isinstance(outcome, Failed)
     assert outcome.retryable
     assert "connection refused" in outcome.error
+    assert outcome.code == "connection"
     assert "secret" not in outcome.error
     assert "abc" not in outcome.error
 
 
-def test_a_name_that_nobody_knows_is_worth_a_retry(clock):
+def test_a_name_that_nobody_knows_is_worth_a_retry(clock, secrets):
     def unknown(host: str, port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     target = HttpTarget("https://nowhere.test/")
-    outcome = HttpCaller(clock, private=False, resolve=unknown).call(a_call(target), target)
-    assert outcome == Failed("POST https://nowhere.test: its host's name could not be resolved")
+    outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=unknown).call(a_call(target), target)
+    assert outcome == Failed("POST https://nowhere.test: its host's name could not be resolved", code="connection")
 
 
-def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock):
+def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock, secrets):
     released = Event()
 
     def hanging(host: str, port: int) -> list[str]:
@@ -112,9 +126,11 @@ def test_a_resolver_that_hangs_is_not_waited_for_beyond_the_deadline(clock):
         return []
 
     target = HttpTarget("https://slow.test/")
-    outcome = HttpCaller(clock, private=False, resolve=hanging).call(a_call(target, timeout_seconds=0.1), target)
+    outcome = HttpCaller(clock, private=False, secrets=secrets, resolve=hanging).call(
+        a_call(target, timeout_seconds=0.1), target
+    )
     released.set()
-    assert outcome == Failed("POST https://slow.test gave no full answer within 0.1 s")
+    assert outcome == Failed("POST https://slow.test gave no full answer within 0.1 s", code="timeout")
 
 
 def test_a_server_that_does_not_read_is_not_waited_for_beyond_the_deadline(http):

@@ -74,9 +74,11 @@ def authority() -> Authority:
 
 
 @pytest.fixture
-def https(clock, authority):
+def https(clock, secrets, authority):
     """Every name stands at 127.0.0.1, and the test's authority is trusted."""
-    return HttpCaller(clock, private=True, resolve=lambda host, port: ["127.0.0.1"], trust=authority.trusted)
+    return HttpCaller(
+        clock, private=True, secrets=secrets, resolve=lambda host, port: ["127.0.0.1"], trust=authority.trusted
+    )
 
 
 def test_the_right_name_is_accepted_and_indicated(https, authority, tmp_path):
@@ -95,6 +97,7 @@ def test_a_certificate_of_another_name_is_refused(https, authority, tmp_path):
         outcome = https.call(a_call(target), target)
     assert isinstance(outcome, Failed)
     assert "certificate was not accepted" in outcome.error
+    assert outcome.code == "tls"
     assert server.seen == []
 
 
@@ -114,13 +117,14 @@ def test_an_expired_certificate_is_refused(https, authority, tmp_path):
     assert "expired" in outcome.error
 
 
-def test_an_authority_that_nobody_knows_is_refused(clock, authority, tmp_path):
-    stranger = HttpCaller(clock, private=True, resolve=lambda host, port: ["127.0.0.1"])
+def test_an_authority_that_nobody_knows_is_refused(clock, secrets, authority, tmp_path):
+    stranger = HttpCaller(clock, private=True, secrets=secrets, resolve=lambda host, port: ["127.0.0.1"])
     with http_target(answering(200), authority.server("customer.test", tmp_path)) as server:
         target = HttpTarget(f"https://customer.test:{server.port}/")
         outcome = stranger.call(a_call(target), target)
     assert isinstance(outcome, Failed)
     assert "certificate was not accepted" in outcome.error
+    assert outcome.code == "tls"
     assert server.seen == []
 
 

@@ -5,47 +5,23 @@ from __future__ import annotations
 import io
 from typing import Any
 
-import boto3
 import orjson
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError
 from botocore.response import StreamingBody
 
 from duecourse.adapters.aws import AwsClients
 from duecourse.adapters.targets.lambda_function import LambdaCaller
-from duecourse.domain.targets import Failed, LambdaTarget, Succeeded
+from duecourse.domain.targets import Failed, LambdaMode, LambdaTarget, Succeeded
+from tests.support.aws_targets import TOKEN, Service, a_waiting_call, refusal
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
 
 TARGET = LambdaTarget("duecourse-target-report")
 
 
-class Service:
-    """Lambda, answering once as told; it notes what it is asked."""
-
-    def __init__(self, answer: dict[str, Any] | Exception) -> None:
-        self.answer = answer
-        self.asked: list[dict[str, Any]] = []
-        self.waits: list[int] = []
-
-    def client_for(self, seconds: int) -> Service:
-        self.waits.append(seconds)
-        return self
-
-    def invoke(self, **request: Any) -> dict[str, Any]:
-        self.asked.append(request)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
 def answer_of(body: bytes, **fields: Any) -> dict[str, Any]:
     return {"StatusCode": 200, "Payload": StreamingBody(io.BytesIO(body), len(body)), **fields}
-
-
-def refusal(code: str, status: int, **headers: str) -> ClientError:
-    meta = {"HTTPStatusCode": status, "HTTPHeaders": headers}
-    return ClientError({"Error": {"Code": code, "Message": "because"}, "ResponseMetadata": meta}, "Invoke")
 
 
 @pytest.fixture
@@ -67,6 +43,7 @@ def test_the_function_receives_run_job_and_payload(outcome_of):
         "job_id": "nightly",
         "tenant": "acme",
         "scheduled_at": "2026-11-21T06:47:00Z",
+        "due_at": "2026-11-21T06:47:00Z",
         "attempt": 2,
         "idempotency_key": "key-1",
         "payload": {"n": 1},
@@ -77,16 +54,71 @@ def test_what_it_returns_is_kept(outcome_of):
     assert outcome_of(Service(answer_of(b'{"rows":3}'))) == Succeeded({"status": 200, "body": {"rows": 3}})
 
 
-def test_a_large_return_value_is_cut(outcome_of):
+def test_a_return_value_is_kept_whole_up_to_256_kb(outcome_of):
+    outcome = outcome_of(Service(answer_of(b'"' + b"x" * 200_000 + b'"')))
+    assert outcome == Succeeded({"status": 200, "body": "x" * 200_000})
+
+
+def test_a_larger_one_is_cut(outcome_of):
     outcome = outcome_of(Service(answer_of(b'"' + b"x" * 6_000_000 + b'"')))
     assert isinstance(outcome, Succeeded)
-    assert outcome.result == {"status": 200, "body": '"' + "x" * 2_047, "truncated": True}
+    assert outcome.result["truncated"] is True
+    assert len(outcome.result["body"]) == 256 * 1024
 
 
 def test_an_error_of_the_function_is_worth_a_retry_and_keeps_type_and_message_only(outcome_of):
     body = orjson.dumps({"errorType": "KeyError", "errorMessage": "'id'", "stackTrace": ["line 1"]})
     outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
-    assert outcome == Failed("function duecourse-target-report failed: KeyError: 'id'", retryable=True)
+    assert outcome == Failed("function duecourse-target-report failed: KeyError: 'id'", retryable=True, code="KeyError")
+
+
+@pytest.mark.parametrize("kind", ["DoNotRetry", "DoNotRetryError", "InvoiceDoNotRetryError", "com.acme.DoNotRetry"])
+def test_a_function_can_forbid_further_attempts_by_the_type_of_its_error(outcome_of, kind):
+    body = orjson.dumps({"errorType": kind, "errorMessage": "no such customer"})
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert outcome.forbidden
+    assert outcome.code == kind
+
+
+def test_other_errors_forbid_nothing(outcome_of):
+    body = orjson.dumps({"errorType": "DoNotRetryYet", "errorMessage": "wait"})
+    outcome = outcome_of(Service(answer_of(body, FunctionError="Unhandled")))
+    assert isinstance(outcome, Failed)
+    assert not outcome.forbidden
+
+
+def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
+    service, target = Service({"StatusCode": 202}), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
+    outcome = LambdaCaller(clock, service.client_for).call(a_call(target, timeout_seconds=30), target)
+    assert outcome == Succeeded({"status": 202})
+    assert service.asked[0]["InvocationType"] == "Event"
+    assert orjson.loads(service.asked[0]["Payload"])["run_id"] == "nightly.20261121T064700Z"
+    assert service.waits == [10], "nobody waits half a minute for a queue to take an event"
+
+
+def test_a_function_that_answers_with_its_event_does_not_put_the_token_into_the_record(clock):
+    service = Service(answer_of(orjson.dumps({"event": {"callback": {"token": TOKEN}}})))
+    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    assert TOKEN in service.asked[0]["Payload"].decode()
+    assert outcome == Succeeded({"status": 200, "body": {"event": {"callback": {"token": "***"}}}})
+
+
+def test_nor_the_beginning_of_it_where_a_large_answer_is_cut(clock):
+    service = Service(answer_of(b"x" * (256 * 1024 - 20) + TOKEN.encode() + b"x" * 100))
+    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    assert isinstance(outcome, Succeeded)
+    assert outcome.result["truncated"] is True
+    assert "dc1" not in outcome.result["body"]
+
+
+@pytest.mark.parametrize("before", [0, 1_000])
+def test_neither_does_one_that_complains_about_it(clock, before):
+    body = orjson.dumps({"errorType": "ValueError", "errorMessage": "-" * before + TOKEN})
+    service = Service(answer_of(body, FunctionError="Unhandled"))
+    outcome = LambdaCaller(clock, service.client_for).call(a_waiting_call(TARGET), TARGET)
+    assert isinstance(outcome, Failed)
+    assert "dc1.acme" not in outcome.error
 
 
 @pytest.mark.parametrize("body", [b"not json", b"[]", b"{}", b'{"errorMessage": null}'])
@@ -117,7 +149,7 @@ def test_a_long_error_is_cut(outcome_of):
 )
 def test_throttling_and_service_errors_are_worth_a_retry(outcome_of, code, status):
     outcome = outcome_of(Service(refusal(code, status)))
-    assert outcome == Failed(f"function duecourse-target-report was not run: {code}: because", retryable=True)
+    assert outcome == Failed(f"function duecourse-target-report: {code}: because", retryable=True, code=code)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +177,7 @@ def test_a_service_that_cannot_be_reached_is_worth_a_retry(outcome_of):
     outcome = outcome_of(Service(EndpointConnectionError(endpoint_url="https://lambda.test")))
     assert isinstance(outcome, Failed)
     assert outcome.retryable
+    assert outcome.code == "connection"
 
 
 @pytest.mark.parametrize(("timeout_seconds", "seconds"), [(30, 30), (29.2, 30), (0.3, 1)])
@@ -162,17 +195,13 @@ def test_without_time_left_the_function_is_not_called(outcome_of):
     assert service.asked == []
 
 
-@pytest.fixture
-def session():
-    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-west-1")
-
-
 def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, session):
     with http_target(lambda handler: handler.server.closing.wait()) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
         caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2))  # type: ignore[arg-type]
         outcome = caller.call(a_call(TARGET, timeout_seconds=1), TARGET)
-    assert outcome == Failed("function duecourse-target-report gave no answer within 1 s; it may still be running")
+    text = "function duecourse-target-report gave no answer within 1 s; what was asked may still be done"
+    assert outcome == Failed(text, code="timeout")
     assert len(endpoint.seen) == 1
 
 

@@ -2,30 +2,118 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from duecourse.adapters.targets import Targets
-from duecourse.domain.targets import HttpTarget, LambdaTarget, Succeeded
+from duecourse.domain.targets import (
+    AwsTarget,
+    EcsTarget,
+    EventBridgeTarget,
+    Failed,
+    HttpTarget,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    Succeeded,
+    TaskTarget,
+)
+from duecourse.ports import RegisteredTask, TasksUnavailableError
+from tests.support.aws_targets import PLACE
 from tests.support.calls import a_call
+
+KINDS = ("http", "functions", "queues", "topics", "buses", "machines", "tasks", "actions")
 
 
 class Named:
-    """A caller that answers with its name."""
+    """A caller that answers with its name and what it was to call."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def call(self, call, target):
-        return Succeeded(self.name)
+        return Succeeded((self.name, target))
+
+
+class Registered:
+    """ports.Tasks."""
+
+    def __init__(self, **tasks):
+        self.tasks = tasks
+
+    def get(self, name):
+        found = self.tasks.get(name)
+        if isinstance(found, Exception):
+            raise found
+        return None if found is None else RegisteredTask(found, {})
+
+
+def targets_with(tasks=None) -> Targets:
+    return Targets(SimpleNamespace(**{kind: Named(kind) for kind in KINDS}), tasks or Registered())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("target", "name"), [(HttpTarget("https://example.test/"), "http"), (LambdaTarget("report"), "lambda")]
+    ("target", "kind"),
+    [
+        (HttpTarget("https://example.test/"), "http"),
+        (LambdaTarget("report"), "functions"),
+        (SqsTarget("orders"), "queues"),
+        (SnsTarget("news"), "topics"),
+        (EventBridgeTarget("bus", "acme", "Due"), "buses"),
+        (StepFunctionsTarget("report"), "machines"),
+        (EcsTarget("c", "report", "main", ("subnet-1",)), "tasks"),
+        (AwsTarget("ecs", "UpdateService", {}, "role"), "actions"),
+    ],
 )
-def test_each_kind_of_target_has_its_caller(target, name):
-    targets = Targets(Named("http"), Named("lambda"))  # type: ignore[arg-type]
-    assert targets.call(a_call(target)) == Succeeded(name)
+def test_each_kind_of_target_has_its_caller(target, kind):
+    assert targets_with().call(a_call(target)) == Succeeded((kind, target))
 
 
-def test_the_callers_of_a_worker_are_made_without_a_word_to_aws(clock):
-    assert isinstance(Targets.create(private=False, clock=clock), Targets)
+def test_a_task_is_what_the_operator_has_registered_by_now():
+    tasks = Registered(invoice=LambdaTarget("send-invoice"))
+    targets, call = targets_with(tasks), a_call(TaskTarget("invoice"))
+    assert targets.call(call) == Succeeded(("functions", LambdaTarget("send-invoice")))
+    tasks.tasks["invoice"] = SqsTarget("invoices")
+    assert targets.call(call) == Succeeded(("queues", SqsTarget("invoices")))
+
+
+def test_a_task_that_is_not_registered_is_not_worth_a_retry():
+    outcome = targets_with().call(a_call(TaskTarget("invoice")))
+    assert outcome == Failed("no task invoice is registered", retryable=False, code="task_unknown")
+
+
+def test_a_task_that_cannot_be_looked_up_now_is():
+    problem = TasksUnavailableError("task invoice (EndpointConnectionError)")
+    outcome = targets_with(Registered(invoice=problem)).call(a_call(TaskTarget("invoice")))
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("tasks_unavailable", True)
+
+
+class NoSecrets:
+    """ports.Secrets."""
+
+    def get(self, tenant, name):
+        raise AssertionError("nobody asks")
+
+
+def test_the_callers_of_a_worker_are_made_at_their_first_call_and_once(clock):
+    targets = Targets.create(private=False, clock=clock, place=PLACE, secrets=NoSecrets(), tasks=Registered())
+    callers = targets._callers
+    assert not set(KINDS) & set(vars(callers))
+    for kind in KINDS:
+        assert getattr(callers, kind) is getattr(callers, kind)
+
+
+def test_a_worker_imports_no_caller_before_it_calls():
+    code = (
+        "import sys, duecourse.adapters.targets\n"
+        "kinds = ('http', 'lambda_function', 'sqs_queue', 'sns_topic', 'event_bus', 'state_machine', 'ecs_task',"
+        " 'aws_call', 'roles')\n"
+        "print([kind for kind in kinds if f'duecourse.adapters.targets.{kind}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

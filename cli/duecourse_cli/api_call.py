@@ -1,0 +1,151 @@
+"""One request to the HTTP API, and what can come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+TIMEOUT_SECONDS = 30.0
+
+
+class ApiUnreachableError(Exception):
+    """Nothing answers at the API's address."""
+
+
+class ApiError(Exception):
+    """The API refused; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again."""
+
+    def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
+        """`retry_after` in seconds."""
+        self.status = status
+        self.problem = problem
+        self.retry_after = retry_after
+        super().__init__(self._sentence())
+
+    @property
+    def by_duecourse(self) -> bool:
+        """Whether Duecourse itself refused, rather than a gateway or an authorizer before it."""
+        return str(self.problem.get("type") or "").startswith("/problems/")
+
+    def _sentence(self) -> str:
+        title = self.problem.get("title") or httpx.codes.get_reason_phrase(self.status) or "refused"
+        detail = self.problem.get("detail") or self.problem.get("message") or self.problem.get("errorMessage")
+        faults = self.problem.get("errors")
+        told = [_fault(fault) for fault in (faults if isinstance(faults, list) else ()) if isinstance(fault, Mapping)]
+        return " - ".join(str(part) for part in (f"{self.status} {title}", detail, *told) if part)
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    """One entry of `errors`: where, and what is wrong there."""
+    where = str(fault.get("pointer") or fault.get("parameter") or fault.get("header") or "").removeprefix("/")
+    return ": ".join(part for part in (where, str(fault.get("detail") or "")) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A document, and when the API says that it answered (None where it does not)."""
+
+    document: Mapping[str, Any]
+    at: datetime | None
+
+
+class ApiCaller:
+    """Sends requests to one API. Safe to share between threads."""
+
+    def __init__(
+        self,
+        api: str,
+        *,
+        auth: httpx.Auth | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        transport: httpx.BaseTransport | None = None,
+        trust_env: bool = True,
+    ) -> None:
+        """`auth` signs the calls (see `signing.SigV4`), `timeout` in seconds."""
+        self.api = api.rstrip("/")
+        self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        json: Mapping[str, Any] | None = None,
+        token: str | None = None,
+    ) -> Mapping[str, Any]:
+        """The document of the answer to one request, as `send` gets it."""
+        return self.send(method, path, params=params, json=json, token=token).document
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        json: Mapping[str, Any] | None = None,
+        token: str | None = None,
+    ) -> Answer:
+        """The answer to one request. With a run's `token` it is authorised by that alone and never signed.
+
+        Raises ApiError, ApiUnreachableError; TypeError or ValueError for what is no JSON.
+        """
+        url = f"{self.api}/v1/{path}"
+        try:
+            if token is None:
+                answer = self._http.request(method, url, params=params, json=json)
+            else:
+                bearer = {"Authorization": f"Bearer {token}"}
+                answer = self._http.request(method, url, params=params, json=json, headers=bearer, auth=None)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise ApiUnreachableError(
+                f"nothing answers at {self.api} ({str(error) or type(error).__name__})"
+            ) from error
+        document = _document(answer)
+        if answer.is_success:
+            return Answer(document, _date(answer.headers.get("Date")))
+        raise ApiError(answer.status_code, document, _seconds(answer.headers.get("Retry-After")))
+
+
+def _document(answer: httpx.Response) -> Mapping[str, Any]:
+    if not answer.content:
+        return {}
+    try:
+        document = answer.json()
+    except ValueError:
+        document = None
+    if isinstance(document, dict):
+        return document
+    text = " ".join(answer.text.split())[:200]
+    return {"title": httpx.codes.get_reason_phrase(answer.status_code), "status": answer.status_code, "detail": text}
+
+
+def _seconds(text: str | None) -> float | None:
+    """Duecourse says `Retry-After` in whole seconds; a date, which others may send, is not waited for."""
+    return float(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        found = None if text is None else parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None

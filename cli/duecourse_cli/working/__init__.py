@@ -1,0 +1,1 @@
+"""The parts of the worker helper (`duecourse_cli.worker`)."""

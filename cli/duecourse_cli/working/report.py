@@ -1,0 +1,125 @@
+"""What the end of a task says of its run, and what the API's answer to that means. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from duecourse_cli.api_call import ApiError
+
+ERROR_CHARACTERS = 2000
+CODE_CHARACTERS = 64
+LONGEST_RETRY_AFTER = 86_400.0
+"""The API's bounds of what a failure may say."""
+
+BAD_RESULT = "callback.bad_result"
+"""The code of a run whose task returned what cannot be kept."""
+
+BUSY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that another time may be better."""
+
+_BAD_RESULT_STATUSES = frozenset({400, 413, 422})
+_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
+"""What SQS takes in no message."""
+_NOT_IN_CODES = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class DoNotRetry(Exception):
+    """Raised by a task: it failed, and another attempt makes no sense."""
+
+    def __init__(self, error: str = "another attempt makes no sense", *, code: str | None = None) -> None:
+        """`code` is what the job's retry rules and events name."""
+        super().__init__(error)
+        self.code = code
+
+
+class Retry(Exception):
+    """Raised by a task: it failed, and another attempt makes sense, `after` seconds from now at the earliest."""
+
+    def __init__(
+        self, error: str = "asked for another attempt", *, after: float | None = None, code: str | None = None
+    ) -> None:
+        """`code` is what the job's retry rules and events name."""
+        super().__init__(error)
+        self.after = after
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The work is done; `result` is JSON-able."""
+
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The work failed; the fields are those of `Client.fail`."""
+
+    error: str
+    code: str | None = None
+    retryable: bool | None = None
+    retry_after: float | None = None
+
+
+Report = Completion | Failure
+
+
+class Verdict(Enum):
+    """What the API's refusal of a report or heartbeat means."""
+
+    OVER = "the attempt is over"
+    LATER = "the API cannot take it now"
+    BAD_RESULT = "the API does not take that result"
+    REFUSED = "the API refuses it"
+
+
+def report_of(returned: object) -> Report:
+    """What a task's return value makes of its run: it has succeeded, unless that value cannot be told."""
+    try:
+        json.dumps(returned, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return Failure(_told(f"its result is no JSON: {error}"), BAD_RESULT, retryable=False)
+    return Completion(returned)
+
+
+def report_of_raised(raised: BaseException) -> Failure:
+    """What a task's exception makes of its run. Its type is the code by which the job's retry rules know it."""
+    name = type(raised).__name__
+    match raised:
+        case DoNotRetry():
+            return Failure(_told(str(raised) or name), _code(raised.code), retryable=False)
+        case Retry():
+            after = None if raised.after is None else min(max(float(raised.after), 0.0), LONGEST_RETRY_AFTER)
+            return Failure(_told(str(raised) or name), _code(raised.code), retryable=True, retry_after=after)
+        case _:
+            return Failure(_told(f"{name}: {raised}" if str(raised) else name), _code(name))
+
+
+def refused_result(error: ApiError) -> Failure:
+    """A result that the API did not take ends its run: another attempt would come to the same."""
+    return Failure(_told(f"its result was refused: {error}"), BAD_RESULT, retryable=False)
+
+
+def verdict_of(error: ApiError) -> Verdict:
+    """What a refusal means. Only Duecourse itself can say that an attempt is over: a gateway in front of it answers 401
+    to whatever it does not know, and the work must not be thrown away for that.
+    """
+    if error.by_duecourse and error.status in (401, 409):
+        return Verdict.OVER
+    if error.status in BUSY_STATUSES:
+        return Verdict.LATER
+    return Verdict.BAD_RESULT if error.status in _BAD_RESULT_STATUSES else Verdict.REFUSED
+
+
+def _told(text: str) -> str:
+    """Within the API's bounds, and without what is no character or only half of one."""
+    whole = _NO_CHARACTERS.sub("?", text.encode("utf-8", "replace").decode())
+    return whole if len(whole) <= ERROR_CHARACTERS else whole[: ERROR_CHARACTERS - 1] + "…"
+
+
+def _code(text: str | None) -> str | None:
+    return None if text is None else _NOT_IN_CODES.sub("_", text)[:CODE_CHARACTERS] or None

@@ -1,0 +1,57 @@
+"""When a worker does what keeps its message hidden and its run alive. Pure: seconds of any clock that only goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+SHORTEST_BEAT = 1.0
+LONGEST_BEAT = 60.0
+"""A job that asks for no heartbeats gets one a minute all the same: that is how its worker learns that it is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When the message must be hidden for longer, and when the next heartbeat is due (None: this run has none)."""
+
+    extend_at: float
+    beat_at: float | None
+
+    @classmethod
+    def starting(cls, now: float, visibility_seconds: float, *, beats: bool) -> Rhythm:
+        """Of a message that was received at `now`."""
+        return cls(now + extension_after(visibility_seconds), now if beats else None)
+
+    def extended(self, now: float, visibility_seconds: float) -> Rhythm:
+        """After the message was hidden anew, or that was tried."""
+        return replace(self, extend_at=now + extension_after(visibility_seconds))
+
+    def beaten(self, now: float, seconds_left: float | None) -> Rhythm:
+        """After a heartbeat was answered; the next one is due in `seconds_left` (None: whenever)."""
+        return replace(self, beat_at=now + beat_after(seconds_left))
+
+    def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
+        """After a heartbeat that was not taken: soon again, since nobody knows how much time is left, but no sooner
+        than the API wishes (seconds).
+        """
+        return replace(self, beat_at=now + min(max(retry_after or 0.0, SHORTEST_BEAT), LONGEST_BEAT))
+
+    def silent(self) -> Rhythm:
+        """After the API said that there is nothing more to keep alive."""
+        return replace(self, beat_at=None)
+
+    def seconds_to_next(self, now: float) -> float:
+        """How long there is nothing to do."""
+        due = self.extend_at if self.beat_at is None else min(self.extend_at, self.beat_at)
+        return max(due - now, 0.0)
+
+
+def extension_after(visibility_seconds: float) -> float:
+    """A third of the time that a message is hidden: two extensions may fail before it shows again."""
+    return visibility_seconds / 3
+
+
+def beat_after(seconds_left: float | None) -> float:
+    """A third of the time that is left, at least a second."""
+    if seconds_left is None:
+        return LONGEST_BEAT
+    return min(max(seconds_left / 3, SHORTEST_BEAT), LONGEST_BEAT)

@@ -1,0 +1,27 @@
+"""The jobs in docs/runs.md are taken as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.emulators import ROOT
+from tests.support.posting import read
+
+WRITTEN = re.findall(r"^```json\n(.*?)^```", (ROOT / "docs/runs.md").read_text(), re.MULTILINE | re.DOTALL)
+JOBS = [document for document in map(json.loads, WRITTEN) if "schedule" in document]
+
+
+@pytest.mark.parametrize("job", JOBS, ids=[job["id"] for job in JOBS])
+def test_a_documented_job_is_taken(job: dict[str, Any]) -> None:
+    assert read(job).id == job["id"]
+
+
+def test_every_kind_of_target_is_documented() -> None:
+    from duecourse.http.target_bodies import TARGET_BODIES
+
+    kinds = {job["target"]["type"] if "target" in job else "task" for job in JOBS}
+    assert kinds == set(TARGET_BODIES)

@@ -1,0 +1,45 @@
+"""Runs as they are answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.job import Lane
+from duecourse.domain.run import Run, RunState
+from duecourse.http.answers import run_document
+from tests.support.jobs import NOON
+
+RUN = Run("default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.NORMAL, attempt=1, token="secret-token")
+
+
+def test_a_run_that_waits_shows_until_when_and_whether_it_is_to_end() -> None:
+    waits = replace(
+        RUN,
+        state=RunState.WAITING,
+        waiting_until=NOON + 600.25,
+        heartbeat_until=NOON + 60,
+        cancel_requested="asked for over the API",
+        callback_hash="hash-of-the-token",
+    )
+    document = run_document(waits)
+    assert document["state"] == "WAITING"
+    assert document["waiting_until"] == "2026-11-21T12:10:00.250Z"
+    assert document["heartbeat_until"] == "2026-11-21T12:01:00.000Z"
+    assert document["cancel_requested"] == "asked for over the API"
+
+
+def test_a_failure_shows_its_code() -> None:
+    dead = run_document(replace(RUN, state=RunState.DEAD, error="it answered 503", code="http.503"))
+    assert (dead["error"], dead["code"]) == ("it answered 503", "http.503")
+
+
+def test_a_small_result_is_shown_and_a_large_one_told_by_its_size() -> None:
+    small = run_document(replace(RUN, state=RunState.SUCCEEDED, result={"status": 200}))
+    assert (small["result"], small["result_bytes"]) == ({"status": 200}, None)
+    large = run_document(replace(RUN, state=RunState.SUCCEEDED, result_key="results/x.json", result_bytes=70_000))
+    assert (large["result"], large["result_bytes"]) == (None, 70_000)
+
+
+def test_nothing_by_which_a_run_is_fenced_is_shown() -> None:
+    shown = str(run_document(replace(RUN, callback_hash="hash-of-the-token", nonce="its-nonce", message_id="its-id")))
+    assert not any(word in shown for word in ("secret-token", "hash-of-the-token", "its-nonce", "its-id"))

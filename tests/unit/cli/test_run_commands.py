@@ -1,0 +1,223 @@
+"""`duecourse run`, `dead-letters` and `jobs pause|resume`: what they ask and print."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from duecourse_cli.main import COMMANDS, main
+
+JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
+RUN = {
+    "id": "nightly.20261121T030000Z",
+    "job_id": "nightly",
+    "state": "DEAD",
+    "reason": "attempts_exhausted",
+    "occurrence": "2026-11-21T03:00:00Z",
+    "due": "2026-11-21T03:00:00Z",
+    "started_at": "2026-11-21T03:00:00.042Z",
+    "finished_at": "2026-11-21T03:01:00.000Z",
+    "lateness_seconds": 0.042,
+    "attempts": 3,
+    "max_attempts": 3,
+    "error": "GET https://example.com answered 503 [busy]",
+    "code": "http.503",
+    "result": None,
+    "count": 1,
+}
+DONE = {**RUN, "state": "SUCCEEDED", "reason": None, "error": None, "code": None, "result": {"rows": 3}}
+LARGE = {**DONE, "result": None, "result_url": "https://s3/x", "result_url_seconds": 300, "result_bytes": 4096}
+WAITING = {**RUN, "state": "WAITING", "reason": None, "finished_at": None, "cancel_requested": True}
+WAITING["waiting_until"] = "2026-11-22T03:00:00Z"
+
+
+class Server(ThreadingHTTPServer):
+    """Notes what it is asked."""
+
+    asked: list[tuple[str, str, Any]]
+
+
+class Api(BaseHTTPRequestHandler):
+    """Answers like the API does."""
+
+    server: Server
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        answers: dict[str, object] = {
+            "/v1/runs/dead": RUN,
+            "/v1/runs/done": DONE,
+            "/v1/runs/large": LARGE,
+            "/v1/runs/waiting": WAITING,
+            "/v1/dead-letters": {"items": [RUN], "next_cursor": "more"},
+        }
+        self._answer(answers)
+
+    def _redriven(self, body: Any) -> object:
+        """Two pages of dead runs."""
+        last = isinstance(body, dict) and body.get("cursor") == "page-2"
+        return {"redriven": 2, "refused": 1, "more": not last, "next_cursor": None if last else "page-2"}
+
+    def do_POST(self) -> None:
+        body = self._body()
+        answers: dict[str, object] = {
+            "/v1/runs/waiting/cancel": {"run": WAITING, "accepted": "cancel"},
+            "/v1/runs/dead/redrive": {"run": RUN, "accepted": "redrive"},
+            "/v1/dead-letters/redrive": self._redriven(body),
+            "/v1/jobs/nightly/pause": JOB,
+            "/v1/jobs/nightly/resume": JOB,
+        }
+        self._answer(answers, body)
+
+    def _body(self) -> Any:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        return json.loads(body) if body else None
+
+    def _answer(self, answers: dict[str, object], body: Any = None) -> None:
+        self.server.asked.append((self.command, self.path, body))
+        path = self.path.split("?")[0]
+        status, document = (200, answers[path]) if path in answers else (409, {"title": "The run is SUCCEEDED"})
+        said = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Api) as server:
+        server.asked = []
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def asked(server: Server) -> list[tuple[str, str, Any]]:
+    server.asked.clear()
+    return server.asked
+
+
+def duecourse(server: Server, *arguments: str, text: str | None = None) -> Result:
+    return CliRunner(env={"DUECOURSE_API": f"http://127.0.0.1:{server.server_port}"}).invoke(
+        main, arguments, input=text
+    )
+
+
+def test_a_run_is_shown_a_field_a_line(server):
+    lines = duecourse(server, "run", "show", "dead").stdout.splitlines()
+
+    assert "state         DEAD (attempts_exhausted)" in lines
+    assert "attempts      3/3" in lines
+    assert "code          http.503" in lines
+    assert "error         GET https://example.com answered 503 [busy]" in lines
+    assert not [line for line in lines if line.startswith(("result", "complete by"))]
+
+
+def test_a_small_result_is_shown_as_it_is(server):
+    assert 'result        {"rows": 3}' in duecourse(server, "run", "show", "done").stdout.splitlines()
+
+
+def test_a_large_result_is_shown_by_its_address(server):
+    assert "result        4096 bytes, for 300 s at https://s3/x" in duecourse(server, "run", "show", "large").stdout
+
+
+def test_a_run_that_is_to_end_says_so_and_until_when_it_waits(server):
+    lines = duecourse(server, "run", "show", "waiting").stdout.splitlines()
+    assert "state         WAITING (it is to end)" in lines
+    assert "complete by   2026-11-22 03:00:00Z" in lines
+
+
+def test_a_run_is_shown_to_programs_as_the_api_tells_it(server):
+    assert json.loads(duecourse(server, "run", "show", "large", "--json").stdout) == LARGE
+
+
+def test_a_cancelled_run_is_told_as_it_was(server):
+    assert duecourse(server, "run", "cancel", "waiting").stdout == f"{RUN['id']} was WAITING; its end is asked for\n"
+
+
+def test_a_dead_run_is_redriven(server):
+    assert duecourse(server, "run", "redrive", "dead").stdout == f"{RUN['id']} was DEAD; it will be tried again\n"
+    assert json.loads(duecourse(server, "run", "redrive", "dead", "--json").stdout) == RUN
+
+
+def test_a_refused_command_is_one_line(server):
+    result = duecourse(server, "run", "cancel", "done")
+    assert (result.exit_code, result.stderr) == (1, "duecourse: 409 The run is SUCCEEDED\n")
+
+
+def test_dead_letters_are_a_table_with_the_way_to_more(server, asked):
+    result = duecourse(server, "dead-letters", "list", "--job", "nightly", "--limit", "5")
+
+    assert "nightly.20261121T030000Z  2026-11-21 03:01:00Z  3/3       http.503" in result.stdout
+    assert "more: duecourse dead-letters list --job nightly --cursor more" in result.stdout
+    assert asked[0][:2] == ("GET", "/v1/dead-letters?job_id=nightly&limit=5")
+
+
+def test_dead_letters_for_programs_keep_the_cursor(server):
+    assert json.loads(duecourse(server, "dead-letters", "list", "--json").stdout)["next_cursor"] == "more"
+
+
+def test_redriving_dead_letters_asks_first(server, asked):
+    result = duecourse(server, "dead-letters", "redrive", "--since", "2026-11-21T00:00:00Z", text="n\n")
+
+    assert result.exit_code == 1
+    assert "Redrive all dead runs of ALL jobs since 2026-11-21T00:00:00Z?" in result.stderr
+    assert asked == []
+
+
+def test_redriving_dead_letters_goes_on_to_the_last_page(server, asked):
+    result = duecourse(server, "dead-letters", "redrive", "--job", "nightly", "--yes")
+
+    assert result.stdout == "4 redriven, 2 could not be\n"
+    assert asked == [
+        ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100}),
+        ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100, "cursor": "page-2"}),
+    ]
+
+
+def test_redriving_dead_letters_stops_where_it_is_told_to(server, asked):
+    result = duecourse(server, "dead-letters", "redrive", "--limit", "3", "--yes")
+
+    assert result.stdout == "2 redriven, 1 could not be; there are more of them\n"
+    assert [body for _, _, body in asked] == [{"limit": 3}]
+
+
+def test_programs_that_redrive_get_nothing_but_json_on_standard_output(server):
+    result = duecourse(server, "dead-letters", "redrive", "--json", text="y\n")
+    assert json.loads(result.stdout) == {"redriven": 4, "refused": 2, "more": False}
+
+
+def test_a_job_is_paused_and_resumed(server, asked):
+    assert "PAUSED" in duecourse(server, "jobs", "pause", "nightly").stdout
+    assert json.loads(duecourse(server, "jobs", "resume", "nightly", "--catch-up", "--json").stdout) == JOB
+    assert asked[1] == ("POST", "/v1/jobs/nightly/resume", {"catch_up": True})
+
+
+def _commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, *path, name)
+
+
+@pytest.mark.parametrize("path", sorted(_commands(main)), ids=" ".join)
+def test_every_command_below_a_group_has_an_example_too(path):
+    result = CliRunner().invoke(main, [*path, "--help"])
+    assert result.exit_code == 0
+    assert "Example:\n" in result.stdout
+    assert path[0] in COMMANDS
