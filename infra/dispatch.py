@@ -3,6 +3,7 @@
 from constructs import Construct
 
 from infra.config import DISPATCH_TIMEOUT_SECONDS, StageConfig
+from infra.event_bus import EventBus
 from infra.jobs_table import DUE_INDEX, JobsTable
 from infra.lanes import Lanes
 from infra.python_function import PythonFunction, PythonRuntime
@@ -24,6 +25,7 @@ class Dispatch(Construct):
         runs: RunsTable,
         shard_queue: ShardQueue,
         lanes: Lanes,
+        bus: EventBus,
     ) -> None:
         super().__init__(scope, construct_id)
         self.function = PythonFunction(
@@ -42,6 +44,7 @@ class Dispatch(Construct):
                 "DUECOURSE_LEAD_SECONDS": str(config.lead_seconds),
                 "DUECOURSE_REACH_SECONDS": str(config.reach_seconds),
                 "DUECOURSE_RUN_RETENTION_DAYS": str(config.run_retention_days),
+                "DUECOURSE_BUS_NAME": bus.name,
                 **lanes.environment,
             },
         )
@@ -51,6 +54,7 @@ class Dispatch(Construct):
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
         allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
+        allow(["events:PutEvents"], [bus.arn])  # skipped ranges, where a job wants them told
         self.function.consume(
             shard_queue.queue.queue_arn,
             batch_size=1,

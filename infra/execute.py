@@ -43,6 +43,7 @@ class Execute(Construct):
         self._jobs = jobs
         self._runs = runs
         self._notices = notices
+        self._lanes = lanes
         self._bus = bus
         self._results = results
         self._tasks = tasks
@@ -86,9 +87,9 @@ class Execute(Construct):
                 "DUECOURSE_PARTITION": Aws.PARTITION,
                 "DUECOURSE_REGION": Aws.REGION,
                 "DUECOURSE_SECRET_STORE": self._config.secret_store,
+                **self._lanes.environment,
             },
         )
-        worker.allow(["sqs:SendMessage"], [queue.queue_arn])
         worker.consume(
             queue.queue_arn, batch_size=lane.batch_size, max_concurrency=lane.max_concurrency, report_failures=True
         )
@@ -108,6 +109,8 @@ class Execute(Construct):
             self._secrets(),
         ):
             yield iam.PolicyStatement(actions=actions, resources=[resource])
+        # All lanes: a job may have changed to another one since its run was enqueued.
+        yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._lanes.arns)
         yield from target_statements(Stack.of(self), self._config.allowed_targets)
 
     def _secrets(self) -> tuple[list[str], str]:

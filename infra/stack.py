@@ -57,6 +57,7 @@ class DuecourseStack(Stack):
             runs=runs,
             shard_queue=shard_queue,
             lanes=lanes,
+            bus=bus,
         )
         execute = Execute(
             self,

@@ -23,6 +23,7 @@ TARGET = "duecourse-target-*"
 EXECUTE = {
     **END_RUNS,
     "lane": {"sqs:SendMessage", *CONSUME},
+    "lanes": {"sqs:SendMessage"},
     "results/results/*": {"s3:PutObject"},
     "ssm:parameter/duecourse/{stage}/tasks/*": {"ssm:GetParameter"},
     "ssm:parameter/duecourse/{stage}/secrets/*": {"ssm:GetParameter"},
@@ -45,6 +46,7 @@ ALLOWED = {
         "jobs/index/due": {"dynamodb:Query"},
         "runs": {"dynamodb:PutItem", "dynamodb:Query"},
         "lanes": {"sqs:SendMessage"},
+        "bus": {"events:PutEvents"},
         "shards": CONSUME,
         "logs": LOGS,
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.job import Completion, EventKind, JobState
+from duecourse.domain.job import Completion, EventKind, JobState, MissedMode, MissedPolicy
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
@@ -104,6 +104,18 @@ def test_outcomes_are_told_to_the_bus_as_the_job_chooses(world: World) -> None:
     world.until(NOON + 300)
     told = sorted(world.bus.kinds)
     assert told == [("Run Dead", "dies.20261121T120200Z"), ("Run Succeeded", "fine.20261121T120200Z")]
+
+
+def test_what_an_outage_made_a_job_skip_is_told_once_for_the_whole_range(world: World) -> None:
+    skipping = MissedPolicy(MissedMode.SKIP, grace_seconds=30)
+    for name, events in (("asks", (EventKind.LATE,)), ("quiet", ())):
+        world.add(job("rate(60 seconds)", id=name, missed=skipping, events=events))
+    world.until(NOON + 1000)
+    world.until(NOON + 9000, ticking=False)
+    world.until(NOON + 9100)
+    told = [(one.detail_type, one.detail["job_id"]) for one in world.bus.occasions]
+    assert told == [("Run Skipped", "asks")]
+    assert world.bus.occasions[0].detail["count"] > 100
 
 
 def test_a_bus_that_refuses_holds_nothing_up_and_is_counted(world: World) -> None:

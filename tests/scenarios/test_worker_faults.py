@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
 from duecourse.domain.cursor import cursor_for
-from duecourse.domain.job import Job
+from duecourse.domain.job import Job, Lane
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Succeeded
 from tests.support.faulty import FaultyRuns, Skewed, ThrottledClient
@@ -246,3 +246,22 @@ def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: Worl
     received = [(world.wheel.delivery(held), held.body) for held in batch]
     assert world.worker()(received, world.clock.now() + FUNCTION_SECONDS).left == ()
     assert len(world.caller.calls) == 10
+
+
+def test_a_run_whose_job_was_changed_to_need_more_time_moves_to_the_lane_that_has_it(world: World) -> None:
+    world.add(job("rate(300 seconds)"))
+    world.until(NOON + 200)
+    found, standing = world.jobs.get("default", "tick-tock"), world.jobs.get_cursor("default", "tick-tock")
+    assert found is not None
+    assert standing is not None
+    assert world.jobs.change(found, standing, replace(found, timeout_seconds=600), standing)
+    world.clock.set(NOON + 300)
+    held = world.wheel.receive()
+    assert held is not None
+    assert hand_over(world, held) == ()
+    assert world.caller.calls == []
+    assert world.wheel.sent[-1].message.lane is Lane.LONG
+    moved = world.wheel.receive()
+    assert moved is not None
+    world.worker()([(world.wheel.delivery(moved), moved.body)], world.clock.now() + 900)
+    assert len(world.caller.calls) == 1

@@ -15,6 +15,7 @@ from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Claim, ClaimResult, Clock, CursorStore, Outgoing, RunStore
 from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
@@ -107,7 +108,7 @@ class World:
     def dispatch(self, cursors: CursorStore | None = None, shard: int = 0) -> Report:
         """One round, on this world's cursor store unless another one is given."""
         store = self.cursors if cursors is None else cursors
-        after = AfterClaim(self.jobs, self.run_store, self.clock, 90)
+        after = AfterClaim(self.jobs, self.run_store, self.clock, 90, Announcements(self.bus, self.clock))
         round_ = Dispatch(store, self.wheel, self.clock, self.randomness, after, self.rules)
         report = round_(shard, self.clock.now() + 45)
         self.reports.append(report)

@@ -34,6 +34,7 @@ DISPATCH = {
     "DUECOURSE_LEAD_SECONDS": "300",
     "DUECOURSE_REACH_SECONDS": "840",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
+    "DUECOURSE_BUS_NAME": "duecourse",
 } | QUEUES
 EXECUTE = {
     "DUECOURSE_STAGE": "dev",
@@ -52,12 +53,19 @@ EXECUTE = {
     "DUECOURSE_PARTITION": "aws",
     "DUECOURSE_REGION": "us-east-1",
     "DUECOURSE_SECRET_STORE": "parameters",
-}
-API = DISPATCH | {
+} | QUEUES
+API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_DEFAULT_PRECISION": "exact",
     "DUECOURSE_PRIVATE_TARGETS": "allow",
     "DUECOURSE_ALLOWED_TARGETS": '{"functions": ["duecourse-target-*", "reports"], "actions": ["ecs:UpdateService"]}',
     "DUECOURSE_RESULTS_BUCKET": "results",
+    "DUECOURSE_AUTH": "jwt",
+    "DUECOURSE_TENANT_CLAIM": "tenant",
+    "DUECOURSE_JOB_QUOTA": "10000",
+    "DUECOURSE_REQUESTS_PER_SECOND": "50",
+    "DUECOURSE_BURST": "100",
+    "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "10",
+    "DUECOURSE_BACKFILL_LIMIT": "1000",
 }
 SWEEP = {
     "DUECOURSE_STAGE": "dev",
@@ -165,6 +173,11 @@ def test_a_number_is_digits_within_its_bounds(text: str) -> None:
         (DispatchSettings, DISPATCH | {"DUECOURSE_LEAD_SECONDS": "60"}, "REACH_SECONDS", 60, 840),
         (DispatchSettings, DISPATCH, "RUN_RETENTION_DAYS", 1, 3650),
         (ExecuteSettings, EXECUTE, "MAX_RECEIVE_COUNT", 2, 1000),
+        (ApiSettings, API, "JOB_QUOTA", 1, 10_000_000),
+        (ApiSettings, API, "REQUESTS_PER_SECOND", 1, 100_000),
+        (ApiSettings, API, "BURST", 1, 1_000_000),
+        (ApiSettings, API, "SMALLEST_INTERVAL_SECONDS", 1, 86_400),
+        (ApiSettings, API, "BACKFILL_LIMIT", 1, 1_000_000),
     ],
 )
 def test_a_number_may_reach_its_bounds_and_no_further(
@@ -184,6 +197,7 @@ def test_a_number_may_reach_its_bounds_and_no_further(
         (ExecuteSettings, EXECUTE, "LANE", "high, normal, low, long"),
         (ExecuteSettings, EXECUTE, "PRIVATE_TARGETS", "allow, refuse"),
         (ApiSettings, API, "DEFAULT_PRECISION", "second, exact"),
+        (ApiSettings, API, "AUTH", "none, iam, jwt"),
     ],
 )
 def test_a_word_that_is_none_of_those_known_is_refused_with_those_that_are(
@@ -203,9 +217,15 @@ def test_a_reach_below_the_lead_is_refused_for_its_cursors_would_be_planned_with
     assert even.reach_seconds == even.lead_seconds
 
 
+def test_an_api_that_anybody_may_call_is_refused_outside_the_local_stage() -> None:
+    open_to_all = API | {"DUECOURSE_AUTH": "none"}
+    assert refusal(ApiSettings, open_to_all) == "ApiSettings: DUECOURSE_AUTH='none': is for the local stage alone"
+    assert ApiSettings.from_env(open_to_all | {"DUECOURSE_STAGE": "local"}).auth == "none"
+
+
 @each
 def test_every_text_must_say_something(settings: Any, environ: dict[str, str]) -> None:
-    words = ("private_targets", "secret_store")
+    words = ("private_targets", "secret_store", "auth")
     texts = [field.name for field in fields(settings) if field.type == "str" and field.name not in words]
     assert texts
     for name in texts:

@@ -90,6 +90,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "private_targets": _one_of("allow", "refuse"),
     "allowed_targets": _allowed,
     "secret_store": _one_of("parameters", "secrets_manager"),
+    "auth": _one_of("none", "iam", "jwt"),
+    "job_quota": _integer(1, 10_000_000),
+    "requests_per_second": _integer(1, 100_000),
+    "burst": _integer(1, 1_000_000),
+    "smallest_interval_seconds": _integer(1, 86_400),
+    "backfill_limit": _integer(1, 1_000_000),
 }
 
 
@@ -110,6 +116,9 @@ class _FromEnvironment:
         if lead is not None and reach is not None and reach < lead:
             # A cursor within the lead and beyond the reach would be planned over and over, and never pass.
             wrong.append(f"{PREFIX}REACH_SECONDS={reach}: must not be less than {PREFIX}LEAD_SECONDS={lead}")
+        if values.get("auth") == "none" and values.get("stage") != "local":
+            # The stage's configuration refuses it, too; an API that anybody may call should need two mistakes.
+            wrong.append(f"{PREFIX}AUTH='none': is for the local stage alone")
         if wrong:
             raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))
         return cls(**values)
@@ -149,6 +158,7 @@ class DispatchSettings(_FromEnvironment):
     reach_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
+    bus_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +171,7 @@ class ExecuteSettings(_FromEnvironment):
     runs_table: str
     run_retention_days: int
     shards: int
+    queue_urls: Mapping[Lane, str]
     queue_url: str
     deaths_topic_arn: str
     max_receive_count: int
@@ -190,7 +201,10 @@ class SweepSettings(_FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(_FromEnvironment):
-    """The HTTP API."""
+    """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
+    at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
+    `smallest_interval_seconds`, at most `backfill_limit` runs a backfill.
+    """
 
     stage: str
     jobs_table: str
@@ -204,3 +218,10 @@ class ApiSettings(_FromEnvironment):
     private_targets: str
     allowed_targets: AllowedTargets
     results_bucket: str
+    auth: str
+    tenant_claim: str
+    job_quota: int
+    requests_per_second: int
+    burst: int
+    smallest_interval_seconds: int
+    backfill_limit: int

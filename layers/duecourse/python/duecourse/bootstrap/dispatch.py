@@ -9,9 +9,11 @@ from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
+from duecourse.adapters.event_bus import EventBridgeBus
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.settings import DispatchSettings
 from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 
 
@@ -29,6 +31,7 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
             runs=DynamoRunStore(dynamodb, settings.runs_table),
             clock=clock,
             run_retention_days=settings.run_retention_days,
+            announcements=Announcements(EventBridgeBus(client("events"), settings.bus_name), clock),
         ),
         rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),
     )

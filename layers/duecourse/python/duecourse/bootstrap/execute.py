@@ -29,7 +29,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
     sqs = client("sqs")
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
     forwarder = Forwarder(
-        lanes=SqsLanes(sqs, {settings.lane: settings.queue_url}),
+        lanes=SqsLanes(sqs, settings.queue_urls),
         received=SqsReceived(sqs, settings.queue_url),
         wakes=stores.wakes,
         clock=clock,

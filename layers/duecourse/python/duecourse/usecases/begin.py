@@ -53,7 +53,8 @@ class Beginner:
         if self.rules.near_limit(delivery):
             return put_off(message.not_before, "near the receive limit", report)
         if hand.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
-            return put_off(message.not_before, "not enough time left", report)
+            # The job's lane, which an edit may have changed since: this one's workers may never have enough.
+            return put_off(message.not_before, "not enough time left", report, lane=job.lane)
         match self.overlaps.take(job, decision.run, hand.lease_until):
             case Held():
                 pass

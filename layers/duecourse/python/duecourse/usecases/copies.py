@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
 from duecourse.messages import RunMessage
@@ -42,11 +43,13 @@ class Copies:
         report: Report,
         *,
         nonce: str | None = None,
+        lane: Lane | None = None,
     ) -> Fate:
-        """Send a copy, with a nonce of its own unless one is given."""
+        """Send a copy, with a nonce of its own unless one is given, into this worker's lane unless one is given."""
         # Held back for 900 s at most: a copy that comes early must be known as early, and be sent on.
         wanted = max(message.not_before, not_before)
-        sent = self.forwarder.send(message.again(nonce=nonce or self.randomness.nonce(), not_before=wanted), not_before)
+        copy = message.again(nonce=nonce or self.randomness.nonce(), not_before=wanted)
+        sent = self.forwarder.send(copy, not_before, lane)
         report.add(
             "message_forwarded" if sent else "send_refused",
             alarming=not sent,
@@ -65,10 +68,13 @@ class Copies:
         not_before: float,
         reason: str,
         report: Report,
+        *,
+        lane: Lane | None = None,
     ) -> Fate:
         """Send a copy instead of starting now. A redrive is known by its nonce, so its copy keeps it."""
         run = self._record(message) if previous is None else previous
-        return self.send(message, delivery, not_before, reason, report, nonce=_kept(message, delivery, run))
+        nonce = _kept(message, delivery, run)
+        return self.send(message, delivery, not_before, reason, report, nonce=nonce, lane=lane)
 
     def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
         """After a fault on our side: leave the message, or send it afresh before it counts as dead."""

@@ -36,8 +36,8 @@ class WorkerRules:
 
 @dataclass(frozen=True, slots=True)
 class Forwarder:
-    """Fresh messages and postponed ones. A worker sends into its own lane only, where the run already is; without a
-    `lane` each message goes to the one that it names.
+    """Fresh messages and postponed ones. A worker sends into its own lane, where the run already is, unless it is told
+    another one; without a `lane` each message goes to the one that it names.
     """
 
     lanes: Lanes
@@ -46,12 +46,12 @@ class Forwarder:
     clock: Clock
     lane: Lane | None
 
-    def send(self, message: RunMessage, not_before: float) -> bool:
+    def send(self, message: RunMessage, not_before: float, lane: Lane | None = None) -> bool:
         """Send, held back until `not_before` (UTC seconds): by the lane for up to the 900 s that SQS allows, by a
         wake-up in the due index for longer. Raises for a wake-up that was not written.
         """
         wait = ceil(not_before - self.clock.now())
-        ours = message if self.lane is None else replace(message, lane=self.lane)
+        ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
             self.wakes.put(Wake(ours, ceil(not_before)))
             return True
