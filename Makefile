@@ -1,5 +1,6 @@
 # Every target first makes or refreshes the environment (under a second when nothing changed).
 STAGE ?= prod
+FUZZ_SECONDS ?= 600
 BIN := .venv/bin
 CDK := node_modules/.bin/cdk
 UV = $(shell command -v uv || echo .tools/bin/uv)
@@ -7,10 +8,10 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--custom-compile-command "make lock" $(LOCK_OPTIONS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-cron check fmt synth bench deploy lock clean
+.PHONY: help setup demo local test test-cron check fmt synth bench bench-lanes bench-lanes-long openapi fuzz deploy lock clean
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
 
 setup: ## make or refresh .venv and node_modules from the locks
 	@scripts/setup.sh
@@ -48,6 +49,18 @@ synth: setup ## write the prod template to cdk.out (no account needed)
 
 bench: setup ## measure the budgets
 	$(BIN)/python -m benchmarks.schedule
+
+bench-lanes: setup ## the lanes on the local stack: 2,000 low runs wait, high and normal ones start in time; six minutes
+	$(BIN)/python -m benchmarks.lanes
+
+bench-lanes-long: setup ## the same with 10,000 low runs, ninety of each other lane; a quarter of an hour
+	$(BIN)/python -m benchmarks.lanes --low 10000 --probes 90
+
+openapi: setup ## write the API's document anew: openapi.json and the copy that is served
+	$(BIN)/python -m duecourse.http.openapi openapi.json
+
+fuzz: setup ## the API against its own document for ten minutes (FUZZ_SECONDS=600)
+	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -s tests/integration/api/test_fuzzed.py
 
 deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod
 	$(CDK) deploy -c stage=$(STAGE)

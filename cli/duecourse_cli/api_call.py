@@ -67,7 +67,7 @@ class ApiCaller:
         transport: httpx.BaseTransport | None = None,
         trust_env: bool = True,
     ) -> None:
-        """`auth` signs the calls (see `signing.SigV4`), `timeout` in seconds."""
+        """`auth` says who calls (`signing.Bearer`, `signing.SigV4`), `timeout` in seconds."""
         self.api = api.rstrip("/")
         self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env)
 

@@ -1,4 +1,4 @@
-"""SigV4 signatures for stages that stand behind the IAM authorizer."""
+"""How calls say who makes them: a token, or a SigV4 signature for stages that stand behind the IAM authorizer."""
 
 from __future__ import annotations
 
@@ -24,6 +24,21 @@ def region_of(api: str) -> str | None:
     return parts[parts.index(SERVICE) + 1] if SERVICE in parts[:-1] else None
 
 
+class Bearer(httpx.Auth):
+    """Shows the same token with each request."""
+
+    def __init__(self, token: str) -> None:
+        """`token` as the issuer gave it. Raises ValueError for what no header can carry."""
+        if not token.isascii() or not token.isprintable() or not token or " " in token:
+            raise ValueError("the token is none: one word of letters, digits and punctuation is wanted")
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the header and send."""
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+
 class SigV4(httpx.Auth):
     """Signs each request with the credentials that botocore finds."""
 
@@ -42,7 +57,9 @@ class SigV4(httpx.Auth):
         credentials = session.get_credentials()
         found = region or region_of(api) or session.get_config_variable("region")
         if credentials is None:
-            raise ValueError("no AWS credentials were found to sign with; set AWS_PROFILE or AWS_ACCESS_KEY_ID")
+            raise ValueError(
+                "no AWS credentials were found to sign with; give --token, or set AWS_PROFILE or AWS_ACCESS_KEY_ID"
+            )
         if not found:
             raise ValueError("no region was found to sign for; set AWS_REGION")
         return cls(credentials, found)

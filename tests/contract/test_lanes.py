@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import boto3
@@ -11,10 +12,21 @@ import pytest
 
 from duecourse.adapters.aws import AwsClients
 from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.domain.job import Lane
-from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import Outgoing
+from duecourse.domain.plan import plan
+from duecourse.domain.run import RunState
+from duecourse.messages import MessageKind, RunMessage, read_run_message
+from duecourse.ports import ClaimResult, Outgoing, Wake
+from duecourse.usecases.commands import Orders
+from duecourse.usecases.enqueue import outgoing
+from duecourse.usecases.hand import Forwarder
+from duecourse.usecases.report import Report
+from duecourse.usecases.wake_up import wake_up
+from tests.support.clock import Numbered, SettableClock
+from tests.support.jobs import NOON, cursor, job
 from tests.support.queues import create_queue, receive
+from tests.support.runs import run
 
 pytestmark = pytest.mark.emulator
 
@@ -52,6 +64,98 @@ def test_the_tenant_is_the_message_group(lanes, sqs, queue_urls):
     lanes.send([Outgoing(a_message(0, tenant="acme"), 0), Outgoing(a_message(1, tenant="zenith"), 0)])
     received = receive(sqs, queue_urls[Lane.NORMAL])
     assert {message["Attributes"]["MessageGroupId"] for message in received} == {"acme", "zenith"}
+
+
+TENANTS = ("acme", "zenith")
+
+
+@dataclass
+class Wakings:
+    """Where wake-ups wait (ports.Wakes), and where the dispatcher clears them from."""
+
+    waiting: list[Wake] = field(default_factory=list)
+
+    def put(self, wake: Wake) -> None:
+        self.waiting.append(wake)
+
+    def clear(self, wakes: Sequence[Wake]) -> list[ClaimResult]:
+        return [ClaimResult.WON for _ in wakes]
+
+
+@dataclass
+class Senders:
+    """Everybody who sends runs on their way, with the real lanes behind them."""
+
+    lanes: SqsLanes
+    received: SqsReceived
+    clock: SettableClock
+    wakings: Wakings = field(default_factory=Wakings)
+
+    def dispatcher(self, tenant: str) -> None:
+        standing = cursor(job("at(2026-11-21T12:00:01)", tenant=tenant, at=NOON - 60))
+        messages = outgoing(standing, plan(standing, now=NOON, reach=840), now=NOON + 1, nonce=lambda: "nonce")
+        assert self.lanes.send(messages) == [True]
+
+    def api_that_was_asked_to(self, kind: MessageKind, tenant: str) -> None:
+        orders = Orders(self.lanes, self.clock, Numbered())
+        assert orders.send(kind, [run(job(tenant=tenant), RunState.WAITING, lane=Lane.NORMAL)]) == [True]
+
+    def worker_that_tries_again(self, tenant: str, *, after: float = 0) -> None:
+        retry = a_message(tenant=tenant).to_start(2, nonce="again", not_before=NOON + after)
+        forwarder = Forwarder(self.lanes, self.received, self.wakings, self.clock, Lane.NORMAL)
+        assert forwarder.send(retry, NOON + after)
+
+    def dispatcher_that_wakes_up(self, tenant: str) -> None:
+        self.worker_that_tries_again(tenant, after=3600)
+        self.clock.advance(3600)
+        assert not wake_up(self.wakings.waiting, self.wakings, self.lanes, self.clock, Report())
+
+
+@pytest.fixture
+def senders(lanes: SqsLanes, sqs: Any, queue_urls: dict[Lane, str]) -> Senders:
+    return Senders(lanes, SqsReceived(sqs, queue_urls[Lane.NORMAL]), SettableClock(NOON))
+
+
+def groups(sqs: Any, queue_url: str) -> list[tuple[str, str]]:
+    """The group of each message that is in the queue, with the tenant whose run it is about."""
+    return [
+        (message["Attributes"]["MessageGroupId"], read_run_message(message["Body"]).tenant)
+        for message in receive(sqs, queue_url)
+    ]
+
+
+@pytest.mark.parametrize("tenant", TENANTS)
+def test_what_the_dispatcher_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+    senders.dispatcher(tenant)
+    assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
+
+
+@pytest.mark.parametrize("tenant", TENANTS)
+@pytest.mark.parametrize("kind", [kind for kind in MessageKind if kind is not MessageKind.START])
+def test_what_is_asked_of_a_run_is_in_its_tenants_group(senders, sqs, queue_urls, kind, tenant):
+    senders.api_that_was_asked_to(kind, tenant)
+    assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
+
+
+@pytest.mark.parametrize("tenant", TENANTS)
+def test_a_retry_that_a_worker_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+    senders.worker_that_tries_again(tenant)
+    assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
+
+
+@pytest.mark.parametrize("tenant", TENANTS)
+def test_a_wake_up_that_the_dispatcher_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+    senders.dispatcher_that_wakes_up(tenant)
+    assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
+
+
+def test_a_queue_of_one_tenants_messages_holds_each_other_tenant_by_its_own_name(senders, sqs, queue_urls):
+    """SQS can be fair only to tenants that it can tell apart: nobody sends without a group, or in a common one."""
+    for tenant in TENANTS:
+        senders.dispatcher(tenant)
+        senders.api_that_was_asked_to(MessageKind.CANCEL, tenant)
+        senders.worker_that_tries_again(tenant)
+    assert sorted(groups(sqs, queue_urls[Lane.NORMAL])) == sorted((tenant, tenant) for tenant in TENANTS * 3)
 
 
 def test_messages_of_one_tenant_are_handed_out_side_by_side(lanes, sqs, queue_urls):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 import pytest
 
@@ -14,34 +11,9 @@ from duecourse_cli.local.deaths import DeadLetters, dead_run_ids
 from duecourse_cli.local.receiver import FAIL_PATH, OK_PATH
 from duecourse_cli.models import Job, Run
 
-from .conftest import System
+from .conftest import System, at, awaited, run_in
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
-
-PATIENCE_SECONDS = 60.0
-POLL_SECONDS = 0.25
-T = TypeVar("T")
-
-
-def awaited(what: str, look: Callable[[], T | None]) -> T:
-    """What `look` finds, once it finds something; real time passes here, since the clock is the system's own."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if (found := look()) is not None:
-            return found
-        time.sleep(POLL_SECONDS)
-    raise AssertionError(f"{what} was not seen within {PATIENCE_SECONDS:.0f} s")
-
-
-def at(instant: datetime) -> str:
-    return f"at({instant:%Y-%m-%dT%H:%M:%S})"
-
-
-def run_in(system: System, job_id: str, *states: str) -> Callable[[], Run | None]:
-    def look() -> Run | None:
-        return next((run for run in system.client.runs(job_id).items if run.state in states), None)
-
-    return look
 
 
 @pytest.fixture(scope="module")

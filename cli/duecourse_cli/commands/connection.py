@@ -7,20 +7,33 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
+import httpx
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.errors import CliError, UsageError
-from duecourse_cli.signing import SigV4, needs_signature
+from duecourse_cli.signing import Bearer, SigV4, needs_signature
+
+TOKEN = "duecourse_cli.token"
+"""Where the context keeps the token, so that not every command need pass it on."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def api_options(command: F) -> F:
-    """Add `--api` and `--sign` to a command."""
+    """Add `--api`, `--sign` and `--token` to a command; the token goes by the context."""
+    command = click.option(
+        "--token",
+        envvar="DUECOURSE_TOKEN",
+        metavar="TOKEN",
+        expose_value=False,
+        callback=_remember,
+        help="Show this token (a JWT) instead of signing; safer in the environment.  [env: DUECOURSE_TOKEN]",
+    )(command)
     command = click.option(
         "--sign/--no-sign",
         default=None,
-        help="Sign the calls with your AWS credentials (on by itself where the address is API Gateway's own).",
+        help="Sign the calls with your AWS credentials (on by itself where the address is API Gateway's own and there "
+        "is no token).",
     )(command)
     return click.option(
         "--api",
@@ -35,8 +48,11 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     """A client for that address; what it raises becomes one line."""
     if not api:
         raise UsageError("no API address: give --api URL or set DUECOURSE_API")
+    token: str | None = click.get_current_context().meta.get(TOKEN)
+    if token and sign:
+        raise UsageError("a call is signed or shows a token: leave out --sign, or --token and DUECOURSE_TOKEN")
     try:
-        auth = SigV4.from_environment(api) if (needs_signature(api) if sign is None else sign) else None
+        auth = _auth(api, sign, token)
     except ValueError as error:
         raise UsageError(str(error)) from error
     try:
@@ -46,3 +62,15 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
         raise CliError(str(error)) from error
     except ApiUnreachableError as error:
         raise CliError(f"{error}; is the stack up, and is --api right?") from error
+
+
+def _remember(context: click.Context, _option: click.Parameter, token: str | None) -> None:
+    context.meta[TOKEN] = token
+
+
+def _auth(api: str, sign: bool | None, token: str | None) -> httpx.Auth | None:
+    """Raises ValueError for a token that is none and for missing credentials."""
+    if token:
+        return Bearer(token)
+    wanted = needs_signature(api) if sign is None else sign
+    return SigV4.from_environment(api) if wanted else None

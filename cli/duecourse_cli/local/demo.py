@@ -31,10 +31,10 @@ EVERY_JOB = timedelta(seconds=3)
 
 
 @contextmanager
-def passing_place(project: Project, port: int) -> Iterator[Place]:
-    """A folder for one demo; the log stays where the demo has failed."""
-    folder = Path(tempfile.mkdtemp(prefix="duecourse-demo-"))
-    log = project.root / DATA / "logs" / f"demo-{port}.log"
+def passing_place(project: Project, port: int, name: str = "demo") -> Iterator[Place]:
+    """A folder for one demo (or whatever else it is named after); the log stays where that has failed."""
+    folder = Path(tempfile.mkdtemp(prefix=f"duecourse-{name}-"))
+    log = project.root / DATA / "logs" / f"{name}-{port}.log"
     try:
         yield Place(folder=folder, log=log)
     except Stopped:

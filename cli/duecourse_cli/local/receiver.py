@@ -1,16 +1,20 @@
-"""A small HTTP server on loopback that plays the jobs' target and the topics' subscriber."""
+"""A small HTTP server on loopback that plays the jobs' target and the topics' subscriber.
+
+`/ok` answers well and `/fail` does not; both think for a while first when they are asked to (`/ok?seconds=20`).
+"""
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 import urllib.request
 from collections.abc import Callable
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from duecourse_cli.local.calls import Call, CallLog
 from duecourse_cli.local.ports import LOOPBACK
@@ -19,8 +23,10 @@ OK_PATH = "/ok"
 FAIL_PATH = "/fail"
 NOTICE_PATH = "/notices"
 CONFIRM_SECONDS = 5.0
+LONGEST_SECONDS = 900.0
 
 Visit = Callable[[str], None]
+Pause = Callable[[float], None]
 
 
 def visit_directly(url: str) -> None:
@@ -29,13 +35,23 @@ def visit_directly(url: str) -> None:
     direct.open(url, timeout=CONFIRM_SECONDS).close()
 
 
+def thinking_seconds(query: str) -> float:
+    """How long a call asks its answer to take; what is no number asks for nothing."""
+    try:
+        wished = float(parse_qs(query).get("seconds", ["0"])[0])
+    except ValueError:
+        return 0.0
+    return min(wished, LONGEST_SECONDS) if wished > 0 else 0.0
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, log: CallLog, visit: Visit) -> None:
+    def __init__(self, port: int, log: CallLog, visit: Visit, pause: Pause) -> None:
         self.log = log
         self.visit = visit
+        self.pause = pause
         super().__init__((LOOPBACK, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -52,13 +68,16 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         arrived_at = datetime.now(UTC)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path = urlsplit(self.path).path
+        asked = urlsplit(self.path)
+        path = asked.path
         if path == NOTICE_PATH:
             self._answer(200)
             self._notice(body)
             return
         status = {OK_PATH: 200, FAIL_PATH: 500}.get(path, 404)
         self.server.log.add_call(Call.from_headers(dict(self.headers.items()), arrived_at, status))
+        if seconds := thinking_seconds(asked.query):
+            self.server.pause(seconds)
         self._answer(status)
 
     def _answer(self, status: int) -> None:
@@ -82,8 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
 class Receiver:
     """The server in threads of its own. Used as a context."""
 
-    def __init__(self, log: CallLog, port: int = 0, visit: Visit = visit_directly) -> None:
-        self._server = _Server(port, log, visit)
+    def __init__(self, log: CallLog, port: int = 0, visit: Visit = visit_directly, pause: Pause = time.sleep) -> None:
+        self._server = _Server(port, log, visit, pause)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="receiver", daemon=True)
         self.port: int = self._server.server_address[1]
         self.url = f"http://{LOOPBACK}:{self.port}"

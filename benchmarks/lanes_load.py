@@ -1,0 +1,105 @@
+"""The jobs of the lanes' benchmark, posted over the API, and the records of their runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from benchmarks.lanes_report import Start
+from duecourse_cli.client import Client
+from duecourse_cli.local.receiver import OK_PATH
+
+SIDE_BY_SIDE = 4
+"""Requests to the API at a time; more only queue in the emulator."""
+
+LONG_TIMEOUT_SECONDS = 120
+"""What sends a job to the lane `long`: attempts of more than 90 s."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+Say = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneJob:
+    """One job that is due once."""
+
+    lane: str
+    number: int
+    due: datetime
+    seconds: float = 0.0
+    """How long its call takes."""
+
+    @property
+    def id(self) -> str:
+        """Says its lane."""
+        return f"{self.lane}-{self.number:05d}"
+
+    def document(self, receiver: str) -> dict[str, Any]:
+        """As it is posted."""
+        long = self.lane == "long"
+        return {
+            "id": self.id,
+            "schedule": f"at({self.due:%Y-%m-%dT%H:%M:%S})",
+            "target": {"type": "http", "url": f"{receiver}{OK_PATH}?seconds={self.seconds:g}"},
+            "priority": "normal" if long else self.lane,
+            "timeout_seconds": LONG_TIMEOUT_SECONDS if long else 30,
+        }
+
+
+@dataclass(slots=True)
+class Load:
+    """Posts jobs, some at a time, and reads their runs."""
+
+    client: Client
+    receiver: str
+    jobs: list[LaneJob] = field(default_factory=list)
+    slowest_seconds: float = 0.0
+    """The slowest answer to a posted job."""
+
+    def post(self, jobs: Sequence[LaneJob], say: Say = lambda _: None) -> float:
+        """Post them all; how long that took (seconds). Raises ApiError, ApiUnreachableError."""
+        begin = time.monotonic()
+        _side_by_side(self._post, jobs, say)
+        self.jobs += jobs
+        return time.monotonic() - begin
+
+    def forget(self) -> None:
+        """Count from here on: what was posted so far was to learn something, or to wake something up."""
+        self.jobs.clear()
+        self.slowest_seconds = 0.0
+
+    def starts(self, say: Say = lambda _: None) -> list[Start]:
+        """The runs of all posted jobs, by their records. Raises ApiError, ApiUnreachableError."""
+        return [start for found in _side_by_side(self._starts, self.jobs, say) for start in found]
+
+    def _post(self, job: LaneJob) -> None:
+        begin = time.monotonic()
+        self.client.create_job(job.document(self.receiver))
+        self.slowest_seconds = max(self.slowest_seconds, time.monotonic() - begin)
+
+    def _starts(self, job: LaneJob) -> list[Start]:
+        return [Start.of(job.lane, run) for run in self.client.runs(job.id).items]
+
+
+def _side_by_side(work: Callable[[T], R], items: Iterable[T], say: Say) -> list[R]:
+    """Each done by one of a few threads, in order; the first fault ends it all."""
+    done: list[R] = []
+    with ThreadPoolExecutor(SIDE_BY_SIDE, "api") as threads:
+        try:
+            for result in threads.map(work, items):
+                done.append(result)
+                say(len(done))
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    return done
+
+
+def whole_second(after: timedelta) -> datetime:
+    """The second that lies so far ahead."""
+    return (datetime.now(UTC) + after).replace(microsecond=0)

@@ -1,0 +1,118 @@
+"""Runs that wait, are cancelled, die and are redriven, over HTTP on the real stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from duecourse_cli.local import aws
+from duecourse_cli.models import Job, Run
+from duecourse_cli.worker import Worker, WorkerRun
+
+from .conftest import System, at, awaited, run_in
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+WORKED = "duecourse-target-worked"
+LATER = "duecourse-target-later"
+ENDS = ("SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED")
+MANY = 5_000  # numbers that as JSON are no longer kept in the record
+
+
+@pytest.fixture(scope="module")
+def sqs(system: System) -> Any:
+    return aws.client(system.stack.endpoint, "sqs")
+
+
+@pytest.fixture(scope="module")
+def posted(system: System, sqs: Any) -> dict[str, Job]:
+    """Three jobs, posted together since their instants take real time to come."""
+    sqs.create_queue(QueueName=WORKED)
+    soon = at(datetime.now(UTC) + timedelta(seconds=5))
+    documents: tuple[dict[str, Any], ...] = (
+        {
+            "id": "worked-on",
+            "schedule": soon,
+            "target": {"type": "sqs", "queue": WORKED},
+            "payload": {"numbers": MANY},
+            "completion": "callback",
+            "completion_seconds": 600,
+            "heartbeat_seconds": 60,
+        },
+        {"id": "too-soon", "schedule": soon, "target": {"type": "sqs", "queue": LATER}, "retry": {"max_attempts": 1}},
+        {
+            "id": "unwanted",
+            "schedule": at(datetime.now(UTC) + timedelta(seconds=90)),
+            "target": {"type": "http", "url": system.receiver.url + "/ok"},
+        },
+    )
+    return {job.id: job for job in map(system.client.create_job, documents)}
+
+
+@pytest.fixture(scope="module")
+def ended(system: System, posted: dict[str, Job]) -> Callable[[str], Run]:
+    """How the only run of a job ends."""
+    return lambda job_id: awaited(f"the end of {job_id}'s run", run_in(system, job_id, *ENDS))
+
+
+def test_a_run_that_is_queued_and_cancelled_is_never_called(
+    system: System, posted: dict[str, Job], ended: Callable[[str], Run]
+) -> None:
+    (queued,) = system.client.runs("unwanted").items
+    assert queued.state == "QUEUED"
+
+    assert system.client.cancel(queued.id).id == queued.id
+
+    run = ended("unwanted")
+    assert (run.state, run.attempts, run.document["started_at"]) == ("CANCELLED", 0, None)
+    assert system.log.of_run(run.id) == ()
+
+
+def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetched_by_a_link(
+    system: System, sqs: Any, posted: dict[str, Job], ended: Callable[[str], Run]
+) -> None:
+    worker = Worker(WORKED, client=system.client, sqs=sqs)
+    worked: list[WorkerRun] = []
+
+    @worker.task
+    def count(run: WorkerRun) -> object:
+        worked.append(run)
+        run.heartbeat()
+        return {"numbers": list(range(run.payload["numbers"]))}
+
+    waiting = awaited("the wait for the worker", run_in(system, "worked-on", "WAITING", *ENDS))
+    assert waiting.state == "WAITING"
+    assert awaited("the message", lambda: worker.run_once() or None) == 1
+
+    run = ended("worked-on")
+    assert (run.state, run.attempts) == ("SUCCEEDED", 1)
+    assert [each.run_id for each in worked] == [run.id]
+    document = system.client.run(run.id).document
+    assert document["result"] is None
+    answer = httpx.get(document["result_url"], trust_env=False)
+    assert answer.json() == {"numbers": list(range(MANY))}
+    assert len(answer.content) == document["result_bytes"]
+
+
+def test_a_death_is_listed_and_redriven_once_its_cause_is_gone(
+    system: System, sqs: Any, posted: dict[str, Job], ended: Callable[[str], Run]
+) -> None:
+    dead = ended("too-soon")
+    assert (dead.state, dead.attempts) == ("DEAD", 1)
+    assert dead.code is not None
+    assert "NonExistentQueue" in dead.code
+    assert [run.id for run in system.client.dead_letters("too-soon").items] == [dead.id]
+    assert dead.id in {run.id for run in system.client.dead_letters().items}
+
+    queue_url = sqs.create_queue(QueueName=LATER)["QueueUrl"]
+    assert system.client.redrive(dead.id).state == "DEAD"
+
+    run = awaited("the redriven run's end", run_in(system, "too-soon", "SUCCEEDED", "CANCELLED"))
+    assert (run.id, run.state, run.attempts) == (dead.id, "SUCCEEDED", 2)
+    assert system.client.dead_letters("too-soon").items == ()
+    (message,) = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10)["Messages"]
+    assert dead.id in message["Body"]

@@ -1,0 +1,168 @@
+"""A deployed stage with a JWT authorizer: who gets in, and what they see. The issuer is on this machine."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from duecourse_cli.client import ApiError, Client
+from duecourse_cli.signing import Bearer
+from tests.support.deployed import deploy
+from tests.support.emulators import client, ministack
+from tests.support.issuer import AUDIENCE, Issuer, issuing
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+QUEUE = "duecourse-target-work"
+EVERYTHING = "jobs:read jobs:write ops"
+PATIENCE_SECONDS = 60.0
+POLL_SECONDS = 0.5
+BODY = {"schedule": "rate(1 hour)", "target": {"type": "sqs", "queue": QUEUE}}
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """The stage as strangers and tenants see it."""
+
+    endpoint: str
+    base: str
+    issuer: Issuer
+    http: httpx.Client
+    queue_url: str
+
+    def ask(self, method: str, path: str, token: str | None = None, body: Any = None) -> httpx.Response:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return self.http.request(method, f"{self.base}/v1{path}", headers=headers, json=body)
+
+    def token(self, tenant: str = "acme", scopes: str = EVERYTHING, **claims: Any) -> str:
+        return self.issuer.token(tenant, scopes, **claims)
+
+    def received(self) -> dict[str, Any]:
+        """The next event that a job sends to the queue; real time passes here."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            answer = client("sqs", self.endpoint).receive_message(QueueUrl=self.queue_url)
+            for message in answer.get("Messages", []):
+                event: dict[str, Any] = json.loads(message["Body"])
+                return event
+            assert time.monotonic() < end, "nothing came to the queue"
+            time.sleep(POLL_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    folder = tmp_path_factory.mktemp("tokens")
+    (folder / "ministack").mkdir()
+    with issuing() as issuer, ministack(folder / "ministack") as endpoint:
+        outputs = deploy(endpoint, folder / "cdk.out", issuer=issuer.url, audience=AUDIENCE)
+        queue_url = client("sqs", endpoint).create_queue(QueueName=QUEUE)["QueueUrl"]
+        base = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
+        with httpx.Client(trust_env=False, timeout=30) as http:
+            yield Deployed(endpoint, base, issuer, http, queue_url)
+
+
+def problem(answer: httpx.Response) -> str:
+    """What Duecourse itself says; empty where the gateway refused before it was asked."""
+    return str(answer.json().get("type", "")).removeprefix("/problems/")
+
+
+def test_without_a_token_nobody_gets_in(deployed: Deployed) -> None:
+    for method, path in (("GET", "/jobs"), ("POST", "/jobs"), ("GET", "/stats"), ("GET", "/nothing")):
+        answer = deployed.ask(method, path, body=BODY if method == "POST" else None)
+        assert (answer.status_code, problem(answer)) == (401, ""), (method, path)
+
+
+def test_a_token_that_another_signed_expired_or_is_for_others_is_worth_nothing(deployed: Deployed) -> None:
+    foreign = Issuer(deployed.issuer.url)  # says the same, with a key of its own
+    now = int(time.time())
+    for token in (
+        foreign.token("acme", EVERYTHING),
+        deployed.token(exp=now - 60),
+        deployed.token(nbf=now + 600),
+        deployed.token(aud="another"),
+        deployed.token(iss="https://elsewhere.example"),
+        deployed.token()[:-8],
+        "dc1.acme.1.secret",
+    ):
+        answer = deployed.ask("GET", "/jobs", token)
+        assert (answer.status_code, problem(answer)) == (401, "")
+
+
+def test_a_token_opens_what_its_scopes_say_and_no_more(deployed: Deployed) -> None:
+    reader = deployed.token(scopes="openid jobs:read")
+    assert deployed.ask("GET", "/jobs", reader).status_code == 200
+    refused = deployed.ask("POST", "/jobs", reader, BODY)
+    assert (refused.status_code, problem(refused)) == (403, "scope-missing")
+    assert "jobs:write" in refused.json()["detail"]
+    assert refused.json()["request_id"]
+    prefixed = deployed.token(scopes="duecourse/jobs:write")
+    assert deployed.ask("POST", "/jobs", prefixed, BODY).status_code == 201
+    listed = deployed.token(scopes="", scope=None, scp=["jobs:read"])
+    assert deployed.ask("GET", "/jobs", listed).status_code == 200
+
+
+@pytest.mark.parametrize("tenant", [None, "", "a#b", "a" * 65, "../default"])
+def test_a_token_without_a_tenant_that_can_be_opens_nothing(deployed: Deployed, tenant: str | None) -> None:
+    answer = deployed.ask("GET", "/jobs", deployed.issuer.token(tenant, EVERYTHING))
+    assert (answer.status_code, problem(answer)) == (403, "bad-tenant")
+
+
+def test_what_one_tenant_makes_another_cannot_see_or_change(deployed: Deployed) -> None:
+    acme, globex = deployed.token("acme"), deployed.token("globex")
+    created = deployed.ask("POST", "/jobs", acme, {**BODY, "id": "secret-plan"})
+    assert (created.status_code, created.json()["tenant"]) == (201, "acme")
+    assert deployed.ask("GET", "/jobs/secret-plan", acme).status_code == 200
+    for method, path in (
+        ("GET", ""),
+        ("DELETE", ""),
+        ("POST", "/pause"),
+        ("POST", "/resume"),
+        ("GET", "/runs"),
+    ):
+        answer = deployed.ask(method, f"/jobs/secret-plan{path}", globex)
+        assert (answer.status_code, problem(answer)) == (404, "unknown-job"), (method, path)
+    assert deployed.ask("GET", "/jobs", globex).json()["items"] == []
+    assert deployed.ask("POST", "/jobs", globex, {**BODY, "id": "secret-plan"}).status_code == 201, "the name is free"
+    assert deployed.ask("DELETE", "/jobs/secret-plan", globex).status_code == 204
+    assert deployed.ask("GET", "/jobs/secret-plan", acme).json()["state"] == "ACTIVE"
+
+
+def test_a_stranger_learns_whether_the_api_answers_and_nothing_else(deployed: Deployed) -> None:
+    answer = deployed.ask("GET", "/health")
+    assert set(answer.json()) == {"status"}
+
+
+@pytest.mark.parametrize("callback", ["heartbeat", "complete", "fail"])
+def test_callbacks_ask_for_the_token_of_the_run_and_for_nothing_else(deployed: Deployed, callback: str) -> None:
+    path = f"/runs/nightly.20261121T064700Z/{callback}"
+    for token in (None, deployed.token()):
+        answer = deployed.ask("POST", path, token, {"error": "no"} if callback == "fail" else {})
+        assert (answer.status_code, problem(answer)) == (401, "bad-token"), "Duecourse itself refuses, not the gateway"
+        assert deployed.ask("GET", path, token).status_code in (401, 405)
+
+
+def test_a_target_ends_its_run_by_the_runs_token(deployed: Deployed) -> None:
+    soon = f"at({datetime.now(UTC) + timedelta(seconds=5):%Y-%m-%dT%H:%M:%S})"
+    job = {**BODY, "schedule": soon, "completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}
+    assert deployed.ask("POST", "/jobs", deployed.token(), {**job, "id": "handed-over"}).status_code == 201
+    event = deployed.received()
+    run, token = event["callback"]["run"], event["callback"]["token"]
+    assert deployed.ask("POST", f"/runs/{run}/heartbeat", token).status_code == 200
+    assert deployed.ask("GET", f"/runs/{run}", token).status_code == 401, "it opens nothing but callbacks"
+    done = deployed.ask("POST", f"/runs/{run}/complete", token, {"result": 3})
+    assert done.status_code == 202, done.text
+
+
+def test_the_client_shows_a_token(deployed: Deployed) -> None:
+    with Client(deployed.base, auth=Bearer(deployed.token("initech")), trust_env=False) as duecourse:
+        made = duecourse.create_job({**BODY, "id": "reports"})
+        assert [job.id for job in duecourse.all_jobs()] == [made.id]
+    with Client(deployed.base, trust_env=False) as duecourse, pytest.raises(ApiError, match="401"):
+        duecourse.list_jobs()
