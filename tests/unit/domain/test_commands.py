@@ -17,6 +17,7 @@ from duecourse.domain.decision import (
     FollowUp,
     GivenUp,
     Handover,
+    Leave,
     Offer,
     Rearm,
     Settle,
@@ -110,7 +111,7 @@ def test_a_run_without_a_record_cannot_be_called_back(event: Command) -> None:
 
 @CALLBACKS
 def test_a_run_that_never_began_cannot_be_called_back(event: Command) -> None:
-    assert decide(event, run(RunState.QUEUED)) == Drop("the run is QUEUED")
+    assert decide(event, run(RunState.QUEUED)) == Drop("the run is QUEUED already")
 
 
 # Completed.
@@ -233,10 +234,17 @@ def test_a_waiting_run_without_a_deadline_has_none_to_miss() -> None:
 
 
 @CALLBACKS
-@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED, RunState.RETRYING])
-def test_a_redelivery_repeats_what_follows_from_the_record_it_has_made(event: Command, state: RunState) -> None:
+@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
+def test_a_redelivery_repeats_what_follows_from_the_end_it_has_made(event: Command, state: RunState) -> None:
     ended = run(state, message_id="message-c", nonce="nonce-c")
     assert decide(event, ended) == FollowUp(ended, f"already {state}")
+
+
+@CALLBACKS
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_redelivery_sends_the_next_attempt_again_that_it_has_led_to(event: Command, attempt: int) -> None:
+    waiting = run(RunState.RETRYING, message_id="message-c", nonce="nonce-c", attempt=attempt)
+    assert decide(event, waiting) == FollowUp(waiting, "the next attempt is already decided")
 
 
 @CALLBACKS
@@ -257,6 +265,19 @@ def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command
     decision = decide(event, dead, by=hand("message-d"))
     assert isinstance(decision, Start)
     assert (decision.run.attempt, decision.run.attempts_allowed, decision.reason) == (5, 8, "redriven")
+
+
+@CALLBACKS
+@pytest.mark.parametrize("message", ["message-d", "message-e"])
+def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message(event: Command, message: str) -> None:
+    begun = run(message_id="message-d", nonce="nonce-c", attempt=5, attempts_allowed=8)
+    by = hand(message)
+    assert decide(event, begun, by=by) == Leave(BELIEVED, "its attempt may still be alive")
+    taken_over = decide(event, begun, by=by, now=BELIEVED)
+    assert isinstance(taken_over, Start)
+    assert (taken_over.run.attempt, taken_over.reason) == (6, "taken over")
+    waiting = waiting_run(message_id="message-d", nonce="nonce-c", attempt=5)
+    assert decide(event, waiting, by=by) == Drop("it waits for its callback")
 
 
 # Cancelled.

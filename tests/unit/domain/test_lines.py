@@ -43,7 +43,11 @@ def test_a_queued_run_waits_whether_it_is_older_or_newer(mine: str) -> None:
 
 
 def test_a_newer_run_asks_the_one_it_replaces_to_end_and_waits_for_it() -> None:
-    assert decide(Overlap.REPLACE, run(), due=NOW - 1000) == Wait(NOW + 2, ALIVE, run())
+    assert decide(Overlap.REPLACE, run()) == Wait(NOW + 2, ALIVE, run())
+
+
+def test_a_newer_run_asks_less_often_the_longer_it_waits() -> None:
+    assert decide(Overlap.REPLACE, run(), due=NOW - 1000) == Wait(NOW + 30, ALIVE, run())
 
 
 def test_who_was_asked_to_end_already_is_not_asked_again() -> None:

@@ -57,11 +57,17 @@ def buried(decision: Decision, over: Run | None) -> Run:
 
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
 def test_the_message_of_a_dead_run_stays(message: str) -> None:
-    assert decide(run(RunState.DEAD), by=hand(message)) == Leave(NOW, "its run is dead")
+    assert decide(run(RunState.DEAD, notified=True), by=hand(message)) == Leave(NOW, "its run is dead")
 
 
 def test_the_message_of_a_callback_in_whose_hands_a_run_died_stays() -> None:
-    assert decide(run(RunState.DEAD), starts=False) == Leave(NOW, "its run is dead")
+    assert decide(run(RunState.DEAD, notified=True), starts=False) == Leave(NOW, "its run is dead")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_death_that_was_not_announced_is_announced(starts: bool) -> None:
+    dead = run(RunState.DEAD)
+    assert decide(dead, starts=starts) == FollowUp(dead, "its death was not announced")
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -73,7 +79,14 @@ def test_a_message_of_a_run_that_died_in_other_hands_is_left_over(starts: bool) 
 @pytest.mark.parametrize("starts", [True, False])
 @pytest.mark.parametrize("state", ENDED)
 def test_a_message_of_a_run_that_has_ended_is_left_over(state: RunState, starts: bool) -> None:
-    assert decide(run(state), starts=starts) == Drop(f"its run is {state} by another message")
+    assert decide(run(state, nonce="nonce-9"), starts=starts) == Drop(f"its run is {state} by another message")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+@pytest.mark.parametrize("state", ENDED)
+def test_a_message_that_has_ended_its_run_repeats_what_follows_from_that(state: RunState, starts: bool) -> None:
+    ended = run(state)
+    assert decide(ended, starts=starts) == FollowUp(ended, "what follows from its end may never have been done")
 
 
 # Between two attempts.
@@ -88,7 +101,7 @@ def test_a_run_whose_next_attempts_message_was_received_too_often_is_dead() -> N
 
 @pytest.mark.parametrize("of", [GONE, job(at=DUE + 20.0)], ids=["deleted", "anew"])
 def test_a_run_between_two_attempts_of_a_deleted_job_is_no_death(of: JobSnapshot) -> None:
-    decision = decide(run(RunState.RETRYING), offer(attempt=2), of, by=LATER)
+    decision = decide(run(RunState.RETRYING), offer(attempt=2, nonce="nonce-2"), of, by=LATER)
     assert isinstance(decision, Settle)
     assert (decision.run.state, decision.run.reason, decision.run.token) == (
         RunState.CANCELLED,
@@ -103,13 +116,13 @@ def test_the_message_whose_attempt_has_failed_sends_the_next_one_again(starts: b
     again = FollowUp(waiting, "the next attempt's message may never have been sent")
     assert decide(waiting, offer(attempt=2), starts=starts) == again
     assert decide(waiting, offer(attempt=1), starts=starts) == again  # it took the attempt of another one over
-    assert decide(waiting, offer(attempt=2), by=LATER) == again
+    assert decide(waiting, offer(attempt=2, nonce="nonce-9"), by=LATER) == again
 
 
 @pytest.mark.parametrize("attempt", [1, 4])
 @pytest.mark.parametrize("state", [RunState.RETRYING, RunState.QUEUED])
 def test_a_message_of_another_attempt_is_left_over_while_the_run_waits(state: RunState, attempt: int) -> None:
-    decision = decide(run(state, attempt=2), offer(attempt=attempt), by=LATER)
+    decision = decide(run(state, attempt=2), offer(attempt=attempt, nonce="nonce-2"), by=LATER)
     assert decision == Drop("another message carries its run on")
 
 
@@ -121,8 +134,15 @@ def test_a_message_of_another_attempt_is_left_over_while_the_run_waits(state: Ru
 )
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_what_was_asked_of_a_run_that_is_alive_is_asked_afresh(state: RunState, attempt: int) -> None:
-    asked = decide(run(state), offer(attempt=attempt), starts=False, by=LATER)
+    asked = decide(run(state), offer(attempt=attempt, nonce="nonce-c"), starts=False, by=LATER)
     assert asked == Rearm(NOW, "its run is alive")
+
+
+def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message() -> None:
+    begun = run(attempt=2)
+    assert decide(begun, starts=False) == Leave(BELIEVED, "its worker may still be alive")
+    buried(decide(begun, starts=False, now=BELIEVED), begun)
+    assert decide(waiting_run(attempt=2), starts=False) == Drop("its run waits for its callback")
 
 
 def test_what_was_asked_of_a_run_without_a_record_is_asked_afresh() -> None:
@@ -197,7 +217,8 @@ def test_a_run_that_never_began_is_dead_however_late_it_is_found() -> None:
 
 def test_the_consoles_redrive_brings_a_buried_run_back() -> None:
     for over in (None, run(), run(RunState.RETRYING)):
-        offered = offer(attempt=2 if over is not None and over.state is RunState.RETRYING else 1)
+        retrying = over is not None and over.state is RunState.RETRYING
+        offered = offer(attempt=2 if retrying else 1, nonce="nonce-9")
         dead = buried(decide(over, offered, by=LATER, now=BELIEVED + LOST_SECONDS), over)
         redriven = decide_event(offered, job(), dead, hand("message-3"), now=BELIEVED + 2 * LOST_SECONDS)
         assert isinstance(redriven, Start)

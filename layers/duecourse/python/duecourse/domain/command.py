@@ -35,8 +35,9 @@ def decide_command(event: Command, job: JobSnapshot, run: Run | None, hand: Hand
     """Decide on a message that is about a run rather than its start."""
     if run is None:
         return _without_record(event, job, hand, now)
-    if run.state is RunState.DEAD and run.nonce == event.offer.nonce:
-        # The message waits among the dead letters now, or comes back from there: it is treated as any dead run's.
+    if run.nonce == event.offer.nonce:
+        # The run is in the hands of this message: what it asked for is done. If that was a death, it waits among the
+        # dead letters, or was brought back from there and carries the attempts that follow, like any message.
         return decide_start(event.offer, job, run, hand, now=now)
     if isinstance(event, CancelAsked):
         return _cancel(event, run, hand, now)
@@ -45,9 +46,7 @@ def decide_command(event: Command, job: JobSnapshot, run: Run | None, hand: Hand
         return Drop(f"attempt {attempt} is over")
     if run.state in (RunState.RUNNING, RunState.WAITING):
         return _alive(event, own_job(job, run), run, hand, now)
-    if run.state.final or run.state is RunState.RETRYING:
-        return FollowUp(run, f"already {run.state}") if run.message_id == hand.message_id else _late(run)
-    return Drop(f"the run is {run.state}")
+    return _late(run)
 
 
 def _late(run: Run) -> Decision:

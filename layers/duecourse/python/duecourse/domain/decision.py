@@ -24,7 +24,8 @@ class Handover:
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What the message says (see `messages.RunMessage`; the domain does not import it). As an event: an attempt may
-    start. `redrive`: somebody asks for another allowance of attempts for a dead run.
+    start. `redrive`: somebody asks for another allowance of attempts for a dead run. `requested_by` asked for a
+    run that no schedule named, with `own_payload` where it brings a payload other than its job's.
     """
 
     tenant: str
@@ -40,6 +41,13 @@ class Offer:
     caught_up_at: float | None
     final: bool = False
     redrive: bool = False
+    own_payload: bool = False
+    requested_by: str | None = None
+
+    @property
+    def manual(self) -> bool:
+        """Whether somebody asked for this run by itself (run now, backfill): no change of the schedule is about it."""
+        return bool(self.suffix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from duecourse.domain.job import Completion, Delivery, Job, JobSnapshot
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 
+KEPT_SECONDS = 14 * 86_400
+"""How long a record is kept at least beyond its next attempt, whose message may wait so long in its lane."""
+
 
 def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Settle:
     """`run` is the record of the attempt (RUNNING, or WAITING for its callback), `draw` a random number in [0, 1) for
@@ -59,7 +62,8 @@ def _fail(run: Run, job: JobSnapshot, failed: Failed, now: float, draw: float) -
     oldest = job.retry.max_age_seconds
     if oldest is not None and not_before > run.due + oldest:
         return _dead(ended, run, "too_old", "the next attempt would come too late")
-    again = replace(ended, state=RunState.RETRYING, reason=None, not_before=not_before)
+    kept = None if run.expires_at is None else max(run.expires_at, int(not_before) + KEPT_SECONDS)
+    again = replace(ended, state=RunState.RETRYING, reason=None, not_before=not_before, expires_at=kept)
     return Settle(again, run, "will be tried again")
 
 

@@ -105,7 +105,9 @@ class Job:
     """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
     `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
-    `paused_at` is when it was paused last, `paused_because` why, where Duecourse itself did it.
+    `revision` grows with every write, and is 0 for a job of before there were revisions.
+    `paused_at` is when it was paused last, `paused_by` who did it, `paused_because` why; `resumed_at` is when that
+    pause ended, where the schedule was changed since (None: `changed_at` was that moment).
     `estimated_seconds` sends a job to the lane `long` by itself. A run that has not started `start_deadline_seconds`
     after it was due never will. `pause_on_failure`: after so many deaths in a row the job is paused.
     With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
@@ -139,6 +141,9 @@ class Job:
     max_runs: int | None = None
     paused_at: float | None = None
     paused_because: str | None = None
+    paused_by: str | None = None
+    resumed_at: float | None = None
+    revision: int = 0
     estimated_seconds: int | None = None
     start_deadline_seconds: int | None = None
     pause_on_failure: int | None = None
@@ -146,6 +151,11 @@ class Job:
     completion_seconds: int = COMPLETION_SECONDS
     heartbeat_seconds: int | None = None
     events: tuple[EventKind, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """What changes with every write of it: two reads with the same version saw the same job."""
+        return f"{self.generation}-{self.revision}"
 
     @property
     def lane(self) -> Lane:

@@ -43,10 +43,12 @@ def occasions_of(run: Run, job: Job) -> tuple[str, ...]:
     return tuple(found)
 
 
-def detail_of(run: Run) -> dict[str, Any]:
-    """What an event says of its run. `event` is the same whenever it is sent again: consumers may drop repeats."""
+def detail_of(run: Run, kind: str) -> dict[str, Any]:
+    """What an event of this detail type says of its run. `event` is the same whenever it is sent again: consumers may
+    drop repeats.
+    """
     return {
-        "event": f"{run.tenant}/{run.name}/{run.attempt}/{run.state}",
+        "event": f"{run.tenant}/{run.name}/{run.attempt}/{kind}",
         "tenant": run.tenant,
         "job_id": run.job_id,
         "run_id": str(run.name),

@@ -107,7 +107,7 @@ def decide_lock(
             return Yield("replaced", alive)
         case Overlap.REPLACE:
             oust = holder if holder.cancel_requested is None else None
-            return Wait(now + FIRST_WAIT_SECONDS, alive, oust)
+            return Wait(ask_again(due, now), alive, oust)
 
 
 def decide_line(front: Waiter | None, mine: str, policy: Overlap, *, due: float, now: float) -> Wait | Yield | None:

@@ -21,11 +21,11 @@ class Change:
     skipped: tuple[SkippedRange, ...] = ()
 
 
-def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None) -> Change:
+def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> Change:
     """The job paused at `now` (UTC seconds). Its cursor leaves the index; what was enqueued for later will not run,
-    and does not count towards `max_runs`. `because`: why Duecourse did it by itself.
+    and does not count towards `max_runs`. `because`: why; `by`: who did it (None: Duecourse by itself).
     """
-    paused = replace(_changed(job, JobState.PAUSED, now, paused_at=now), paused_because=because)
+    paused = replace(_changed(job, JobState.PAUSED, now, paused_at=now), paused_because=because, paused_by=by)
     standing = replace(
         cursor,
         generation=paused.generation,
@@ -40,10 +40,11 @@ def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None) -
 
 def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
     """The job active again at `now` (UTC seconds). What its pause covered is skipped (reason `paused`), not missed;
-    with `catch_up` it is left to the job's policy for missed occurrences.
+    with `catch_up` it is left to the job's policy for missed occurrences. A pause counts from the last change of the
+    schedule: what it had covered by then was recorded with that change.
     """
-    paused_at = job.changed_at if job.paused_at is None else job.paused_at
-    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None)
+    paused_at = job.changed_at
+    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, int(paused_at), cursor.remaining)
     skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
@@ -91,4 +92,6 @@ def _changed(job: Job, state: JobState, now: float, paused_at: float | None = No
         updated_at=now,
         changed_at=now,
         paused_at=job.paused_at if paused_at is None else paused_at,
+        resumed_at=None,
+        revision=job.revision + 1,
     )

@@ -70,7 +70,7 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     Raises ScheduleError or ExclusionError for a cursor that makes no sense.
     """
     occurrences = cursor.occurrences()
-    at = _standing(cursor, occurrences)
+    at = standing(cursor, occurrences)
     if at is None:
         return Plan((), (), _moved(cursor, occurrences, None, cursor.after, cursor.remaining, cursor.last), "exhausted")
     row = Row(occurrences, at, cursor.remaining)
@@ -85,7 +85,7 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     return Plan(tuple(firings), tuple(skipped), moved, reason)
 
 
-def _standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
+def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
     """Where the cursor stands: as written, or computed anew where the zone data are others than then."""
     if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
         return cursor.occurrence

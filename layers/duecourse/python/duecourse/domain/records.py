@@ -24,6 +24,8 @@ def first_record(offer: Offer, job: Job, hand: Handover) -> Run:
         attempts_allowed=job.attempts_allowed,
         count=offer.count,
         through=offer.through,
+        own_payload=offer.own_payload,
+        requested_by=offer.requested_by,
         expires_at=hand.expires_at,
     )
 
@@ -92,6 +94,8 @@ def skipped(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Sett
         message_id=hand.message_id,
         count=offer.count,
         through=offer.through,
+        own_payload=offer.own_payload,
+        requested_by=offer.requested_by,
         expires_at=hand.expires_at,
     )
     return Settle(run, None, reason)

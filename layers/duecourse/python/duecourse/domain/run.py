@@ -42,6 +42,8 @@ class Run:
     A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
     `heartbeat_until` by when the next sign of life is due. `cancel_requested` says why it is to end.
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
+    `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the
+    payload that was given then (ports.Inputs) instead of its job's.
     """
 
     tenant: str
@@ -75,6 +77,8 @@ class Run:
     count: int = 1
     through: int | None = None
     notified: bool = False
+    own_payload: bool = False
+    requested_by: str | None = None
     expires_at: int | None = None
 
     @property

@@ -53,13 +53,15 @@ def outdated(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | N
     """Whether the job is still the one this occurrence was enqueued for; None when it may run."""
     if offer.generation > job.generation:
         return Drop("the message is newer than the job")
-    if offer.generation == job.generation:
-        return _ended_job(offer, job, hand, now)
     if offer.generation < job.created_generation:
         return Drop("the job was deleted and created anew")
+    if offer.manual:
+        return None  # whatever the job's state: who asked for it meant this run, not the schedule
+    if offer.generation == job.generation:
+        return _ended_job(offer, job, hand, now)
     if offer.due > job.changed_at:
         return Drop("the schedule changed before this was due")
-    if job.state is not JobState.PAUSED and job.paused_at is not None and offer.due > job.paused_at:
+    if job.state is not JobState.PAUSED and job.paused_at is not None and _fell_into_pause(offer, job, job.paused_at):
         return Drop("it came due while the job was paused")
     match job.state:
         case JobState.PAUSED:
@@ -68,17 +70,22 @@ def outdated(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | N
             return None
 
 
+def _fell_into_pause(offer: Offer, job: Job, paused_at: float) -> bool:
+    """Whether it came due in the job's last pause, which a record of its own answers for."""
+    return paused_at < offer.due <= (job.changed_at if job.resumed_at is None else job.resumed_at)
+
+
 def _ended_job(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | None:
     """An unchanged job fires while it is ACTIVE. A COMPLETED one has seen its last run end, perhaps before an earlier
     one has started (lanes keep no order): it may, unless it is so old that its record may have expired.
     """
     kept = hand.expires_at - now
-    if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < _since(offer) + kept):
+    if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < late_since(offer) + kept):
         return None
     return Drop(f"the job is {job.state}")
 
 
-def _since(offer: Offer) -> float:
+def late_since(offer: Offer) -> float:
     """From when on its lateness is its worker's: a caught-up run was late already when it was enqueued."""
     return offer.due if offer.caught_up_at is None else max(offer.due, offer.caught_up_at)
 
@@ -87,7 +94,7 @@ def _lateness(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | 
     """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
     if job.start_deadline_seconds is not None and now > offer.due + job.start_deadline_seconds:
         return skipped(offer, job, hand, "start_deadline")
-    if now - _since(offer) <= job.missed.grace_seconds:
+    if offer.manual or now - late_since(offer) <= job.missed.grace_seconds:
         return None
     match job.missed.mode:
         case MissedMode.RUN_ALL:
@@ -131,11 +138,10 @@ def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
 def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:
     """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
     redriven = run.nonce == offer.nonce and run.message_id != hand.message_id
-    asked = offer.redrive and offer.attempt == run.attempt + 1
     match run.state:
         case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
             return FollowUp(run, f"already {run.state}")
-        case RunState.DEAD if (redriven or asked) and isinstance(job, Job):
+        case RunState.DEAD if (redriven or asked_again(offer, run)) and isinstance(job, Job):
             # A fresh allowance, also for a job whose runs are tried once: a person has looked at this one.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed)
             return Start(begun(allowed, offer, job, hand, now), run, "redriven")
@@ -149,6 +155,13 @@ def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
             return _retry(offer, job, run, hand, now)
         case RunState.RUNNING | RunState.QUEUED:
             return _take_over(offer, job, run, hand, now)
+
+
+def asked_again(offer: Offer, run: Run) -> bool:
+    """Whether the API's redrive is about this very death. A run that died before its first attempt is named as if that
+    had been made: messages count from 1.
+    """
+    return offer.redrive and offer.attempt == max(run.attempt, 1) + 1
 
 
 def _retry(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:

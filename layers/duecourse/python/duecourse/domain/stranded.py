@@ -13,7 +13,7 @@ from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.overlap import LOST_SECONDS
 from duecourse.domain.records import ended, first_record
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS, outdated, own_job, without_job
+from duecourse.domain.start import LEASE_MARGIN_SECONDS, asked_again, late_since, outdated, own_job, without_job
 
 REASON = "dead_lettered"
 ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
@@ -26,14 +26,21 @@ def decide_stranded(event: Stranded, job: JobSnapshot, run: Run | None, hand: Ha
     if run is None:
         return _unknown(event, job, hand, now)
     offer = event.offer
+    in_hand = run.nonce == offer.nonce
     match run.state:
-        case RunState.DEAD if run.nonce == offer.nonce:
+        case RunState.DEAD if in_hand and not run.notified:
+            return FollowUp(run, "its death was not announced")
+        case RunState.DEAD if in_hand:
             return Leave(now, "its run is dead")
+        case RunState.DEAD if asked_again(offer, run):
+            return Rearm(now, "another allowance was asked for and not granted yet")
+        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED if in_hand:
+            return FollowUp(run, "what follows from its end may never have been done")
         case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED | RunState.DEAD:
             return Drop(f"its run is {run.state} by another message")
-        case RunState.RETRYING if run.message_id == hand.message_id or (event.starts and offer.attempt == run.attempt):
+        case RunState.RETRYING if in_hand or (event.starts and offer.attempt == run.attempt):
             return FollowUp(run, "the next attempt's message may never have been sent")
-        case _ if not event.starts:
+        case _ if not (event.starts or in_hand):
             return Rearm(now, "its run is alive")
         case RunState.RETRYING if offer.attempt == run.attempt + 1:
             return _buried(event, job, run, hand, now)
@@ -73,6 +80,8 @@ def _unknown(event: Stranded, job: JobSnapshot, hand: Handover, now: float) -> D
         return without_job(offer, job, hand)
     if refusal := outdated(offer, job, hand, now):
         return refusal
+    if now >= late_since(offer) + (hand.expires_at - now):
+        return Leave(now, "so old that its record may have expired")
     dead = _dead(event, first_record(offer, job, hand), hand, now)
     return replace(dead, previous=None)
 

@@ -86,10 +86,19 @@ class Aftermath:
         self.notices.death(Death(run, died_at))
         self._tell(run, job, delivery, report)
         if isinstance(job, Job):
-            self.failing.consider(job, report)
+            self._consider(job, report)
         self.runs.write(replace(run, notified=True), run)
         report.counts["DeathsAnnounced"] += 1
         report.add("death_announced", alarming=True, tenant=run.tenant, run_id=str(run.name), error=run.error)
+
+    def _consider(self, job: Job, report: Report) -> None:
+        """Pause a job that keeps failing. The next death looks again; this one is not to be announced again for it."""
+        try:
+            self.failing.consider(job, report)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the run is dead and announced
+            error = f"{type(problem).__name__}: {problem}"
+            report.counts["PausesFailed"] += 1
+            report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _tell(self, run: Run, job: JobSnapshot, delivery: Delivery, report: Report) -> None:
         """Copies of a message are common (the API sends what the tick sends too): only the one that wrote tells."""

@@ -24,7 +24,7 @@ class Announcements:
         if not wanted:
             return
         at = self.clock.now()
-        refused = self.bus.publish([Occasion(kind, detail_of(run), at) for kind in wanted])
+        refused = self.bus.publish([Occasion(kind, detail_of(run, kind), at) for kind in wanted])
         report.counts["EventsPublished"] += len(wanted) - refused
         if refused:
             report.counts["EventsRefused"] += refused

@@ -110,7 +110,7 @@ class Attempts:
                 return self.copies.send(message, delivery, until, reason, report)
             case Leave(until, reason):
                 if self.rules.near_limit(delivery):
-                    return self.copies.send(message, delivery, until, reason, report)
+                    return self.copies.put_off(message, delivery, run, until, reason, report)
                 self.forwarder.postpone(delivery, ceil(until - now))
                 report.add("message_left", run_id=str(message.name), until=until, reason=reason)
                 return Fate.LEFT

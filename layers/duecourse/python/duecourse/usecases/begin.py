@@ -9,12 +9,12 @@ from duecourse.domain.callback import CallbackToken
 from duecourse.domain.decision import Ended, Handover, Settle, Start
 from duecourse.domain.job import Job
 from duecourse.domain.lifecycle import decide
-from duecourse.domain.overlap import Await, Wait, Yield
+from duecourse.domain.overlap import Await, Wait, Yield, ask_again
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome
 from duecourse.domain.template import TemplateError, idempotency_key
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Call, Caller, Clock, Conflict, Randomness
+from duecourse.ports import Call, Caller, Clock, Conflict, Inputs, Randomness
 from duecourse.usecases.copies import Copies, Fate
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.overlap import Held, Overlaps
@@ -27,8 +27,9 @@ MAX_FINISHES = 6
 FINISH_MARGIN_SECONDS = 3
 """What a worker keeps of its invocation to record the end of an attempt."""
 
-TAKEN_SECONDS = 5
-"""After how long an attempt asks again for a lock that another run has taken since its last one."""
+PAYLOAD_GONE = Failed(
+    "the payload that was given for this run is not kept any more", retryable=False, code="payload_gone"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Beginner:
     """Begins attempts that were decided upon."""
 
     caller: Caller
+    inputs: Inputs
     clock: Clock
     randomness: Randomness
     overlaps: Overlaps
@@ -67,17 +69,31 @@ class Beginner:
                 patient = replace(message, caught_up_at=until)
                 return self.copies.put_off(patient, delivery, decision.previous, until, reason, report)
             case Yield() if decision.previous is not None:
-                return put_off(now + TAKEN_SECONDS, "another run of the job is alive", report)
+                until = ask_again(decision.run.due, now)
+                return put_off(until, "another run of the job is alive", report)
             case Yield(reason, because):
                 return self.settler.settle(_refused(decision.run, reason, because), job, message, delivery, report)
+        # Before anything is written: where it cannot be read, no attempt is used up.
+        called = self._as_asked(job, decision.run)
         if decision.run.deadline is not None and not self._arm(decision.run, message, decision.run.deadline):
             return put_off(now, "its deadline could not be armed", report)
         if conflict := self.settler.write(decision.run, decision.previous):
+            if decision.previous is None and conflict.found is not None and conflict.found.state is RunState.DEAD:
+                self.overlaps.release(job, decision.run)  # a copy for a dead run: nothing follows that would free it
             return conflict
         if decision.previous is None and decision.run.lateness is not None:
             report.measure("Lateness", decision.run.lateness)
-        outcome = self._call(decision.run, job, hand)
+        outcome = PAYLOAD_GONE if called is None else self._call(decision.run, called, hand)
         return self._finish(decision.run, job, outcome, message, delivery, hand, report)
+
+    def _as_asked(self, job: Job, run: Run) -> Job | None:
+        """The job as this run calls it: with the payload that was given for it, if there was one; None where that is
+        not kept any more.
+        """
+        if not run.own_payload:
+            return job
+        asked = self.inputs.get(run.tenant, run.job_id, run.suffix)
+        return None if asked is None else replace(job, payload=asked.payload)
 
     def _arm(self, run: Run, message: RunMessage, deadline: float) -> bool:
         """Have the deadline of a run with a callback looked at when it comes; before its record, before its call."""

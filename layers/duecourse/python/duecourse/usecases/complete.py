@@ -26,5 +26,7 @@ def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, 
 
 
 def _covers(run: Run, occurrence: int) -> bool:
-    """Whether a run stands for an occurrence: a catch-up is named after the first of those that were missed."""
-    return run.occurrence <= occurrence <= (run.occurrence if run.through is None else run.through)
+    """Whether a run stands for an occurrence: a catch-up is named after the first of those that were missed. What was
+    run by hand besides stands for none.
+    """
+    return not run.suffix and run.occurrence <= occurrence <= (run.occurrence if run.through is None else run.through)

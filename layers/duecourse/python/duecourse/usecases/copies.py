@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
-from duecourse.messages import RunMessage
+from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.report import Report
 
 RESCUE_SECONDS = 60
 """How long a message rests that was received often without its run being dead."""
+
+RESCUED_SECONDS = 86_400
+"""For how long after it was due a run is rescued that has never begun: what fails for a whole day (its job cannot be
+read, say) will fail again, and copies of every occurrence would circle side by side for ever.
+"""
+
+PROMPT_SECONDS = 5
+"""How soon a message about an attempt is tried again: who has completed it sends no heartbeats meanwhile."""
+
+STARTS = (MessageKind.START, MessageKind.REDRIVE)
 
 
 class Fate(Enum):
@@ -42,13 +52,12 @@ class Copies:
         reason: str,
         report: Report,
         *,
-        nonce: str | None = None,
         lane: Lane | None = None,
     ) -> Fate:
-        """Send a copy, with a nonce of its own unless one is given, into this worker's lane unless one is given."""
+        """Send a copy, with a nonce of its own, into this worker's lane unless one is given."""
         # Held back for 900 s at most: a copy that comes early must be known as early, and be sent on.
         wanted = max(message.not_before, not_before)
-        copy = message.again(nonce=nonce or self.randomness.nonce(), not_before=wanted)
+        copy = message.again(nonce=self.randomness.nonce(), not_before=wanted)
         sent = self.forwarder.send(copy, not_before, lane)
         report.add(
             "message_forwarded" if sent else "send_refused",
@@ -71,15 +80,18 @@ class Copies:
         *,
         lane: Lane | None = None,
     ) -> Fate:
-        """Send a copy instead of starting now. A redrive is known by its nonce, so its copy keeps it."""
+        """Send a copy instead of starting now."""
         run = self._record(message) if previous is None else previous
-        nonce = _kept(message, delivery, run)
-        return self.send(message, delivery, not_before, reason, report, nonce=nonce, lane=lane)
+        return self.send(_carried(message, delivery, run), delivery, not_before, reason, report, lane=lane)
 
     def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
         """After a fault on our side: leave the message, or send it afresh before it counts as dead."""
         if not self.rules.near_limit(delivery):
+            if message.kind not in STARTS:
+                self.forwarder.postpone(delivery, PROMPT_SECONDS)
             return Fate.LEFT
+        if self._given_up(message):
+            return Fate.LEFT  # the sweep records it as dead
         again_at = self.clock.now() + RESCUE_SECONDS
         try:
             run = self._record(message)
@@ -91,14 +103,29 @@ class Copies:
             if run.state is RunState.DEAD:
                 return Fate.LEFT  # it belongs to the dead letters, and a copy would be dropped
             again_at = max(again_at, (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS)
-        nonce = _kept(message, delivery, run)
-        return self.send(message, delivery, again_at, "near the receive limit", report, nonce=nonce)
+        return self.send(_carried(message, delivery, run), delivery, again_at, "near the receive limit", report)
+
+    def _given_up(self, message: RunMessage) -> bool:
+        late_since = max(message.due, message.caught_up_at or 0.0)
+        return message.kind in STARTS and message.attempt == 1 and self.clock.now() > late_since + RESCUED_SECONDS
 
     def _record(self, message: RunMessage) -> Run | None:
         return self.runs.get(message.tenant, message.job_id, message.name.local)
 
 
-def _kept(message: RunMessage, delivery: Delivery, run: Run | None) -> str | None:
-    """The nonce of a message that redrives this dead run; None for any other."""
-    dead = run is not None and run.state is RunState.DEAD and run.message_id != delivery.message_id
-    return message.nonce if dead and run is not None and run.nonce == message.nonce else None
+def _carried(message: RunMessage, delivery: Delivery, run: Run | None) -> RunMessage:
+    """What a copy asks for. In whose hands a run is can be known by the nonce, which a copy does not have; so it says
+    what comes next: a redrive, or the attempt after this one, whatever the message once asked for (to complete a run
+    that died of it, say). Naming the attempt keeps a copy and a message that stays after all from redriving each other.
+    """
+    if run is None or run.nonce != message.nonce:
+        return message
+    if run.state is not RunState.DEAD:
+        return message if message.kind in STARTS else _next(message, MessageKind.START, run.attempt + 1)
+    if run.message_id == delivery.message_id:
+        return message
+    return _next(message, MessageKind.REDRIVE, max(run.attempt, 1))
+
+
+def _next(message: RunMessage, kind: MessageKind, attempt: int) -> RunMessage:
+    return replace(message.to_start(attempt, nonce=message.nonce, not_before=message.not_before), kind=kind)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.pause import deaths_in_a_row, pause
+from duecourse.domain.run import Run, RunState
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.report import Report
 
 TRIES = 3
-LEAST_READ = 20
-"""Runs read at least: those that were skipped lie between the dead ones."""
+PAGE = 50
+MOST_READ = 1000
+"""Records read at most: of those that were skipped, many may lie between the dead ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class FailingJobs:
         limit = job.pause_on_failure
         if limit is None:
             return
-        recent = self.runs.page(job.tenant, job.id, limit=max(limit * 2, LEAST_READ), before=None)
+        recent = self._recent(job, limit * 2)
         for _ in range(TRIES):
             # The job before its cursor: a change in between fails the job's condition.
             found = self.jobs.get(job.tenant, job.id)
@@ -44,3 +46,16 @@ class FailingJobs:
                 report.add("job_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=because)
                 return
         report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="changed meanwhile")
+
+    def _recent(self, job: Job, wanted: int) -> list[Run]:
+        """The newest records, `wanted` of which say how their runs ended: they may end in another order."""
+        recent: list[Run] = []
+        spoke = 0
+        while spoke < wanted and len(recent) < MOST_READ:
+            before = recent[-1].name.local if recent else None
+            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
+            recent += page
+            spoke += sum(run.state in (RunState.SUCCEEDED, RunState.DEAD) for run in page)
+            if len(page) < PAGE:
+                break
+        return recent

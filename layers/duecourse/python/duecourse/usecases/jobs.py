@@ -3,109 +3,88 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from duecourse.domain.cursor import Cursor, cursor_for
-from duecourse.domain.job import (
-    COMPLETION_SECONDS,
-    Completion,
-    Delivery,
-    EventKind,
-    Job,
-    JobState,
-    Lane,
-    MissedPolicy,
-    Overlap,
-    Precision,
-)
-from duecourse.domain.occurrences import Occurrences, occurrences_of
-from duecourse.domain.plan import MAX_FIRINGS, plan
-from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.domain.schedule.given import counted_from
-from duecourse.domain.targets import Target
-from duecourse.ports import Clock, JobStore, Lanes, Randomness, Tasks
+from duecourse.domain.edit import meant, nothing_left
+from duecourse.domain.job import Job
+from duecourse.domain.occurrences import occurrences_of
+from duecourse.domain.plan import Plan, plan
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.schedule.interval import check_interval
+from duecourse.ports import Clock, JobStore, KeyUsedError, Lanes, Randomness, Tasks, UsedKey
+from duecourse.usecases.draft import Draft
 from duecourse.usecases.enqueue import outgoing
+from duecourse.usecases.job_errors import (
+    ANYTHING,
+    Expected,
+    JobChangedError,
+    JobExistsError,
+    JobUnknownError,
+    KeyReusedError,
+    KeySpentError,
+)
+from duecourse.usecases.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, at_once_until, view_of
 
-AT_ONCE_SECONDS = 120
-"""Occurrences this close to a job's creation are sent at once: the next tick may come after them."""
+__all__ = [
+    "Created",
+    "Draft",
+    "JobChangedError",
+    "JobExistsError",
+    "JobLimits",
+    "JobUnknownError",
+    "JobView",
+    "JobViewPage",
+    "Jobs",
+    "RequestKey",
+    "at_once_until",
+    "view_of",
+]
 
 ID_TRIES = 3
+TRIES = 3
+
+SIFTED = 100
+"""Jobs that are looked at for a page of those in one state."""
+
+KEY_SECONDS = 86_400
+"""How long a request is known by its caller's key."""
+
 _SLUG_CHARACTERS = 40
 _NONCE_CHARACTERS = 16
 _NOT_SLUG = re.compile(r"[^a-z0-9_]+")
 _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class JobExistsError(Exception):
-    """The id is taken."""
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """What a tenant's jobs may be: at most `quota` of them (None: any number), occurrences no closer than
+    `smallest_interval_seconds`.
+    """
 
-
-class JobUnknownError(Exception):
-    """There is no such job."""
-
-
-class JobChangedError(Exception):
-    """Somebody else changed the job again and again while it was to be changed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What a caller asks for. Without an id one is made up; without a precision the stage's own holds."""
-
-    tenant: str
-    schedule: ScheduleSpec
-    target: Target
-    precision: Precision
-    id: str | None = None
-    name: str = ""
-    payload: Any = None
-    priority: Lane = Lane.NORMAL
-    timeout_seconds: int = 30
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    missed: MissedPolicy = field(default_factory=MissedPolicy)
-    overlap: Overlap = Overlap.SKIP
-    delivery: Delivery = Delivery.AT_LEAST_ONCE
-    idempotency_key: str | None = None
-    tags: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    jitter_seconds: int = 0
-    max_runs: int | None = None
-    estimated_seconds: int | None = None
-    start_deadline_seconds: int | None = None
-    pause_on_failure: int | None = None
-    completion: Completion = Completion.RESPONSE
-    completion_seconds: int = COMPLETION_SECONDS
-    heartbeat_seconds: int | None = None
-    events: tuple[EventKind, ...] = ()
+    quota: int | None = None
+    smallest_interval_seconds: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class JobView:
-    """A job as it is shown: `next_occurrence` is the next one to come due (UTC seconds), whoever has enqueued it."""
+class RequestKey:
+    """A caller's own name for a request, and what was asked, both as digests."""
 
-    job: Job
-    next_occurrence: int | None
-    error: str | None = None
+    digest: str
+    request: str
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A new job. `sent` of its first occurrences are in their lane already; `unsent` wait for the next tick."""
+    """A job that was created or changed: `sent` of its first occurrences are in their lane already; `unsent` wait for
+    the next tick.
+    """
 
     view: JobView
     sent: int
     unsent: int
     send_error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobViewPage:
-    """Jobs ordered by id; `following` goes on after the last."""
-
-    items: tuple[JobView, ...]
-    following: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,25 +97,60 @@ class Jobs:
     randomness: Randomness
     reach_seconds: int
     tasks: Tasks
+    limits: JobLimits = field(default_factory=JobLimits)
 
     def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
-        """Raises ScheduleError or ExclusionError for what is not understood or leaves nothing to come."""
+        """Raises ScheduleError or ExclusionError for what is not understood, has nothing to come or comes too often."""
         now = self.clock.now()
-        first_occurrence(anchored(spec, now), now, exclude)
+        self.check_anchored(anchored(spec, now), exclude, now)
 
-    def create(self, draft: Draft) -> Created:
-        """Write the job, then send what is due soon. Raises JobExistsError, ScheduleError; nothing is written then."""
+    def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
+        """The same for a rate that says where it counts from."""
+        first_occurrence(spec, now, exclude)
+        schedule = occurrences_of("", "", spec).schedule
+        check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
+
+    def create(self, draft: Draft, key: RequestKey | None = None) -> Created:
+        """Write the job, then send what is due soon; `key` is used up by it. Nothing is written where it raises
+        JobExistsError, ScheduleError, JobQuotaError, KeyUsedError or StoreBusyError.
+        """
         now = self.clock.now()
         for _ in range(ID_TRIES):
-            job = self._new(draft, draft.id or made_up_id(draft.name, self.randomness.nonce()), now)
+            job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now)
             cursor = cursor_for(job, now)
             if cursor.occurrence is None:
                 raise nothing_left()
-            if self.store.create(job, cursor):
+            used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
+            if self.store.create(job, cursor, now=now, quota=self.limits.quota, key=used):
                 return self.send_soon(JobView(job, cursor.occurrence), cursor)
             if draft.id is not None:
                 break
         raise JobExistsError(job.id)
+
+    def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
+        """The job that was created under this key; None if none was.
+
+        Raises KeyReusedError where it stands for another request, KeySpentError where its job is gone.
+        """
+        used = self.store.used_key(tenant, key.digest, now=self.clock.now())
+        if used is None:
+            return None
+        if used.request != key.request:
+            raise KeyReusedError
+        try:
+            return self.get(tenant, used.job_id)
+        except JobUnknownError:
+            raise KeySpentError(used.job_id) from None
+
+    def create_once(self, draft: Draft, key: RequestKey | None) -> Created | JobView:
+        """As `create`; the view of the job that the same request has created in this very moment, if it has."""
+        try:
+            return self.create(draft, key)
+        except KeyUsedError:
+            view = None if key is None else self.repeated(draft.tenant, key)
+            if view is None:
+                raise
+            return view
 
     def get(self, tenant: str, job_id: str) -> JobView:
         """One job. Raises JobUnknownError."""
@@ -145,40 +159,41 @@ class Jobs:
             raise JobUnknownError(job_id)
         return view_of(job, self.store.get_cursor(tenant, job_id), now=self.clock.now())
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> JobViewPage:
-        """Jobs whose id sorts after `after`."""
-        page = self.store.page(tenant, limit=limit, after=after)
-        now = self.clock.now()
-        return JobViewPage(tuple(view_of(job, cursor, now=now) for job, cursor in page.items), page.following)
+    def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
+        """Jobs whose id sorts after `after`. A page of those in one state looks at a bounded number of jobs: it may be
+        short, or empty, and still have others after it.
+        """
+        where = JobFilter() if where is None else where
+        looked_at = limit if where.state is None else max(limit, SIFTED)
+        if where.tag is None:
+            page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix)
+        else:
+            page = self.store.page_tag(tenant, where.tag, limit=looked_at, after=after, prefix=where.prefix)
+        found = [(job, cursor) for job, cursor in page.items if where.state in (None, job.state)]
+        following = found[limit - 1][0].id if len(found) > limit else page.following
+        return JobViewPage(self._views(found[:limit]), following)
 
-    def delete(self, tenant: str, job_id: str) -> None:
-        """Remove the job. Raises JobUnknownError, and JobChangedError where it is changed under our hands twice."""
-        for _ in range(2):
+    def delete(self, tenant: str, job_id: str, expected: Expected = ANYTHING) -> None:
+        """Remove the job. Raises JobUnknownError, JobVersionError, and JobChangedError where it is changed under our
+        hands again and again.
+        """
+        for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
+            expected.check(job)
             if self.store.delete(job, deleted_at=self.clock.now()):
                 return
         raise JobChangedError(job_id)
 
-    def _new(self, draft: Draft, job_id: str, now: float) -> Job:
-        generation = int(now * 1000)
-        asked = {field.name: getattr(draft, field.name) for field in fields(Draft)}
-        given = asked | {"id": job_id, "schedule": anchored(draft.schedule, now)}
-        return Job(
-            generation=generation,
-            created_at=now,
-            updated_at=now,
-            changed_at=now,
-            created_generation=generation,
-            **given,
-        )
-
     def send_soon(self, view: JobView, cursor: Cursor) -> Created:
         """Send without a claim: the next tick repeats it, and the workers drop the repeats."""
-        now = self.clock.now()
         reach = min(AT_ONCE_SECONDS, self.reach_seconds)
-        planned = plan(cursor, now=now, reach=reach)
+        return self.send(view, cursor, plan(cursor, now=self.clock.now(), reach=reach))
+
+    def send(self, view: JobView, cursor: Cursor, planned: Plan) -> Created:
+        """Send what is planned for a cursor; what came of it, as an answer about the job."""
+        now = self.clock.now()
         messages = outgoing(cursor, planned, now=now, nonce=self.randomness.nonce)
         if not messages:
             return Created(view, 0, 0)
@@ -188,13 +203,17 @@ class Jobs:
             return Created(view, 0, len(messages), f"{type(problem).__name__}: {problem}")
         return Created(view, sent, len(messages) - sent)
 
+    def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:
+        now = self.clock.now()
+        return tuple(view_of(job, cursor, now=now) for job, cursor in found)
+
 
 def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
     """The spec of a job created at `now`: a rate without anchor or start counts from that whole second.
 
     Raises ScheduleError for an expression that is not understood.
     """
-    return counted_from(spec, int(now))
+    return meant(spec, None, now)
 
 
 def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int:
@@ -203,36 +222,6 @@ def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = 
     if first is None:
         raise nothing_left()
     return first
-
-
-def nothing_left() -> ScheduleError:
-    """What is said of a job that would never fire."""
-    return ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
-
-
-def at_once_until(job: Job, schedule: Occurrences, reach_seconds: int) -> int:
-    """The last second of what was sent when the job was created or changed (see Jobs.create)."""
-    changed = int(job.changed_at)
-    until = changed + min(AT_ONCE_SECONDS, reach_seconds)
-    at: int | None = changed
-    for _ in range(MAX_FIRINGS + 1):
-        if at is None or (at := schedule.next(at)) is None or at > until:
-            return until
-    return at - 1 if at is not None else until
-
-
-def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
-    """What is shown of a job. The cursor is ahead of time by what is already enqueued, so the schedule is asked."""
-    if cursor is None:
-        return JobView(job, None, "its place in the schedule cannot be read")
-    if cursor.error is not None or job.state is not JobState.ACTIVE:
-        return JobView(job, None, cursor.error)
-    try:
-        following = job.following(int(now)) if cursor.remaining != 0 else None
-    except ScheduleError as problem:
-        return JobView(job, None, str(problem))
-    # A last occurrence that nobody enqueued in time is still to come.
-    return JobView(job, cursor.occurrence if following is None else following)
 
 
 def made_up_id(name: str, nonce: str) -> str:

@@ -47,6 +47,8 @@ def offer_of(message: RunMessage) -> Offer:
         caught_up_at=message.caught_up_at,
         final=message.final,
         redrive=redrive,
+        own_payload=message.own_payload,
+        requested_by=message.requested_by,
     )
 
 

@@ -17,6 +17,7 @@ from duecourse.domain.overlap import (
     decide_lock,
 )
 from duecourse.domain.run import Run
+from duecourse.domain.start import own_job
 from duecourse.ports import Clock, RunStore, Waiters
 
 MAX_SEIZES = 4
@@ -82,6 +83,9 @@ class Overlaps:
                 continue
             holder = self.runs.get(job.tenant, job.id, held.holder)
             now = self.clock.now()
+            if holder is not None and own_job(job, holder) is None:
+                previous = held  # of a namesake that was deleted: another job, whose runs do not count
+                continue
             decision = decide_lock(held, holder, now=now, mine=wanted.holder, due=run.due, policy=job.overlap)
             match decision:
                 case Seize(previous_lock):

@@ -1,4 +1,4 @@
-"""Pause and resume a job."""
+"""Pause and resume jobs."""
 
 from __future__ import annotations
 
@@ -6,51 +6,131 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.pause import Change, pause, resume
-from duecourse.ports import Clock, JobStore
+from duecourse.domain.schedule import ScheduleError
+from duecourse.ports import Clock, JobStore, StoreBusyError
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.complete import complete_if_ended
-from duecourse.usecases.jobs import JobChangedError, Jobs, JobUnknownError, JobView
+from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobUnknownError
+from duecourse.usecases.jobs import Jobs, JobView
 
 TRIES = 3
+
+MOST_AT_ONCE = 100
+"""Jobs that one call looks at, of a whole tenant or a tag."""
+
+BULK_SECONDS = 15.0
+"""When a call about many jobs stops before that, and says where to go on: an HTTP API gives up after 30 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which jobs are meant: those with a tag, or all of the tenant's (None)."""
+
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What became of some of the jobs that were meant: `changed` were, `failed` (ids) could not be, and of the others
+    nothing was to be changed. `following` goes on after the last (None: there are no more).
+    """
+
+    changed: int
+    failed: tuple[str, ...]
+    following: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """Both are idempotent: a paused job is paused already, an active one active. A completed job stays completed."""
+    """All are idempotent: a paused job is paused already, an active one active. A completed job stays completed."""
 
     jobs: Jobs
     store: JobStore
     records: AfterClaim
     clock: Clock
 
-    def pause(self, tenant: str, job_id: str) -> JobView:
-        """Stop firing. Raises JobUnknownError, JobChangedError."""
-        self._change(tenant, job_id, JobState.ACTIVE, lambda job, cursor: pause(job, cursor, now=self.clock.now()))
+    def pause(
+        self, tenant: str, job_id: str, *, by: str | None = None, note: str | None = None, expected: Expected = ANYTHING
+    ) -> JobView:
+        """Stop firing; `by` and `note` are shown. Raises JobUnknownError, JobVersionError, JobChangedError."""
+        self._pause(tenant, job_id, by, note, expected)
         return self.jobs.get(tenant, job_id)
 
-    def resume(self, tenant: str, job_id: str, *, catch_up: bool) -> JobView:
-        """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`."""
+    def resume(self, tenant: str, job_id: str, *, catch_up: bool, expected: Expected = ANYTHING) -> JobView:
+        """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`, and
+        ScheduleError for a job whose schedule is understood no more.
+        """
+        self._resume(tenant, job_id, catch_up, expected)
+        return self.jobs.get(tenant, job_id)
 
+    def pause_many(
+        self, tenant: str, choice: Choice, *, by: str, note: str | None = None, after: str | None = None
+    ) -> Swept:
+        """Pause those of some of the chosen jobs that are active, from the one after `after` on."""
+        return self._many(tenant, choice, after, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
+
+    def resume_many(self, tenant: str, choice: Choice, *, catch_up: bool, after: str | None = None) -> Swept:
+        """Resume those of some of the chosen jobs that are paused, from the one after `after` on."""
+        return self._many(tenant, choice, after, lambda job_id: self._resume(tenant, job_id, catch_up, ANYTHING))
+
+    def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Expected) -> bool:
+        def act(job: Job, cursor: Cursor) -> Change:
+            return pause(job, cursor, now=self.clock.now(), because=note, by=by)
+
+        return self._change(tenant, job_id, JobState.ACTIVE, act, expected) is not None
+
+    def _resume(self, tenant: str, job_id: str, catch_up: bool, expected: Expected) -> bool:
         def act(job: Job, cursor: Cursor) -> Change:
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
-        change = self._change(tenant, job_id, JobState.PAUSED, act)
-        if change is not None:
-            for skipped in change.skipped:
-                self.records.record(change.cursor, skipped)
-            self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor)
-            complete_if_ended(self.store, self.records.runs, tenant, job_id, at=self.clock.now())
-        return self.jobs.get(tenant, job_id)
+        change = self._change(tenant, job_id, JobState.PAUSED, act, expected)
+        if change is None:
+            return False
+        for skipped in change.skipped:
+            self.records.record(change.cursor, skipped)
+        self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor)
+        complete_if_ended(self.store, self.records.runs, tenant, job_id, at=self.clock.now())
+        return True
 
-    def _change(self, tenant: str, job_id: str, state: JobState, act: Callable[[Job, Cursor], Change]) -> Change | None:
+    def _many(self, tenant: str, choice: Choice, after: str | None, act: Callable[[str], bool]) -> Swept:
+        """What one job does not let be done to it keeps nobody from the others."""
+        until = self.clock.now() + BULK_SECONDS
+        if choice.tag is None:
+            page = self.store.page(tenant, limit=MOST_AT_ONCE, after=after)
+        else:
+            page = self.store.page_tag(tenant, choice.tag, limit=MOST_AT_ONCE, after=after)
+        ids = [job.id for job, _ in page.items]
+        changed = 0
+        failed: list[str] = []
+        for number, job_id in enumerate(ids):
+            if number and self.clock.now() > until:
+                return Swept(changed, tuple(failed), ids[number - 1])
+            try:
+                changed += act(job_id)
+            except JobUnknownError:
+                continue  # deleted meanwhile
+            except (JobChangedError, StoreBusyError, ScheduleError, ExclusionError):
+                failed.append(job_id)
+        return Swept(changed, tuple(failed), page.following)
+
+    def _change(
+        self,
+        tenant: str,
+        job_id: str,
+        state: JobState,
+        act: Callable[[Job, Cursor], Change],
+        expected: Expected,
+    ) -> Change | None:
         """Write the change of a job in `state`; None for a job in another one."""
         for _ in range(TRIES):
             # The job before its cursor: a change in between fails the job's condition.
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
+            expected.check(job)
             if job.state is not state:
                 return None
             cursor = self.store.get_cursor(tenant, job_id)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from duecourse.domain.backfill import BackfillTooLargeError, plan_backfill
+from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import RunName, parse_run_id
+from duecourse.domain.job import Job
 from duecourse.domain.run import Run
-from duecourse.ports import Results, RunStore
-from duecourse.usecases.history import History
-from duecourse.usecases.jobs import JobUnknownError
+from duecourse.domain.schedule import ScheduleError
+from duecourse.ports import Input, Inputs, Results, RunStore
+from duecourse.usecases.asking import requested_run
+from duecourse.usecases.history import DAY_SECONDS, LANE_RETENTION_DAYS, History
+from duecourse.usecases.job_errors import JobUnknownError
 
 JUST_AFTER = ".b-"
 """Sorts behind a run's plain name and before every other run's (see domain.ids: the least suffix there can be)."""
+
+
+MAX_BACKFILL = 1_000_000
+"""More than any stage allows: what was started is not refused for its size later."""
 
 
 class RunUnknownError(Exception):
@@ -25,6 +34,7 @@ class Runs:
     store: RunStore
     history: History
     results: Results
+    inputs: Inputs
 
     def get(self, tenant: str, run_id: str) -> Run:
         """The run's record, or a QUEUED run where it is enqueued and has none. Raises RunUnknownError."""
@@ -33,8 +43,8 @@ class Runs:
         except ValueError:
             raise RunUnknownError(run_id) from None
         run = self.store.get(tenant, name.job_id, name.local)
-        if run is None and not name.suffix:
-            run = self._enqueued(tenant, name)
+        if run is None:
+            run = self._asked(tenant, name) if name.suffix else self._enqueued(tenant, name)
         if run is None:
             raise RunUnknownError(run_id)
         return run
@@ -50,3 +60,27 @@ class Runs:
         except JobUnknownError:
             return None
         return next((run for run in page.items if run.name == name), None)
+
+    def _asked(self, tenant: str, name: RunName) -> Run | None:
+        """QUEUED, where somebody asked for it by hand and its message can still be on its way."""
+        asked = self.inputs.get(tenant, name.job_id, name.suffix)
+        job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
+        if asked is None or job is None or asked.generation < job.created_generation:
+            return None
+        due = _due(job, asked, name.occurrence)
+        if due is None or self.history.clock.now() > due + LANE_RETENTION_DAYS * DAY_SECONDS:
+            return None
+        return replace(requested_run(job, asked, name.occurrence, due), generation=asked.generation)
+
+
+def _due(job: Job, asked: Input, occurrence: int) -> int | None:
+    """When the run of an occurrence that was asked for starts; None where this one was not asked for. A backfill is
+    counted anew by the job's present schedule, since its runs have no item of their own before they start.
+    """
+    if asked.backfill is None:
+        return occurrence if occurrence == asked.occurrence else None
+    try:
+        made = plan_backfill(job.occurrences(), asked.backfill, now=asked.requested_at, limit=MAX_BACKFILL)
+    except (ScheduleError, ExclusionError, BackfillTooLargeError):
+        return None
+    return made.due_of(occurrence)

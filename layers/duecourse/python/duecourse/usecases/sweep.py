@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from duecourse.domain.decision import Drop, FollowUp, Handover, Leave, Rearm, Remainder, Settle, Start, Stranded
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.run import RunState
-from duecourse.messages import MessageError, MessageKind, RunMessage, read_run_message
+from duecourse.messages import MessageError, RunMessage, read_run_message
 from duecourse.ports import (
     Clock,
     Conflict,
@@ -20,6 +20,7 @@ from duecourse.ports import (
     Randomness,
     RunStore,
 )
+from duecourse.usecases.copies import STARTS, Fate
 from duecourse.usecases.hand import Delivery
 from duecourse.usecases.offer import offer_of
 from duecourse.usecases.report import Report
@@ -29,8 +30,6 @@ MAX_MESSAGES = 2000
 """Messages looked at in one sweep: it must end within its invocation, and the next one goes on."""
 
 MARGIN_SECONDS = 5
-
-STARTS = (MessageKind.START, MessageKind.REDRIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,7 @@ class Sweep:
                 return self.lanes.send([Outgoing(again, 0)])[0]
             case FollowUp(past, reason):
                 report.add("followed_up", reason=reason, **facts)
-                self.settler.follow(past, job, message, delivery, report)
-                return True
+                return self.settler.follow(past, job, message, delivery, report) is Fate.DONE
             case Settle():
                 settled = self.settler.settle(decision, job, message, delivery, report)
                 if isinstance(settled, Conflict):

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.ports import Clock, CursorStore, ShardQueue
+from duecourse.ports import Clock, CursorStore, ShardQueue, TickMark
 from duecourse.usecases.report import Report
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """`shards` is the configured count; every shard ever used is ticked, so that raising the count loses nobody."""
+    """`shards` is the configured count; every shard ever used is ticked, so that raising the count loses nobody.
+    `mark` keeps when the last tick came, by which the API tells whether the system's clock goes.
+    """
 
     cursors: CursorStore
     queue: ShardQueue
+    mark: TickMark
     clock: Clock
     shards: int
 
     def __call__(self) -> Report:
         """Start a dispatch round in every shard. A double tick of one minute collapses in the queue."""
-        minute = int(self.clock.now()) // 60
+        now = self.clock.now()
+        minute = int(now) // 60
         shards = self.cursors.highest_shards(self.shards)
         refused = self.queue.send(range(shards), minute)
         report = Report()
         report.counts["TicksSent"] = shards - len(refused)
         report.counts["TicksRefused"] = len(refused)
+        if len(refused) < shards:
+            self._mark(now, report)
         report.add("ticked", alarming=bool(refused), minute=minute, shards=shards, refused=refused)
         return report
+
+    def _mark(self, now: float, report: Report) -> None:
+        """Say that a tick came, after its messages went out: a tick that reached no shard is none."""
+        try:
+            self.mark.mark(now)
+        except Exception as problem:  # noqa: BLE001  (rounds have begun; what is lost is a sign of life until the next)
+            report.add("tick_not_marked", alarming=True, error=f"{type(problem).__name__}: {problem}")

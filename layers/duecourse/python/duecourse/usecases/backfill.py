@@ -1,0 +1,98 @@
+"""Backfill: run occurrences of the past, paced."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import ceil
+
+from duecourse.domain.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
+from duecourse.domain.job import Job
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, Input, Inputs, Lanes, Outgoing, Randomness, Wake, Wakes
+from duecourse.usecases.asking import DAY_SECONDS, KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
+from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
+from duecourse.usecases.job_errors import KeyReusedError
+from duecourse.usecases.overlap import needs_lock
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a backfill would be, or is: its plan, and what it will cost (USD)."""
+
+    plan: BackfillPlan
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A backfill under way: `suffix` is that of its runs. `repeated`: it was so before, and nothing was sent."""
+
+    look: Look
+    suffix: str
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Backfills:
+    """The request is written, then everything is sent: what starts soon into its lane, the rest as wake-ups in the due
+    index. Who dies in between is repeated by its caller; a key makes that the same runs at the same times.
+    """
+
+    inputs: Inputs
+    lanes: Lanes
+    wakes: Wakes
+    clock: Clock
+    randomness: Randomness
+    limit: int
+    run_retention_days: int
+
+    def look(self, job: Job, asked: Backfill) -> Look:
+        """What it would be. Raises BackfillTooLargeError; ScheduleError where the schedule is understood no more."""
+        return self._look(job, asked, self.clock.now())
+
+    def start(self, job: Job, asked: Backfill, asking: Asking) -> Started:
+        """Start it. Raises as `look` does, and KeyReusedError; nothing is written then."""
+        now = self.clock.now()
+        look = self._look(job, asked, now)
+        kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
+        wanted = Input(
+            suffix=asking.suffix("b", job, self.randomness.nonce()),
+            requested_at=now,
+            requested_by=asking.by[:MAX_BY],
+            fingerprint=asking.fingerprint(["backfill", asdict(asked)]),
+            generation=job.generation,
+            expires_at=kept,
+            backfill=asked,
+        )
+        standing = self.inputs.put(job.tenant, job.id, wanted)
+        if standing is not None:
+            if standing.fingerprint != wanted.fingerprint:
+                raise KeyReusedError(asking.key)
+            look = self._look(job, asked, standing.requested_at)
+            if standing.sent:
+                return Started(look, standing.suffix, repeated=True)
+        self._send(job, look.plan, wanted if standing is None else standing)
+        if asking.key is not None:
+            self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
+        return Started(look, wanted.suffix)
+
+    def _look(self, job: Job, asked: Backfill, now: float) -> Look:
+        made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
+        return Look(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
+
+    def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
+        """What its lane does not take waits in the due index, too: the next tick sends it."""
+        now = self.clock.now()
+        soon: list[Outgoing] = []
+        later: list[RunMessage] = []
+        for index, occurrence in enumerate(made.occurrences):
+            run = requested_run(job, asked, occurrence, made.due(index))
+            message = message_of(run, self.randomness.nonce())
+            wait = max(ceil(run.due - now), 0)
+            if wait > MAX_DELAY_SECONDS:
+                later.append(message)
+            else:
+                soon.append(Outgoing(message, wait))
+        accepted = self.lanes.send(soon) if soon else []
+        later += [one.message for one, fine in zip(soon, accepted, strict=True) if not fine]
+        self.wakes.put_all([Wake(message, max(message.due, int(now))) for message in later])

@@ -1,0 +1,73 @@
+"""A job as a caller asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from duecourse.domain.edit import meant
+from duecourse.domain.job import (
+    COMPLETION_SECONDS,
+    Completion,
+    Delivery,
+    EventKind,
+    Job,
+    Lane,
+    MissedPolicy,
+    Overlap,
+    Precision,
+)
+from duecourse.domain.retry import RetryPolicy
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.targets import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller asks for. Without an id one is made up; without a precision the stage's own holds."""
+
+    tenant: str
+    schedule: ScheduleSpec
+    target: Target
+    precision: Precision
+    id: str | None = None
+    name: str = ""
+    payload: Any = None
+    priority: Lane = Lane.NORMAL
+    timeout_seconds: int = 30
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    missed: MissedPolicy = field(default_factory=MissedPolicy)
+    overlap: Overlap = Overlap.SKIP
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    idempotency_key: str | None = None
+    tags: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+    max_runs: int | None = None
+    estimated_seconds: int | None = None
+    start_deadline_seconds: int | None = None
+    pause_on_failure: int | None = None
+    completion: Completion = Completion.RESPONSE
+    completion_seconds: int = COMPLETION_SECONDS
+    heartbeat_seconds: int | None = None
+    events: tuple[EventKind, ...] = ()
+
+    def new(self, job_id: str, now: float) -> Job:
+        """The job that it makes at `now` (UTC seconds). Raises ScheduleError for a schedule that is not understood."""
+        generation = int(now * 1000)
+        return Job(
+            generation=generation,
+            created_at=now,
+            updated_at=now,
+            changed_at=now,
+            created_generation=generation,
+            revision=1,
+            **self._asked() | {"id": job_id, "schedule": meant(self.schedule, None, now)},
+        )
+
+    def over(self, job: Job, now: float) -> Job:
+        """That job as it asks for it at `now`; what is not asked for stays. Raises as `new`."""
+        return replace(job, **self._asked() | {"id": job.id, "schedule": meant(self.schedule, job, now)})
+
+    def _asked(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(Draft)}

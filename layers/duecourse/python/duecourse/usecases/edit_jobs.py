@@ -1,0 +1,135 @@
+"""Jobs as their owners want them: create or replace by id, or change some of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.edit import edit, meant
+from duecourse.domain.exclusions import ExclusionError, canonical_exclusion
+from duecourse.domain.job import Job, JobState
+from duecourse.domain.occurrences import occurrences_of
+from duecourse.domain.plan import plan
+from duecourse.domain.schedule import ScheduleError, ScheduleSpec
+from duecourse.ports import Clock, JobStore
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.draft import Draft
+from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobExistsError, JobUnknownError
+from duecourse.usecases.job_view import JobView, at_once_until, view_of
+from duecourse.usecases.jobs import Created, Jobs
+
+TRIES = 5
+
+CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an edit came to. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
+    had come due and nobody had enqueued.
+    """
+
+    made: Created
+    created: bool = False
+    changed: bool = True
+    skipped: int = 0
+
+    @property
+    def view(self) -> JobView:
+        """The job as it is now."""
+        return self.made.view
+
+
+@dataclass(frozen=True, slots=True)
+class EditJobs:
+    """Drafts are made of the job as it was read, and made anew where it changed meanwhile: what is written is what
+    was judged.
+    """
+
+    jobs: Jobs
+    store: JobStore
+    records: AfterClaim
+    clock: Clock
+
+    def check_over(self, job: Job | None) -> CheckSchedule:
+        """What says whether `job` (None: a new one) may have a schedule: the one that it has it may keep, though
+        nothing may be left of it.
+        """
+
+        def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
+            now = self.clock.now()
+            wanted = meant(spec, job, now)
+            occurrences_of("", "", wanted, exclude=exclude)
+            excluded = tuple(canonical_exclusion(entry) for entry in exclude)
+            if job is None or (wanted, excluded) != (job.schedule, job.exclude):
+                self.jobs.check_anchored(wanted, exclude, now)
+
+        return check
+
+    def put(
+        self, tenant: str, job_id: str, draft_for: Callable[[Job | None], Draft], expected: Expected = ANYTHING
+    ) -> Edited:
+        """Create the job, or replace it; nothing is written where it is so already.
+
+        Raises JobVersionError, JobChangedError; ScheduleError for a new schedule with nothing to come; what `draft_for`
+        and `Jobs.create` raise.
+        """
+        for _ in range(TRIES):
+            job = self.store.get(tenant, job_id)
+            expected.check(job)
+            draft = draft_for(job)
+            try:
+                edited = Edited(self.jobs.create(draft), created=True) if job is None else self._edit(job, draft)
+            except JobExistsError:
+                continue  # created by somebody else in between: replace that one
+            if edited is not None:
+                return edited
+        raise JobChangedError(job_id)
+
+    def patch(
+        self, tenant: str, job_id: str, draft_for: Callable[[Job], Draft], expected: Expected = ANYTHING
+    ) -> Edited:
+        """Change the job. Raises JobUnknownError, and as `put`."""
+        for _ in range(TRIES):
+            job = self.store.get(tenant, job_id)
+            if job is None:
+                raise JobUnknownError(job_id)
+            expected.check(job)
+            edited = self._edit(job, draft_for(job))
+            if edited is not None:
+                return edited
+        raise JobChangedError(job_id)
+
+    def _edit(self, job: Job, draft: Draft) -> Edited | None:
+        """Write the change; None where the job or its cursor is another meanwhile."""
+        cursor = self.store.get_cursor(job.tenant, job.id)
+        if cursor is None:
+            return None
+        now, sent_until = self.clock.now(), self._sent_until(job, cursor)
+        change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
+        if change.job == job:
+            return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
+        if not self.store.change(job, cursor, change.job, change.cursor):
+            return None
+        view = view_of(change.job, change.cursor, now=now)
+        if change.job.generation == job.generation:
+            return Edited(Created(view, 0, 0))
+        for skipped in change.skipped:
+            self.records.record(cursor, skipped)
+        count = sum(skipped.count for skipped in change.skipped)
+        if change.job.state is not JobState.ACTIVE:
+            return Edited(Created(view, 0, 0), skipped=count)
+        if cursor.due is not None and cursor.due <= min(sent_until, now):
+            # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
+            planned = plan(cursor, now=now, reach=0)
+            due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
+            self.jobs.send(view, cursor, replace(planned, firings=due))
+        return Edited(self.jobs.send_soon(view, change.cursor), skipped=count)
+
+    def _sent_until(self, job: Job, cursor: Cursor) -> int:
+        """Until when occurrences were sent without a claim."""
+        try:
+            return at_once_until(job, cursor.occurrences(), self.jobs.reach_seconds)
+        except (ScheduleError, ExclusionError):
+            return 0

@@ -1,0 +1,75 @@
+"""Run a job now, whatever its schedule and state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.domain.job import Job
+from duecourse.domain.run import Run
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore
+from duecourse.usecases.asking import DAY_SECONDS, KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
+from duecourse.usecases.commands import LaneUnavailableError
+from duecourse.usecases.job_errors import ANYTHING, Expected, JobUnknownError, KeyReusedError
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A payload to be used instead of the job's; None is one, too."""
+
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """The request is written, then a message is sent: who dies in between is repeated by its caller, and a key makes
+    that the same run.
+    """
+
+    jobs: JobStore
+    runs: RunStore
+    inputs: Inputs
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    run_retention_days: int
+
+    def job(self, tenant: str, job_id: str, expected: Expected = ANYTHING) -> Job:
+        """The job to be run. Raises JobUnknownError, JobVersionError."""
+        job = self.jobs.get(tenant, job_id)
+        if job is None:
+            raise JobUnknownError(job_id)
+        expected.check(job)
+        return job
+
+    def run(self, job: Job, asking: Asking, given: Given | None = None) -> Run:
+        """The new run, QUEUED; for a request that was made before, what has become of its run.
+
+        Raises KeyReusedError, LaneUnavailableError.
+        """
+        now = self.clock.now()
+        wanted = Input(
+            suffix=asking.suffix("m", job, self.randomness.nonce()),
+            requested_at=now,
+            requested_by=asking.by[:MAX_BY],
+            fingerprint=asking.fingerprint(["run", None if given is None else [given.payload]]),
+            generation=job.generation,
+            expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+            occurrence=int(now),
+            own_payload=given is not None,
+            payload=None if given is None else given.payload,
+        )
+        standing = self.inputs.put(job.tenant, job.id, wanted)
+        if standing is not None and standing.fingerprint != wanted.fingerprint:
+            raise KeyReusedError(asking.key)
+        asked = wanted if standing is None else standing
+        run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
+        if standing is not None:
+            record = self.runs.get(job.tenant, job.id, run.name.local)
+            if record is not None or standing.sent:
+                return record or run
+        if not self.lanes.send([Outgoing(message_of(run, self.randomness.nonce()), 0)])[0]:
+            raise LaneUnavailableError(str(run.name))
+        if asking.key is not None:
+            self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
+        return run

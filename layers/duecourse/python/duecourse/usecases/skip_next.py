@@ -1,0 +1,81 @@
+"""Skip what comes next: records that are there before their occurrences come due."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Job
+from duecourse.domain.pause import given_back
+from duecourse.domain.plan import Row
+from duecourse.domain.run import Run, RunState
+from duecourse.ports import Clock, JobStore, Randomness, RunStore
+from duecourse.usecases.asking import MAX_BY
+from duecourse.usecases.job_errors import JobChangedError
+
+SKIPPED = "skipped_on_request"
+MAX_SKIPPED = 100
+MAX_PASSED = 1000
+"""Occurrences with a record (a run that has started, one that is skipped already) that are passed over."""
+
+DAY_SECONDS = 86_400
+
+
+class NothingToSkipError(Exception):
+    """No occurrence is still to come that has no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkipNext:
+    """What is enqueued already stays so: its worker finds the record. Whoever writes first, worker or this, wins."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    randomness: Randomness
+    run_retention_days: int
+
+    def skip(self, job: Job, count: int, by: str) -> list[Run]:
+        """The records of the next `count` occurrences that will not run, oldest first; fewer where there are no more.
+
+        Raises NothingToSkipError where there is none, JobChangedError where the job's cursor is not its own any more or
+        not to be read, and ScheduleError for a schedule that is understood no more.
+        """
+        cursor = self.jobs.get_cursor(job.tenant, job.id)
+        if cursor is None or cursor.generation != job.generation:
+            raise JobChangedError(job.id)
+        now = self.clock.now()
+        row = Row.after(job.occurrences(), int(now), given_back(cursor, now))
+        skipped: list[Run] = []
+        for _ in range(MAX_PASSED + count):
+            if row.at is None or len(skipped) == count:
+                break
+            record = self._record(job, cursor, row.at, row.occurrences.due(row.at), by, now)
+            if self._written(record):
+                skipped.append(record)
+            row.step()
+        if not skipped:
+            raise NothingToSkipError(job.id)
+        return skipped
+
+    def _written(self, record: Run) -> bool:
+        """Whether this record stands now; a refusal that turns out to be our own write counts as written."""
+        conflict = self.runs.write(record, None)
+        return conflict is None or (conflict.found is not None and record.written_as(conflict.found))
+
+    def _record(self, job: Job, cursor: Cursor, occurrence: int, due: int, by: str, now: float) -> Run:
+        return Run(
+            tenant=job.tenant,
+            job_id=job.id,
+            occurrence=occurrence,
+            due=due,
+            generation=cursor.generation,
+            state=RunState.SKIPPED,
+            lane=job.lane,
+            reason=SKIPPED,
+            attempts_allowed=job.attempts_allowed,
+            token=f"skip/{self.randomness.nonce()}",
+            requested_by=by[:MAX_BY],
+            # Kept from when it comes due: before that, it is what keeps the occurrence from running.
+            expires_at=int(max(now, due)) + self.run_retention_days * DAY_SECONDS,
+        )

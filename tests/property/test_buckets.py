@@ -1,0 +1,85 @@
+"""However many instances take from a bucket, and in whatever order their reads and writes fall, it gives no more than
+its rate allows; their clocks may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.bucket import Bucket, Rules, take
+from duecourse.ports import BucketConflict
+from duecourse.usecases.limits import LEASE_SECONDS, Limits
+from tests.support.chance import steadily
+from tests.support.clock import SettableClock
+from tests.support.limits import MemoryLimits
+
+START = 1_800_000_000.0
+RULES = st.builds(Rules, rate=st.sampled_from([0.1, 1, 7, 50]), burst=st.integers(1, 120))
+ROUNDING = 1e-3
+"""Instants of today have a resolution of a quarter of a microsecond."""
+
+
+@steadily
+@given(RULES, st.lists(st.tuples(st.integers(0, 4), st.floats(0, 3), st.booleans()), max_size=120))
+def test_a_bucket_gives_no_more_than_rate_and_burst(rules: Rules, steps: list[tuple[int, float, bool]]) -> None:
+    """Each step: who acts, how long after the step before, and whether it reads or writes what it has planned."""
+    stored: Bucket | None = None
+    planned: dict[int, tuple[Bucket | None, Bucket, int]] = {}
+    seen: dict[int, Bucket | None] = {}
+    now, given_out = START, 0
+    for who, later, reads in steps:
+        now += later
+        if reads or who not in planned:
+            seen[who] = stored
+            taken = take(stored, rules, now)
+            if taken.granted:
+                planned[who] = (stored, taken.bucket, taken.granted)
+        else:
+            previous, bucket, granted = planned.pop(who)
+            if previous == stored:
+                stored, given_out = bucket, given_out + granted
+        assert given_out <= rules.rate * (now - START) + rules.burst + ROUNDING
+
+
+class Meddled(MemoryLimits):
+    """A table in which somebody else takes tokens just before a write, where `meddle` says so."""
+
+    meddle: Callable[[], None] | None = None
+
+    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
+        meddle, self.meddle = self.meddle, None
+        if meddle is not None:
+            meddle()
+        return super().write_bucket(tenant, bucket, previous)
+
+
+@steadily
+@given(
+    RULES,
+    st.lists(st.integers(-3, 3), min_size=4, max_size=4),
+    st.lists(st.tuples(st.integers(0, 3), st.floats(0, 2), st.integers(0, 3)), max_size=150),
+)
+def test_instances_let_in_no_more_than_what_was_taken_in_time(
+    rules: Rules, skews: list[int], steps: list[tuple[int, float, int]]
+) -> None:
+    """Each step: whose request, how long after the one before, and who takes tokens between its look and its write."""
+    store = Meddled()
+    clocks = [SettableClock(START + skew) for skew in skews]
+    instances = [Limits(store, clock, rules) for clock in clocks]
+    passed, let_in = 0.0, 0
+    for who, later, between in steps:
+        passed += later
+        for clock in clocks:
+            clock.advance(later)
+        others: list[bool] = []
+        if between != who:
+            store.meddle = lambda other=between, said=others: said.append(instances[other].admit("acme") is None)
+        let_in += instances[who].admit("acme") is None
+        store.meddle = None
+        let_in += sum(others)
+        # What is taken may be spent LEASE_SECONDS later; the fastest clock is ahead of the slowest by `skew`.
+        skew = max(skews) - min(skews)
+        assert let_in <= rules.rate * (passed + LEASE_SECONDS + skew) + rules.burst + ROUNDING
