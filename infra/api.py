@@ -5,11 +5,11 @@ import json
 import jsii
 from aws_cdk import aws_apigateway as rest
 from aws_cdk import aws_apigatewayv2 as apigateway
-from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra.auth import Auth
 from infra.config import StageConfig
 from infra.jobs_table import TENANT_INDEX, JobsTable
 from infra.lanes import Lanes
@@ -19,6 +19,12 @@ from infra.runs_table import DEAD_INDEX, RunsTable
 from infra.tasks import Tasks
 
 CALLBACKS = ("heartbeat", "complete", "fail")
+OPEN = (
+    (apigateway.HttpMethod.GET, "/v1/health"),
+    (apigateway.HttpMethod.GET, "/v1/openapi.json"),
+    *((apigateway.HttpMethod.POST, f"/v1/runs/{{run_id}}/{callback}") for callback in CALLBACKS),
+)
+"""The routes that anybody may call; `duecourse/http/scopes.py` has the same list."""
 
 ACCESS_LOG_FIELDS = (
     "requestId",
@@ -55,10 +61,10 @@ class AccessLogs:
 
 
 class Api(Construct):
-    """Where programs post jobs and read runs; behind IAM except on the local stack.
+    """Where programs post jobs and read runs; behind the stage's authorizer, but for a few routes.
 
     The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, they show the
-    token of the run that called them.
+    token of the run that called them. Health and the API's own description say nothing of any tenant.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Api(Construct):
         *,
         config: StageConfig,
         runtime: PythonRuntime,
+        auth: Auth,
         jobs: JobsTable,
         runs: RunsTable,
         lanes: Lanes,
@@ -95,6 +102,9 @@ class Api(Construct):
                 "DUECOURSE_PRIVATE_TARGETS": config.private_targets,
                 "DUECOURSE_ALLOWED_TARGETS": config.allowed_targets.to_json(),
                 "DUECOURSE_RESULTS_BUCKET": results.name,
+                "DUECOURSE_AUTH": config.auth.setting,
+                "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
+                **config.limits.environment,
                 **lanes.environment,
             },
         )
@@ -107,11 +117,11 @@ class Api(Construct):
             "DeleteItem",
         )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
-        allow(["dynamodb:Query"], [jobs.index_arn(TENANT_INDEX)])
+        allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
         record = ("GetItem", "Query", "PutItem", "UpdateItem")  # PutItem: what a pause covered; UpdateItem: heartbeats
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
         allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
-        allow(["sqs:SendMessage"], lanes.arns)
+        allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
         allow(["s3:GetObject"], [results.objects_arn])  # a link can do no more than who signed it
         allow(["ssm:GetParameter"], [tasks.arns])
 
@@ -125,12 +135,10 @@ class Api(Construct):
             path="/v1/{proxy+}",
             methods=[apigateway.HttpMethod.ANY],
             integration=function,
-            authorizer=authorizers.HttpIamAuthorizer() if config.api.iam_auth else None,
+            authorizer=auth.authorizer,
         )
-        for callback in CALLBACKS:  # the most specific route wins
-            self.http.add_routes(
-                path=f"/v1/runs/{{run_id}}/{callback}", methods=[apigateway.HttpMethod.POST], integration=function
-            )
+        for method, path in OPEN:  # the most specific route wins
+            self.http.add_routes(path=path, methods=[method], integration=function)
         self.stage = apigateway.HttpStage(
             self,
             "Stage",

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from infra.auth_config import AuthConfig, LimitsConfig
 from infra.lanes_config import LANES, SMALLEST_MAX_CONCURRENCY, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
 
@@ -33,9 +34,8 @@ class ReservedConcurrency:
 
 @dataclass(frozen=True, slots=True)
 class ApiConfig:
-    """The HTTP API's guard rails."""
+    """The gateway's guard rails, for all tenants together."""
 
-    iam_auth: bool
     requests_per_second: int
     burst: int
     access_logs: bool
@@ -49,6 +49,10 @@ class StageConfig:
     shards: int
     """Grows on a live system, never shrinks."""
     lanes: Mapping[str, LaneConfig]
+    auth: AuthConfig
+    """Who may call the API."""
+    limits: LimitsConfig
+    """What a tenant may use of it."""
     api: ApiConfig
     refuse_plain_http: bool
     """Queues, topics and the bucket refuse callers without TLS."""
@@ -108,7 +112,7 @@ class StageConfig:
                 self.lead_seconds <= self.reach_seconds < LARGEST_SQS_DELAY_SECONDS,
                 f"must lie between lead_seconds and {LARGEST_SQS_DELAY_SECONDS - 1}",
             ),
-            ("run_retention_days", self.run_retention_days >= 1, "must be at least 1"),
+            ("run_retention_days", self.run_retention_days >= 15, "must be at least 15: dead letters wait for 14"),
             ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
             ("sweep_minutes", 1 <= self.sweep_minutes <= 60, "must lie between 1 and 60"),
             ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
@@ -122,5 +126,8 @@ class StageConfig:
         yield from ((name, problem) for name, fine, problem in checks if not fine)
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
+        problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
+        yield from ((f"auth.{field}", problem) for field, problem in problems)
+        yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())
         yield from ((f"allowed_targets.{field}", problem) for field, problem in self.allowed_targets.problems())
         yield from ((f"tasks.{name}", problem) for name, problem in task_problems(self.tasks))

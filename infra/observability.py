@@ -68,6 +68,12 @@ class Observability(Construct):
             _counted("execute", "ResultsLost"),
         )
         self._alarm(
+            "PausesFailed",
+            "Whether a job whose runs die in a row is to be paused could not be decided: it goes on firing. See the log "
+            "(action pause_failed).",
+            _counted("execute", "PausesFailed"),
+        )
+        self._alarm(
             "DeadLettersRecorded",
             "The dead-letter queue held messages whose runs were not dead: workers were killed, or throttled, at a "
             "message's last delivery. The runs are recorded as dead now; look at the lanes' workers.",

@@ -4,6 +4,7 @@ from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
 
 from infra.api import Api
+from infra.auth import Auth
 from infra.config import StageConfig
 from infra.dead_letters import DeadLetters
 from infra.dispatch import Dispatch
@@ -84,11 +85,13 @@ class DuecourseStack(Stack):
             notices=notices,
             bus=bus,
         )
+        auth = Auth(self, "Auth", config=config, runtime=runtime)
         api = Api(
             self,
             "Api",
             config=config,
             runtime=runtime,
+            auth=auth,
             jobs=jobs,
             runs=runs,
             lanes=lanes,
@@ -113,6 +116,7 @@ class DuecourseStack(Stack):
             **{f"Execute{name.capitalize()}Function": worker.name for name, worker in execute.functions.items()},
             SweepFunction=sweep.function.name,
             ApiFunction=api.function.name,
+            **auth.outputs,
         )
 
     def _outputs(self, **values: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from infra.auth_config import AuthConfig, LimitsConfig
 from infra.config import ApiConfig, ConfigError, ReservedConcurrency, StageConfig
 from infra.lanes_config import lanes
 from infra.targets_config import AllowedTargetsConfig
@@ -13,7 +14,15 @@ STAGES: Mapping[str, StageConfig] = {
         stage="local",
         shards=2,  # the emulator runs one batch of a FIFO queue at a time
         lanes=lanes(high=4, normal=4, low=2, long=2),
-        api=ApiConfig(iam_auth=False, requests_per_second=1_000, burst=2_000, access_logs=False),
+        auth=AuthConfig(kind="none"),
+        limits=LimitsConfig(
+            job_quota=100_000,
+            requests_per_second=1_000,
+            burst=2_000,
+            smallest_interval_seconds=1,
+            backfill_limit=10_000,
+        ),
+        api=ApiConfig(requests_per_second=1_000, burst=2_000, access_logs=False),
         refuse_plain_http=False,  # the emulator speaks nothing else, on the loopback interface only
         retain_data=False,
         default_precision="exact",  # the emulator delivers delayed messages up to a second late
@@ -26,7 +35,11 @@ STAGES: Mapping[str, StageConfig] = {
         stage="dev",
         shards=4,
         lanes=lanes(high=10, normal=10, low=5, long=5),
-        api=ApiConfig(iam_auth=True, requests_per_second=50, burst=100, access_logs=True),
+        auth=AuthConfig(kind="cognito"),
+        limits=LimitsConfig(
+            job_quota=1_000, requests_per_second=20, burst=40, smallest_interval_seconds=10, backfill_limit=1_000
+        ),
+        api=ApiConfig(requests_per_second=50, burst=100, access_logs=True),
         refuse_plain_http=True,
         retain_data=False,
         default_precision="second",
@@ -37,7 +50,11 @@ STAGES: Mapping[str, StageConfig] = {
         stage="prod",
         shards=16,
         lanes=lanes(high=100, normal=100, low=20, long=50),
-        api=ApiConfig(iam_auth=True, requests_per_second=200, burst=400, access_logs=True),
+        auth=AuthConfig(kind="cognito"),
+        limits=LimitsConfig(
+            job_quota=10_000, requests_per_second=50, burst=100, smallest_interval_seconds=10, backfill_limit=1_000
+        ),
+        api=ApiConfig(requests_per_second=200, burst=400, access_logs=True),
         refuse_plain_http=True,
         retain_data=True,
         default_precision="second",
@@ -59,9 +76,12 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     """The stage that the CDK context names, with what a deployment may set by itself. Raises ConfigError.
 
     `alarm_email` subscribes an address to the alarms; `reserved_concurrency=none` reserves nothing, for young
-    accounts whose concurrency of 10 leaves nothing to reserve.
+    accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
+    put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
+    claim that holds the tenant.
     """
     config = stage_named(str(context("stage")))
+    config = replace(config, auth=_auth_from_context(context, config.auth))
     if email := context("alarm_email"):
         config = replace(config, alarm_email=str(email))
     reserved = context("reserved_concurrency")
@@ -70,3 +90,17 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
             raise ConfigError(f"reserved_concurrency can only be set to 'none', not {reserved!r}: see infra/stages.py")
         config = replace(config, reserved_concurrency=ReservedConcurrency())
     return config
+
+
+def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) -> AuthConfig:
+    """Who may call the API, by the context. Half an issuer is refused with the stage, not passed over."""
+    issuer, audience, kind, claim = (context(name) for name in ("issuer", "audience", "auth", "tenant_claim"))
+    auth = stages_own
+    if issuer is not None or audience is not None:
+        if kind not in (None, "jwt"):
+            raise ConfigError(f"issuer and audience are for auth=jwt, not auth={kind}: leave one of them out")
+        kind = "jwt"
+    if kind is not None:
+        whom = tuple(part.strip() for part in str(audience or "").split(",") if part.strip())
+        auth = AuthConfig(kind=str(kind), issuer=str(issuer) if issuer else None, audience=whom)
+    return auth if claim is None else replace(auth, claim=str(claim))

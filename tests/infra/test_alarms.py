@@ -14,7 +14,7 @@ from tests.support.template import resources
 
 STAGES = ("local", "dev", "prod")
 DISPATCHED = ("Missed", "CursorsSetAside", "RoundsFailed", "AfterClaimsFailed")
-EXECUTED = ("EventsRefused", "ResultsLost", "RescueReadsFailed")
+EXECUTED = ("EventsRefused", "ResultsLost", "RescueReadsFailed", "PausesFailed")
 
 
 def alarms(stage: str) -> dict[str, dict[str, Any]]:

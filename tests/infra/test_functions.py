@@ -32,6 +32,10 @@ SETTINGS = {
 }
 
 
+WITHOUT_SETTINGS = "ClaimsFunction"
+"""Cognito's trigger, where the stack makes a user pool: it knows all by the event."""
+
+
 def clockwork(stack: Stack, output: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rule that starts a function, and how it is invoked."""
     function = {"Fn::GetAtt": [stack.output(output), "Arn"]}
@@ -58,7 +62,14 @@ def test_no_function_is_told_what_it_does_not_read(stack: Stack, output: str) ->
 
 
 def test_every_function_is_looked_at_here(stack: Stack) -> None:
-    assert {f"{name}Function" for name in stack.functions()} == set(SETTINGS)
+    assert {f"{name}Function" for name in stack.functions()} - {WITHOUT_SETTINGS} == set(SETTINGS)
+
+
+def test_the_api_has_the_limits_and_the_tenants_claim_of_its_stage(stack: Stack) -> None:
+    read = ApiSettings.from_env(stack.environment("ApiFunction"))
+    config = STAGES[stack.stage]
+    assert (read.auth, read.tenant_claim) == (config.auth.setting, config.auth.tenant_claim)
+    assert all(getattr(read, field.name) == getattr(config.limits, field.name) for field in fields(config.limits))
 
 
 def test_the_api_allows_the_targets_that_the_stage_allows(stack: Stack) -> None:

@@ -13,7 +13,7 @@ from infra.targets_config import AllowedTargetsConfig
 from infra.uv import base_python
 from tests.support.template import ROOT
 
-FUNCTIONS = ("tick", "dispatch", "execute", "sweep", "api")
+FUNCTIONS = ("tick", "dispatch", "execute", "sweep", "api", "claims")
 
 
 def built(target: Target) -> Path:

@@ -226,3 +226,40 @@ def test_the_sweep_records_what_nobody_else_did(deployed: Deployed) -> None:
     deployed.invoke("SweepFunction")
     deployed.run_in("stranded", "DEAD")
     deployed.job_in("stranded", "PAUSED")
+
+
+def test_jobs_are_changed_run_by_hand_filled_up_and_asked_about(deployed: Deployed) -> None:
+    """What only the API does; its role is stretched by nothing else here."""
+    api, path = deployed.api, "/jobs/changing"
+    body = job("changing", "rate(1 hour)", health(deployed), tags=["night"], events=["all"])
+    made = api.put(path, json=body, headers={"Idempotency-Key": "k"})
+    assert made.status_code == 201, made.text
+    changed = api.patch(path, json={"schedule": "rate(2 hours)"}, headers={"If-Match": made.headers["etag"]})
+    assert changed.status_code == 200, changed.text
+    keyed = api.post("/jobs", json=job("keyed", "rate(1 hour)", health(deployed)), headers={"Idempotency-Key": "k"})
+    assert keyed.status_code == 201, keyed.text
+    batch = api.post("/jobs/batch", json={"jobs": [job("batched", "rate(1 hour)", health(deployed), tags=["night"])]})
+    assert [item["status"] for item in batch.json()["items"]] == [201], batch.text
+    assert {item["id"] for item in api.get("/jobs?tag=night").json()["items"]} == {"changing", "batched"}
+
+    asked = api.post(f"{path}/run", json={"payload": {"by": "hand"}})
+    assert asked.status_code == 202, asked.text
+    deployed.run_in("changing", "SUCCEEDED")
+    begun = datetime.now(UTC) - timedelta(days=1)
+    hours = {"from": f"{begun:%Y-%m-%dT%H:%M:%SZ}", "to": f"{begun + timedelta(hours=8):%Y-%m-%dT%H:%M:%SZ}"}
+    for dry_run, status in ((True, 200), (False, 202)):
+        filled = api.post(f"{path}/backfill", json={**hours, "pace_seconds": 600, "dry_run": dry_run})
+        assert filled.status_code == status, filled.text
+    assert api.post(f"{path}/skip-next", json={}).status_code == 200
+
+    paused = api.post("/jobs/pause", json={"tag": "night", "note": "by day only"})
+    assert (paused.status_code, paused.json()["changed"]) == (200, 2), paused.text
+    assert api.post("/jobs/resume", json={"tag": "night"}).status_code == 200
+    figures = api.get("/stats")
+    assert figures.status_code == 200, figures.text
+    assert None not in figures.json()["lanes"].values(), "the queues could not be counted"
+    why = api.get(f"{path}/explain", params={"at": hours["to"]})
+    assert why.status_code == 200, why.text
+    deployed.invoke("TickFunction")
+    assert api.get("/health").json()["status"] == "ok"
+    assert api.delete(path).status_code == 204

@@ -13,22 +13,34 @@ from typing import Any, cast
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from duecourse.domain.bucket import Rules
 from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
-from duecourse.ports import JobStore, Lanes, RegisteredTask, RunStore
+from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Wakes
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
 from duecourse.usecases.commands import Commands, Orders
 from duecourse.usecases.dead_letters import DeadLetters
+from duecourse.usecases.edit_jobs import EditJobs
+from duecourse.usecases.explain import Explain
+from duecourse.usecases.health import Health
 from duecourse.usecases.history import History
-from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.jobs import JobLimits, Jobs
+from duecourse.usecases.limits import Limits
+from duecourse.usecases.manual import Manual
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 from duecourse.usecases.runs import Runs
+from duecourse.usecases.skip_next import SkipNext
+from duecourse.usecases.stats import Stats
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
+from tests.support.inputs import MemoryInputs, MemoryWakes
 from tests.support.jobs import NOON
+from tests.support.limits import FixedDepths, MemoryLimits, MemoryMark
+from tests.support.openapi import check_answer
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
 
@@ -66,6 +78,13 @@ def api_settings(**changes: Any) -> ApiSettings:
         "private_targets": "refuse",
         "allowed_targets": ALLOWED,
         "results_bucket": "results",
+        "auth": "none",
+        "tenant_claim": "tenant",
+        "job_quota": 1_000,
+        "requests_per_second": 1_000,
+        "burst": 1_000,
+        "smallest_interval_seconds": 1,
+        "backfill_limit": 1_000,
     }
     return ApiSettings(**(values | changes))
 
@@ -84,6 +103,7 @@ class TestApi:
     __test__ = False
 
     jobs: Jobs
+    editing: EditJobs
     pausing: Pausing
     history: History
     runs: Runs
@@ -91,6 +111,13 @@ class TestApi:
     commands: Commands
     dead_letters: DeadLetters
     preview: Preview
+    manual: Manual
+    backfills: Backfills
+    skip_next: SkipNext
+    explain: Explain
+    stats: Stats
+    health: Health
+    limits: Limits
     settings: ApiSettings
 
 
@@ -138,6 +165,13 @@ class ApiClient:
     lanes: Lanes | None = None
     randomness: Numbered = field(default_factory=Numbered)
     tasks: Mapping[str, RegisteredTask] = field(default_factory=dict)
+    counters: TenantLimits = field(default_factory=MemoryLimits)
+    mark: TickMark = field(default_factory=MemoryMark)
+    depths: Depths = field(default_factory=FixedDepths)
+    inputs: Inputs = field(default_factory=MemoryInputs)
+    wakes: Wakes = field(default_factory=MemoryWakes)
+    caller: Mapping[str, Any] | None = None
+    """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
 
     def __post_init__(self) -> None:
         self.wheel = Wheel(self.clock)
@@ -151,16 +185,21 @@ class ApiClient:
             self.randomness,
             self.settings.reach_seconds,
             Registered(self.tasks),
+            JobLimits(self.settings.job_quota, self.settings.smallest_interval_seconds),
         )
         history = History(
             self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
         )
         records = AfterClaim(self.jobs, self.runs, self.clock, self.settings.run_retention_days)
         pausing = Pausing(jobs, self.jobs, records, self.clock)
-        single = Runs(self.runs, history, Linked())
+        single = Runs(self.runs, history, Linked(), self.inputs)
         orders = Orders(lanes, self.clock, self.randomness)
+        limits = Limits(self.counters, self.clock, Rules(self.settings.requests_per_second, self.settings.burst))
+        health = Health(self.mark, self.clock)
+        kept_days = self.settings.run_retention_days
         api = TestApi(
             jobs=jobs,
+            editing=EditJobs(jobs, self.jobs, records, self.clock),
             pausing=pausing,
             history=history,
             runs=single,
@@ -168,13 +207,33 @@ class ApiClient:
             commands=Commands(single, self.jobs, orders),
             dead_letters=DeadLetters(self.runs, self.jobs, orders),
             preview=Preview(self.clock),
+            manual=Manual(self.jobs, self.runs, self.inputs, lanes, self.clock, self.randomness, kept_days),
+            backfills=Backfills(
+                self.inputs, lanes, self.wakes, self.clock, self.randomness, self.settings.backfill_limit, kept_days
+            ),
+            skip_next=SkipNext(self.jobs, self.runs, self.clock, self.randomness, kept_days),
+            explain=Explain(
+                self.jobs,
+                self.runs,
+                self.depths,
+                self.clock,
+                self.settings.lead_seconds,
+                self.settings.reach_seconds,
+                self.settings.run_retention_days,
+            ),
+            stats=Stats(self.counters, self.runs, self.depths, health, limits),
+            health=health,
+            limits=limits,
             settings=self.settings,
         )
         self.application = Application(api, logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
+        if self.caller is not None:
+            event["requestContext"]["authorizer"] = dict(self.caller)
         answer = self.application(event, cast(LambdaContext, Context()))
         assert not answer["isBase64Encoded"]
+        check_answer(event, answer)
         return Answered(answer["statusCode"], answer["headers"], answer["body"])
 
     def get(self, path: str, **query: str) -> Answered:

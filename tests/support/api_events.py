@@ -74,3 +74,30 @@ def api_event(
 def json_event(method: str, path: str, value: Any, **changes: Any) -> dict[str, Any]:
     """A request with a JSON body."""
     return api_event(method, path, body=json.dumps(value), **changes)
+
+
+def jwt_caller(tenant: str | None, *scopes: str, subject: str = "ann", **claims: str) -> dict[str, Any]:
+    """`requestContext.authorizer` behind a JWT authorizer: every claim is text there."""
+    said = {
+        "iss": "https://issuer.example",
+        "aud": "duecourse",
+        "sub": subject,
+        "exp": "1583821383",
+        "scope": " ".join(scopes),
+        **claims,
+    }
+    return {"jwt": {"claims": said if tenant is None else {**said, "tenant": tenant}, "scopes": None}}
+
+
+def iam_caller(arn: str) -> dict[str, Any]:
+    """The same behind the IAM authorizer."""
+    iam = {
+        "accessKey": "ASIAEXAMPLE",
+        "accountId": "123456789012",
+        "callerId": "AROAEXAMPLE:ann",
+        "cognitoIdentity": None,
+        "principalOrgId": "o-example",
+        "userArn": arn,
+        "userId": "AROAEXAMPLE:ann",
+    }
+    return {"iam": iam}

@@ -19,20 +19,28 @@ STACK = "Duecourse-local"
 Template = dict[str, Any]
 
 
-def deploy(endpoint: str, folder: Path, change: Callable[[Template], None] = lambda _: None) -> dict[str, str]:
-    """Synthesise stage `local` with its layers into `folder`, create the stack as changed; its outputs."""
+def deploy(
+    endpoint: str, folder: Path, change: Callable[[Template], None] = lambda _: None, **given: str
+) -> dict[str, str]:
+    """Synthesise stage `local` with its layers into `folder`, create the stack as changed; its outputs.
+
+    `given` is context on top of that of cdk.json, such as an issuer of tokens.
+    """
     from infra.application import build  # takes seconds: only for those who deploy
 
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
-    build(outdir=str(folder), context={**context, "stage": "local"}).synth()
+    build(outdir=str(folder), context={**context, **given, "stage": "local"}).synth()
     _upload(endpoint, folder)
     template: Template = json.loads((folder / f"{STACK}.template.json").read_text())
     for bootstrap in ("Parameters", "Rules"):  # the check that `cdk bootstrap` was run: it was not
         template.pop(bootstrap, None)
     change(template)
     cloudformation = client("cloudformation", endpoint)
-    body = json.dumps(template, separators=(",", ":"))
-    cloudformation.create_stack(StackName=STACK, TemplateBody=body, Capabilities=["CAPABILITY_IAM"])
+    # By way of the bucket, as the CDK's command line does: a request holds 51,200 bytes only.
+    body = json.dumps(template, separators=(",", ":")).encode()
+    client("s3", endpoint).put_object(Bucket=BUCKET, Key="template.json", Body=body)
+    url = f"{endpoint}/{BUCKET}/template.json"
+    cloudformation.create_stack(StackName=STACK, TemplateURL=url, Capabilities=["CAPABILITY_IAM"])
     cloudformation.get_waiter("stack_create_complete").wait(StackName=STACK, WaiterConfig={"Delay": 1})
     (stack,) = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
     return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}

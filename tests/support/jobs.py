@@ -27,6 +27,7 @@ def job(expression: str = "rate(10 seconds)", *, id: str = "tick-tock", at: floa
         updated_at=at,
         changed_at=at,
         created_generation=int(at * 1000),
+        revision=1,
     )
     return replace(made, **changes)
 

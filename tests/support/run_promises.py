@@ -18,7 +18,7 @@ from duecourse.domain.decision import (
 from duecourse.domain.job import Delivery, Job
 from duecourse.domain.run import RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
-from tests.support.run_parts import LEASE_SECONDS, Write
+from tests.support.run_parts import Write
 
 
 @dataclass(slots=True)
@@ -40,6 +40,8 @@ class Promises:
             assert after.state is not RunState.RUNNING or (before is not None and after.attempt in self.begun)
             assert after.attempt == (0 if before is None else before.attempt)
             assert before is None or after.attempts_allowed == before.attempts_allowed
+        if before is not None and before.cancel_requested is not None:
+            assert after.cancel_requested == before.cancel_requested, "a wish that was noted is not forgotten"
         if before is not None and before.state.final:
             self._leaves_the_end(write)
         if before is not None and before.state is not RunState.DEAD:
@@ -81,7 +83,7 @@ class Promises:
             if before.state is not RunState.DEAD:
                 assert after.attempts_allowed == before.attempts_allowed
                 assert write.thought.job.delivery is Delivery.AT_LEAST_ONCE
-        self.begun[after.attempt] = write.at + LEASE_SECONDS
+        self.begun[after.attempt] = write.thought.worker.killed_at
 
     def _leaves_the_end(self, write: Write) -> None:
         """A final record changes by a redrive only."""
@@ -105,7 +107,15 @@ class Promises:
         assert before is not None
         match write.thought.event:
             case Completed(named) | GivenUp(named) | DeadlineCame(named):
-                assert named.attempt == before.attempt
+                # What was redriven carries its run on; what it once said changes nothing any more.
+                if named.nonce == before.nonce:
+                    assert isinstance(write.thought.decision, Start) or write.after.reason in (
+                        "lost",
+                        "deleted",
+                        "cancelled",
+                    )
+                else:
+                    assert named.attempt == before.attempt
             case Ended():
                 assert before.state is RunState.RUNNING
                 assert before.message_id == write.thought.worker.hand.message_id

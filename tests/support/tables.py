@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.waiters import DynamoWaiters
@@ -34,6 +35,9 @@ class Tables:
 
     def waiters(self) -> DynamoWaiters:
         return DynamoWaiters(self.client, self.runs)
+
+    def inputs(self) -> DynamoInputs:
+        return DynamoInputs(self.client, self.runs)
 
     def run_store(self) -> DynamoRunStore:
         return DynamoRunStore(self.client, self.runs)

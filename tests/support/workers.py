@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from duecourse.domain.job import Lane
 from duecourse.ports import (
     Bus,
     Caller,
     Clock,
+    Inputs,
     JobStore,
     Lanes,
     Notices,
@@ -30,6 +31,7 @@ from duecourse.usecases.hand import Forwarder, WorkerRules
 from duecourse.usecases.keep_result import KeepResult
 from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.settle import Settler
+from tests.support.inputs import MemoryInputs
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Workshop:
     results: Results
     clock: Clock
     randomness: Randomness
+    inputs: Inputs = field(default_factory=MemoryInputs)
 
     def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> Execute:
         """A worker of a lane."""
@@ -56,7 +59,9 @@ class Workshop:
         settler = self.settler(lane)
         copies = Copies(self.runs, self.clock, self.randomness, forwarder, rules)
         overlaps = Overlaps(self.runs, self.waiters, self.clock)
-        beginner = Beginner(self.caller, self.clock, self.randomness, overlaps, forwarder, settler, copies, rules)
+        beginner = Beginner(
+            self.caller, self.inputs, self.clock, self.randomness, overlaps, forwarder, settler, copies, rules
+        )
         attempts = Attempts(
             self.jobs, self.runs, self.clock, self.randomness, forwarder, beginner, settler, copies, rules
         )

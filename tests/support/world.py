@@ -93,6 +93,7 @@ class World:
         self.cursors: CursorStore = tables.cursor_store(self.clock)
         self.run_store: RunStore = tables.run_store()
         self.wakes = tables.wakes(rules.shards)
+        self.inputs = tables.inputs()
         self.reports: list[Report] = []
         for shard in range(rules.shards):  # a system that has been running; a first round looks back further
             self.cursors.advance_watermark(shard, bucket_of(at - 2 * 3600))
@@ -133,6 +134,7 @@ class World:
             runs=self.run_store,
             wakes=self.wakes,
             waiters=self.tables.waiters(),
+            inputs=self.inputs,
             lanes=self.wheel,
             received=self.wheel,
             caller=self.caller,

@@ -60,6 +60,8 @@ MESSAGES = st.builds(
     retryable=st.none() | st.booleans(),
     retry_after=st.none() | MOMENTS,
     reason=st.none() | TEXTS,
+    own_payload=st.booleans(),
+    requested_by=st.none() | TEXTS,
 )
 
 
@@ -240,7 +242,8 @@ def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(
     )
     assert (start.result, start.error, start.code) == (None, None, None)
     assert (start.retryable, start.retry_after, start.reason) == (None, None, None)
-    for kept in ("name", "tenant", "due", "generation", "lane", "count", "through", "caught_up_at", "final"):
+    whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by")
+    for kept in (*whose, "due", "count", "through", "caught_up_at", "final"):
         assert getattr(start, kept) == getattr(message, kept)
 
 

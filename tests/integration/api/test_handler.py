@@ -33,7 +33,7 @@ for line in sys.stdin:
 """
 
 SETTINGS = {
-    "STAGE": "test",
+    "STAGE": "local",
     "SHARDS": "2",
     "LEAD_SECONDS": "300",
     "REACH_SECONDS": "840",
@@ -42,6 +42,13 @@ SETTINGS = {
     "PRIVATE_TARGETS": "allow",
     "ALLOWED_TARGETS": '{"functions": ["duecourse-target-*"]}',
     "RESULTS_BUCKET": "results",
+    "AUTH": "none",
+    "TENANT_CLAIM": "tenant",
+    "JOB_QUOTA": "1000",
+    "REQUESTS_PER_SECOND": "50",
+    "BURST": "100",
+    "SMALLEST_INTERVAL_SECONDS": "1",
+    "BACKFILL_LIMIT": "1000",
 }
 
 
@@ -87,19 +94,27 @@ def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queu
         api_event("GET", "/v1/jobs", query={"limit": "5"}),
         api_event("DELETE", "/v1/jobs/steady"),
         api_event("GET", "/v1/jobs/steady"),
+        api_event("GET", "/v1/jobs/steady/explain", query={"at": "2026-11-21T12:00:00Z"}),
+        api_event("GET", "/v1/stats"),
+        api_event("GET", "/v1/health"),
     )
 
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line.removeprefix("ANSWER ")) for line in done.stdout.splitlines() if line[:1] == "A"]
-    assert [answer["statusCode"] for answer in answers] == [201, 200, 200, 200, 204, 404]
+    assert [answer["statusCode"] for answer in answers] == [201, 200, 200, 200, 204, 404, 200, 200, 200]
     runs = json.loads(answers[2]["body"])["items"]
     assert {run["state"] for run in runs} == {"QUEUED"}
     depth = sqs.get_queue_attributes(QueueUrl=urls["NORMAL"], AttributeNames=["All"])["Attributes"]
     waiting = int(depth["ApproximateNumberOfMessagesDelayed"]) + int(depth["ApproximateNumberOfMessages"])
     assert waiting in (11, 12, 13)
+    figures = json.loads(answers[7]["body"])
+    assert (figures["jobs"]["count"], figures["requests"]["burst"]) == (0, 100)
+    assert set(figures["lanes"]) == {"high", "normal", "low", "long"}
+    assert None not in figures["lanes"].values()
     lines = [json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{"]
     assert [line["action"] for line in lines] == [
-        "job_created", "job_read", "runs_listed", "jobs_listed", "job_deleted", "request_refused"
+        "job_created", "job_read", "runs_listed", "jobs_listed", "job_deleted", "request_refused",
+        "job_explained", "stats_read", "health_asked",
     ]  # fmt: skip
     assert lines[0]["cold_start"] is True
 

@@ -190,3 +190,24 @@ def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
         cancel_requested="by the API",
     )
     assert run_item.from_item(run_item.to_item(run)) == run
+
+
+def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
+    asked = Run(
+        "default",
+        "nightly",
+        int(NOON),
+        int(NOON) + 30,
+        5,
+        RunState.RUNNING,
+        Lane.LOW,
+        suffix=".mAbCd1234",
+        token="t",
+        own_payload=True,
+        requested_by="arn:aws:iam::123456789012:user/anna",
+    )
+    assert run_item.from_item(run_item.to_item(asked)) == asked
+    assert (
+        not {"own_payload", "requested_by"}
+        & run_item.to_item(replace(asked, own_payload=False, requested_by=None)).keys()
+    )

@@ -46,6 +46,8 @@ class RunMessage:
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
     `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time.
     `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`).
+    `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
+    that was given then (ports.Inputs), not its job's.
     """
 
     tenant: str
@@ -69,6 +71,8 @@ class RunMessage:
     retryable: bool | None = None
     retry_after: float | None = None
     reason: str | None = None
+    own_payload: bool = False
+    requested_by: str | None = None
 
     @property
     def name(self) -> RunName:
@@ -103,6 +107,8 @@ class RunMessage:
             through=self.through,
             caught_up_at=self.caught_up_at,
             final=self.final,
+            own_payload=self.own_payload,
+            requested_by=self.requested_by,
         )
 
     def again(self, *, nonce: str, not_before: float | None = None, attempt: int | None = None) -> RunMessage:
@@ -202,6 +208,8 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "retryable": (_is_flag, "true or false"),
     "retry_after": (_is_number, "seconds"),
     "reason": _TEXT,
+    "own_payload": (_is_flag, "true or false"),
+    "requested_by": _TEXT,
 }
 _SAYS_WHAT_IT_SAYS = frozenset({"result", "retryable"})
 """Fields whose empty values mean something."""

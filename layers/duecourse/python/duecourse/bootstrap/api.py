@@ -7,21 +7,35 @@ from dataclasses import dataclass
 
 from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
+from duecourse.adapters.dynamodb.tenant_limits import DynamoTenantLimits
+from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
+from duecourse.adapters.dynamodb.wakes import DynamoWakes
 from duecourse.adapters.results import S3Results
+from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.tasks import SsmTasks
+from duecourse.domain.bucket import Rules
 from duecourse.settings import ApiSettings
 from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
 from duecourse.usecases.commands import Commands, Orders
 from duecourse.usecases.dead_letters import DeadLetters
+from duecourse.usecases.edit_jobs import EditJobs
+from duecourse.usecases.explain import Explain
+from duecourse.usecases.health import Health
 from duecourse.usecases.history import History
-from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.jobs import JobLimits, Jobs
+from duecourse.usecases.limits import Limits
+from duecourse.usecases.manual import Manual
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 from duecourse.usecases.runs import Runs
+from duecourse.usecases.skip_next import SkipNext
+from duecourse.usecases.stats import Stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +43,7 @@ class Api:
     """What the HTTP API needs."""
 
     jobs: Jobs
+    editing: EditJobs
     pausing: Pausing
     history: History
     runs: Runs
@@ -36,6 +51,13 @@ class Api:
     commands: Commands
     dead_letters: DeadLetters
     preview: Preview
+    manual: Manual
+    backfills: Backfills
+    skip_next: SkipNext
+    explain: Explain
+    stats: Stats
+    health: Health
+    limits: Limits
     settings: ApiSettings
 
 
@@ -45,20 +67,41 @@ def api(environ: Mapping[str, str]) -> Api:
     clock, randomness, dynamodb = SystemClock(), SystemRandomness(), client("dynamodb")
     jobs = DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock)
     store = DynamoRunStore(dynamodb, settings.runs_table)
-    lanes = SqsLanes(client("sqs"), settings.queue_urls)
+    sqs = client("sqs")
+    lanes = SqsLanes(sqs, settings.queue_urls)
+    depths = SqsDepths(sqs, settings.queue_urls, clock)
+    counters = DynamoTenantLimits(dynamodb, settings.jobs_table)
+    limits = Limits(counters, clock, Rules(settings.requests_per_second, settings.burst))
+    health = Health(DynamoTickMark(dynamodb, settings.jobs_table), clock)
     tasks = SsmTasks(client("ssm"), settings.stage, clock)
-    use = Jobs(jobs, lanes, clock, randomness, settings.reach_seconds, tasks)
+    jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds)
+    use = Jobs(jobs, lanes, clock, randomness, settings.reach_seconds, tasks, jobs_may)
+    records = AfterClaim(jobs, store, clock, settings.run_retention_days)
     history = History(jobs, store, clock, settings.reach_seconds, settings.run_retention_days)
-    runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket))
+    inputs = DynamoInputs(dynamodb, settings.runs_table)
+    runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket), inputs)
+    wakes = DynamoWakes(dynamodb, settings.jobs_table, shards=settings.shards)
     orders = Orders(lanes, clock, randomness)
     return Api(
         jobs=use,
-        pausing=Pausing(use, jobs, AfterClaim(jobs, store, clock, settings.run_retention_days), clock),
+        editing=EditJobs(use, jobs, records, clock),
+        pausing=Pausing(use, jobs, records, clock),
         history=history,
         runs=runs,
         callbacks=Callbacks(store, jobs, clock, orders),
         commands=Commands(runs, jobs, orders),
         dead_letters=DeadLetters(store, jobs, orders),
         preview=Preview(clock),
+        manual=Manual(jobs, store, inputs, lanes, clock, randomness, settings.run_retention_days),
+        backfills=Backfills(
+            inputs, lanes, wakes, clock, randomness, settings.backfill_limit, settings.run_retention_days
+        ),
+        skip_next=SkipNext(jobs, store, clock, randomness, settings.run_retention_days),
+        explain=Explain(
+            jobs, store, depths, clock, settings.lead_seconds, settings.reach_seconds, settings.run_retention_days
+        ),
+        stats=Stats(counters, store, depths, health, limits),
+        health=health,
+        limits=limits,
         settings=settings,
     )

@@ -56,6 +56,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
     )
     beginner = Beginner(
         caller=caller,
+        inputs=stores.inputs,
         clock=clock,
         randomness=randomness,
         overlaps=overlaps,

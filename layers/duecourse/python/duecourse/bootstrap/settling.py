@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.waiters import DynamoWaiters
@@ -30,6 +31,7 @@ class Stores:
     runs: DynamoRunStore
     wakes: DynamoWakes
     waiters: DynamoWaiters
+    inputs: DynamoInputs
 
 
 def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
@@ -40,6 +42,7 @@ def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
         runs=DynamoRunStore(dynamodb, runs),
         wakes=DynamoWakes(dynamodb, jobs, shards=shards),
         waiters=DynamoWaiters(dynamodb, runs),
+        inputs=DynamoInputs(dynamodb, runs),
     )
 
 

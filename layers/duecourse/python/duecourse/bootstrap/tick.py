@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
 from duecourse.adapters.sqs.shard_queue import SqsShardQueue
 from duecourse.settings import TickSettings
 from duecourse.usecases.tick import Tick
@@ -15,10 +16,11 @@ from duecourse.usecases.tick import Tick
 def tick(environ: Mapping[str, str]) -> Tick:
     """The tick of this environment. Raises SettingsError."""
     settings = TickSettings.from_env(environ)
-    clock = SystemClock()
+    clock, dynamodb = SystemClock(), client("dynamodb")
     return Tick(
-        cursors=DynamoCursorStore(client("dynamodb"), settings.jobs_table, clock),
+        cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock),
         queue=SqsShardQueue(client("sqs"), settings.shard_queue_url),
+        mark=DynamoTickMark(dynamodb, settings.jobs_table),
         clock=clock,
         shards=settings.shards,
     )

@@ -55,6 +55,7 @@ def job_document(view: JobView) -> Document:
             "max_age_seconds": job.retry.max_age_seconds,
         },
         "pause_on_failure": job.pause_on_failure,
+        "paused_by": job.paused_by,
         "paused_because": job.paused_because,
         "missed": {
             "policy": job.missed.mode.value,
@@ -98,6 +99,7 @@ def run_document(run: Run) -> Document:
         "error": run.error,
         "code": run.code,
         "count": run.count,
+        "requested_by": run.requested_by,
     }
 
 

@@ -10,14 +10,22 @@ from typing import Any, Protocol
 from duecourse.http.answers import Document
 from duecourse.http.request import Request
 from duecourse.settings import ApiSettings
+from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
 from duecourse.usecases.commands import Commands
 from duecourse.usecases.dead_letters import DeadLetters
+from duecourse.usecases.edit_jobs import EditJobs
+from duecourse.usecases.explain import Explain
+from duecourse.usecases.health import Health
 from duecourse.usecases.history import History
 from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.limits import Limits
+from duecourse.usecases.manual import Manual
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 from duecourse.usecases.runs import Runs
+from duecourse.usecases.skip_next import SkipNext
+from duecourse.usecases.stats import Stats
 
 
 class Api(Protocol):
@@ -26,6 +34,10 @@ class Api(Protocol):
     @property
     def jobs(self) -> Jobs:
         """Create, read, delete."""
+
+    @property
+    def editing(self) -> EditJobs:
+        """Replace and change."""
 
     @property
     def pausing(self) -> Pausing:
@@ -54,6 +66,34 @@ class Api(Protocol):
     @property
     def preview(self) -> Preview:
         """What a schedule means."""
+
+    @property
+    def explain(self) -> Explain:
+        """Why a job ran, or did not."""
+
+    @property
+    def stats(self) -> Stats:
+        """Figures of a tenant and of the stage."""
+
+    @property
+    def health(self) -> Health:
+        """Whether the system's clock goes."""
+
+    @property
+    def limits(self) -> Limits:
+        """How often a tenant may ask."""
+
+    @property
+    def manual(self) -> Manual:
+        """Run a job now."""
+
+    @property
+    def backfills(self) -> Backfills:
+        """Run occurrences of the past."""
+
+    @property
+    def skip_next(self) -> SkipNext:
+        """Skip what comes next."""
 
     @property
     def settings(self) -> ApiSettings:

@@ -14,9 +14,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.http.api import Answer, Api, Route
 from duecourse.http.jsontext import write_json
-from duecourse.http.problems import Problem
+from duecourse.http.limiting import admit
+from duecourse.http.problems import Problem, internal
 from duecourse.http.request import Request, read_request
 from duecourse.http.routes import ROUTES
+from duecourse.http.scopes import admitted
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
@@ -34,7 +36,7 @@ class Application:
         self._request = Request("")
         self._resolver = APIGatewayHttpResolver()
         for method, path, route in ROUTES:
-            self._resolver.route(path, method=method)(self._bound(route))
+            self._resolver.route(path, method=method)(self._bound(method, path, route))
         self._resolver.not_found(self._no_route)
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
@@ -42,9 +44,14 @@ class Application:
         self._request = read_request(event)
         return self._resolver.resolve(event, context)
 
-    def _bound(self, route: Route) -> Callable[..., Response[str]]:
+    def _bound(self, method: str, path: str, route: Route) -> Callable[..., Response[str]]:
         def answer(**parameters: str) -> Response[str]:
-            return self._answered(lambda: route(self._api, self._request, parameters))
+            def work() -> Answer:
+                self._request = admitted(self._request, method, path, self._api.settings)
+                admit(self._api, self._request, path)
+                return route(self._api, self._request, parameters)
+
+            return self._answered(work)
 
         return answer
 
@@ -66,13 +73,13 @@ class Application:
                 problem.headers,
                 {"problem": problem.kind, "detail": problem.detail, "faults": _shown(problem)},
             )
-            response = _response(answer, request.request_id)
+            response = _response(answer, request.request_id, PROBLEM_JSON)
         except Exception:
             self._logger.exception("request_failed", extra={"request_id": request.request_id})
-            document = _internal().document(request.request_id)
-            answer = Answer(_internal().status, "request_failed", document, counts={"InternalErrors": 1})
-            response = _response(answer, request.request_id)
-        line = {"action": answer.action, "status": int(answer.status), "tenant": request.tenant}
+            document = internal().document(request.request_id)
+            answer = Answer(internal().status, "request_failed", document, counts={"InternalErrors": 1})
+            response = _response(answer, request.request_id, PROBLEM_JSON)
+        line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant}
         self._logger.info(answer.action, extra={**line, "request_id": request.request_id, **answer.facts})
         for name, count in answer.counts.items():
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=NAMESPACE) as metric:
@@ -80,11 +87,10 @@ class Application:
         return response
 
 
-def _response(answer: Answer, request_id: str) -> Response[str]:
+def _response(answer: Answer, request_id: str, content_type: str = JSON) -> Response[str]:
     headers = {"x-request-id": request_id, "cache-control": "no-store", **answer.headers}
     if answer.body is None:
         return Response(int(answer.status), headers=dict(headers), body="")
-    content_type = PROBLEM_JSON if answer.status >= HTTPStatus.BAD_REQUEST else JSON
     return Response(int(answer.status), content_type, write_json(answer.body), dict(headers))
 
 
@@ -111,11 +117,3 @@ def _matches(pattern: str, path: str) -> bool:
 
 def _shown(problem: Problem) -> list[dict[str, str]]:
     return [fault.document() for fault in problem.faults[:SHOWN_FAULTS]]
-
-
-def _internal() -> Problem:
-    return Problem(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        "internal",
-        "Something went wrong on our side. Try again, and name the request id if it goes on.",
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationInfo
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from duecourse.domain.schedule import ScheduleError
@@ -24,5 +24,9 @@ def _instant(value: object, info: ValidationInfo) -> object:
         raise PydanticCustomError(OWN, "{reason}", {"reason": error.detail}) from None
 
 
-Instant = Annotated[int, BeforeValidator(_instant)]
+Instant = Annotated[
+    int,
+    BeforeValidator(_instant),
+    WithJsonSchema({"type": "string", "maxLength": 64, "description": "ISO-8601 with an offset, best UTC with Z."}),
+]
 """A field that takes `2026-03-08T07:00:00Z` and holds UTC seconds."""

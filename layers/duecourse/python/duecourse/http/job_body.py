@@ -34,7 +34,8 @@ MAX_HEARTBEAT_SECONDS = 86_400
 MAX_AGE_SECONDS = 30 * 86_400
 
 Line = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(no_controls)]
-Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:/=+@-]{1,64}$")]
+TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
+Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
 Excluded = Annotated[str, Field(min_length=1, max_length=40)]
 
 

@@ -88,9 +88,25 @@ def bad_parameter(name: str, detail: str) -> Problem:
     return Problem(HTTPStatus.BAD_REQUEST, "bad-parameter", sentence, faults=[fault])
 
 
+def bad_header(name: str, detail: str) -> Problem:
+    """A request header that is not understood."""
+    return Problem(
+        HTTPStatus.BAD_REQUEST, "bad-header", f"The header {name} {detail}.", faults=[Fault(detail, header=name)]
+    )
+
+
 def unknown_job(job_id: str) -> Problem:
     """A job that is not there."""
     return Problem(HTTPStatus.NOT_FOUND, "unknown-job", f'There is no job "{_short(job_id)}".')
+
+
+def internal() -> Problem:
+    """A fault of our own, of which nothing is told."""
+    return Problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal",
+        "Something went wrong on our side. Try again, and name the request id if it goes on.",
+    )
 
 
 def _short(text: str) -> str:

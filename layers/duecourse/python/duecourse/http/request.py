@@ -14,23 +14,26 @@ from duecourse.http.problems import Fault, Problem, malformed
 
 MAX_BODY_BYTES = 256 * 1024
 
-DEFAULT_TENANT = "default"
-"""Whose jobs all are until tokens name a tenant."""
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw.
-    `authorization` may hold a run's token and is in no log.
+    `authorization` may hold a run's token and is in no log, nor are the other `headers` (names in small letters).
+    Tenant, principal and scopes are filled in where the route's scope is checked (`scopes.admitted`), from what the
+    gateway's `authorizer` found out.
     """
 
     request_id: str
-    tenant: str = DEFAULT_TENANT
+    tenant: str = ""
+    principal: str = ""
+    scopes: frozenset[str] = frozenset()
     query: Mapping[str, str] | None = None
     content_type: str | None = None
     body: str | None = None
     is_base64: bool = False
     authorization: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    authorizer: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def json(self) -> Any:
         """The body's value. Raises Problem: 415 for another content type, 413 for too much, 400 for what is no JSON."""
@@ -48,13 +51,16 @@ class Request:
 def read_request(event: Mapping[str, Any]) -> Request:
     """The request of an event. Nothing in it is trusted to be there."""
     headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+    context = event.get("requestContext") or {}
     return Request(
-        request_id=str((event.get("requestContext") or {}).get("requestId") or ""),
+        request_id=str(context.get("requestId") or ""),
         query=event.get("queryStringParameters") or {},
         content_type=headers.get("content-type"),
         body=event.get("body"),
         is_base64=bool(event.get("isBase64Encoded")),
         authorization=headers.get("authorization"),
+        headers=headers,
+        authorizer=context.get("authorizer") or {},
     )
 
 

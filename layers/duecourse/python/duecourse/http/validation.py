@@ -153,7 +153,7 @@ def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[Ba
 
 def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:
     model = _model_at(location, root)
-    known = sorted(model.model_fields) if model is not None else []
+    known = sorted(field.alias or name for name, field in model.model_fields.items()) if model is not None else []
     near = get_close_matches(str(location[-1])[:64], known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
     return f"is not known here; {hint}"

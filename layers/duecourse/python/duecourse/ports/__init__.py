@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from duecourse.ports.basics import Clock, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
-from duecourse.ports.jobs import JobPage, JobStore
+from duecourse.ports.jobs import JobPage, JobQuotaError, JobStore, KeyUsedError, StoreBusyError, UsedKey
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
-from duecourse.ports.runs import Conflict, DeadMark, RunStore, Waiters
+from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
+from duecourse.ports.runs import Conflict, DeadMark, Input, Inputs, RunStore, Waiters
 from duecourse.ports.targets import (
     LINK_SECONDS,
     Call,
@@ -24,6 +25,7 @@ from duecourse.ports.told import Bus, Death, Notices, Occasion
 __all__ = [
     "LINK_SECONDS",
     "BrokenCursor",
+    "BucketConflict",
     "Bus",
     "Call",
     "Caller",
@@ -36,12 +38,19 @@ __all__ = [
     "DeadMark",
     "DeadMessage",
     "Death",
+    "Depth",
+    "Depths",
+    "Input",
+    "Inputs",
     "JobPage",
+    "JobQuotaError",
     "JobStore",
+    "KeyUsedError",
     "Lanes",
     "Notices",
     "Occasion",
     "Outgoing",
+    "Progress",
     "Randomness",
     "Received",
     "RegisteredTask",
@@ -51,8 +60,12 @@ __all__ = [
     "Secrets",
     "SecretsUnavailableError",
     "ShardQueue",
+    "StoreBusyError",
     "Tasks",
     "TasksUnavailableError",
+    "TenantLimits",
+    "TickMark",
+    "UsedKey",
     "Waiters",
     "Wake",
     "Wakes",

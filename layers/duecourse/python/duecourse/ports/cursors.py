@@ -58,6 +58,9 @@ class Wakes(Protocol):
     def put(self, wake: Wake) -> None:
         """Write it over an earlier one of the same purpose."""
 
+    def put_all(self, wakes: Sequence[Wake]) -> None:
+        """The same for many, of different purposes, in few requests. Raises when one could not be written."""
+
 
 class CursorStore(Protocol):
     """Cursors and wake-ups by due time, and the watermarks of the shards."""

@@ -17,11 +17,50 @@ class JobPage:
     following: str | None
 
 
-class JobStore(Protocol):
-    """Definitions. A job and its cursor change in one transaction."""
+@dataclass(frozen=True, slots=True)
+class UsedKey:
+    """A caller's own name for a request that created the job `job_id`: `digest` of that name, `request` one of what
+    was asked. Kept until `expires_at` (UTC seconds); later it is as if it had never been.
+    """
 
-    def create(self, job: Job, cursor: Cursor) -> bool:
-        """Write both; False, and nothing written, when the id is taken."""
+    digest: str
+    request: str
+    job_id: str
+    expires_at: int
+
+
+class KeyUsedError(Exception):
+    """The caller's key has created a job already."""
+
+
+class JobQuotaError(Exception):
+    """The tenant has as many jobs as it may have."""
+
+
+class StoreBusyError(Exception):
+    """Others write the same items again and again; nothing was written."""
+
+
+class JobStore(Protocol):
+    """Definitions. A job, its cursor, its tags' markers and its tenant's count of jobs change in one transaction."""
+
+    def create(
+        self,
+        job: Job,
+        cursor: Cursor,
+        *,
+        now: float | None = None,
+        quota: int | None = None,
+        key: UsedKey | None = None,
+    ) -> bool:
+        """Write both; False, and nothing written, when the id is taken.
+
+        `quota`: how many jobs the tenant may have then. `key` is used up by it, which `now` (UTC seconds) judges.
+        Raises JobQuotaError, KeyUsedError, StoreBusyError; nothing is written then.
+        """
+
+    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        """The key of that digest, if it was used and is still kept. Strongly consistent."""
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         """Strongly consistent."""
@@ -33,13 +72,21 @@ class JobStore(Protocol):
         """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
 
     def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
-        """Write `changed` and `cursor` over `job` and `standing`; False, and nothing written, when either changed."""
+        """Write `changed` and `cursor` over `job` and `standing`; False, and nothing written, when either changed.
+
+        A job has changed when its generation, its revision or its state is another.
+        """
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
-        """Remove job and cursor, leaving a note of the deletion; False when its generation is not `job`'s any more."""
+        """Remove job and cursor, leaving a note of the deletion; False when it has changed since (see `change`)."""
 
     def complete(self, job: Job, *, at: float) -> bool:
-        """ACTIVE -> COMPLETED; False when its generation is not `job`'s any more or it is not ACTIVE."""
+        """ACTIVE -> COMPLETED; False when its generation is not `job`'s any more or it is not ACTIVE. An edit that left
+        the schedule alone keeps no job from ending, so the revision is no condition here; it grows.
+        """
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> JobPage:
-        """Jobs of a tenant whose id sorts after `after`."""
+    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """Jobs of a tenant whose id begins with `prefix` and sorts after `after`."""
+
+    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """Those of them that have the tag."""

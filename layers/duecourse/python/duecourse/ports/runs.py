@@ -1,10 +1,11 @@
-"""Records of runs, and who waits for whom."""
+"""Records of runs, who waits for whom, and what was asked for by hand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from duecourse.domain.backfill import Backfill
 from duecourse.domain.overlap import Lock, Waiter
 from duecourse.domain.run import Run
 
@@ -62,3 +63,37 @@ class Waiters(Protocol):
 
     def leave(self, tenant: str, job_id: str, name: str) -> None:
         """Leave the front if `name` stands there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What somebody asked for besides the schedule: one run of a job (at `occurrence`, UTC seconds), or a backfill.
+
+    `suffix` is that of its runs (`.m…`, `.b…`). `generation` was the job's then. `fingerprint` tells a repetition of
+    the request from another one under the same name; `sent`: its messages are all on their way.
+    """
+
+    suffix: str
+    requested_at: float
+    requested_by: str
+    fingerprint: str
+    generation: int
+    expires_at: int
+    occurrence: int | None = None
+    own_payload: bool = False
+    payload: Any = None
+    backfill: Backfill | None = None
+    sent: bool = False
+
+
+class Inputs(Protocol):
+    """Requests for runs, kept as long as their runs may need them."""
+
+    def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
+        """Write it where nothing of that suffix stands. None when it is done, else what stands there."""
+
+    def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
+        """Strongly consistent."""
+
+    def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
+        """Note that its messages are all on their way."""

@@ -33,7 +33,8 @@ def to_item(cursor: Cursor, shards: int) -> Item:
         rules["jitter_seconds"] = cursor.jitter_seconds
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
-            "slot": cursor.slot(shards),
+            # One that was set aside stays out of the index until something mends it.
+            "slot": cursor.slot(shards) if cursor.error is None else None,
             "due": cursor.due,
             "occurrence": cursor.occurrence,
             "after": cursor.after,

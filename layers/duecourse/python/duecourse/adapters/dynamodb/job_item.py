@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from hashlib import blake2b
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import JOB, Item, job_key
+from duecourse.adapters.dynamodb.keys import JOB, PAYLOAD, Item, job_key
 from duecourse.domain.job import (
     COMPLETION_SECONDS,
     Completion,
@@ -69,16 +70,38 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "changed_at": job.changed_at,
             "paused_at": job.paused_at,
             "paused_because": job.paused_because,
+            "paused_by": job.paused_by,
+            "resumed_at": job.resumed_at,
+            "revision": job.revision,
             "definition": values.document(definition),
             "payload": payload if inline else None,
+            "payload_hash": None if inline else hash_of(payload),
         }
     )
     return item, None if inline else payload
 
 
+def payload_item(job: Job, payload: str) -> Item:
+    """The item of a payload that is too large for its job's."""
+    return job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload, "hash": hash_of(payload)})
+
+
 def has_own_payload(item: Item) -> bool:
     """Whether the payload must be read from its own item."""
     return "payload" not in item
+
+
+def belongs(payload: Item | None, item: Item) -> bool:
+    """Whether a payload's item is the one that a job's was written with: an edit may come between two reads. Items of
+    before there were edits have no hash.
+    """
+    wanted = values.optional_text(item, "payload_hash")
+    return wanted is None or (payload is not None and values.optional_text(payload, "hash") == wanted)
+
+
+def hash_of(payload: str) -> str:
+    """What tells a payload from another one."""
+    return blake2b(payload.encode(), digest_size=16).hexdigest()
 
 
 def from_item(item: Item, payload: str | None = None) -> Job:
@@ -115,6 +138,9 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         max_runs=definition.get("max_runs"),
         paused_at=values.optional_float(item, "paused_at"),
         paused_because=values.optional_text(item, "paused_because"),
+        paused_by=values.optional_text(item, "paused_by"),
+        resumed_at=values.optional_float(item, "resumed_at"),
+        revision=values.optional_integer(item, "revision") or 0,
         estimated_seconds=definition.get("estimated_seconds"),
         start_deadline_seconds=definition.get("start_deadline_seconds"),
         pause_on_failure=definition.get("pause_on_failure"),

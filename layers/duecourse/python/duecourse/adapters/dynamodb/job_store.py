@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.dynamodb import cursor_item, job_item, values
-from duecourse.adapters.dynamodb.errors import RETRYABLE, cancellation_codes, condition_failed
-from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb import cursor_item, job_item, tag_markers, used_keys, values
+from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.job_pages import JobPages, readable
+from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
+from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
-from duecourse.ports import Clock, JobPage
-
-T = TypeVar("T")
-logger = logging.getLogger("duecourse.adapters.dynamodb")
+from duecourse.ports import Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
 
 GONE_SECONDS = 86_400
 """How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
 
-CONFLICT_TRIES = 5
-"""A transaction that collides with a claim is tried this often, a little later each time."""
+PAYLOAD_READS = 3
+"""How often a job is read anew whose payload was written anew in between."""
 
 
 class DynamoJobStore:
@@ -33,18 +30,40 @@ class DynamoJobStore:
         self._table = table
         self._shards = shards
         self._clock = clock
+        self._pages = JobPages(client, table, self._job)
 
-    def create(self, job: Job, cursor: Cursor) -> bool:
+    def create(
+        self,
+        job: Job,
+        cursor: Cursor,
+        *,
+        now: float | None = None,
+        quota: int | None = None,
+        key: UsedKey | None = None,
+    ) -> bool:
         """See ports.JobStore."""
         item, payload = job_item.to_item(job)
         writes = [
-            {"Put": self._put(item) | {"ConditionExpression": "attribute_not_exists(PK)"}},
-            {"Put": self._put(cursor_item.to_item(cursor, self._shards))},
+            self._put(item, ConditionExpression="attribute_not_exists(PK)"),
+            self._counted(job, 1, quota),
+            self._put(cursor_item.to_item(cursor, self._shards)),
+            *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
+            *tag_markers.added(job, job.tags, self._table),
         ]
-        if payload is not None:
-            own = job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload})
-            writes.append({"Put": self._put(own)})
-        return self._transact(writes)
+        if key is not None:
+            writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
+        failed = transact(self._client, writes, self._clock)
+        # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
+        if key is not None and len(writes) - 1 in failed:
+            raise KeyUsedError
+        if failed == [1]:
+            raise JobQuotaError
+        return not failed
+
+    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        """See ports.JobStore."""
+        item = self._get(used_keys.key_of(tenant, digest))
+        return None if item is None else used_keys.from_item(item, now)
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         """See ports.JobStore."""
@@ -62,47 +81,53 @@ class DynamoJobStore:
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """See ports.JobStore."""
         item = self._get(job_key(tenant, job_id, CURSOR))
-        return None if item is None else _readable(cursor_item.from_item, item)
+        return None if item is None else readable(cursor_item.from_item, item)
 
     def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
         """See ports.JobStore."""
-        item, payload = job_item.to_item(changed)
+        (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
-            {"Put": self._put(item) | _unchanged(job)},
-            {"Put": self._put(cursor_item.to_item(cursor, self._shards)) | _standing(standing)},
+            self._put(item, **_unchanged(job)),
+            self._put(cursor_item.to_item(cursor, self._shards), **_standing(standing)),
+            *tag_markers.changed(job, changed, self._table),
         ]
-        if payload is not None:
-            own = job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload})
-            writes.append({"Put": self._put(own)})
-        return self._transact(writes)
+        if payload is not None and (payload != had or job.revision == 0):
+            writes.append(self._put(job_item.payload_item(changed, payload)))
+        if payload is None and had is not None:
+            writes.append({"Delete": self._key(job, PAYLOAD)})
+        if job.revision == 0:
+            writes.append(self._counted(job, 1))
+        return self._written(writes)
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """See ports.JobStore."""
         gone = values.pack({"deleted_at": deleted_at, "expires_at": int(deleted_at) + GONE_SECONDS})
-        return self._transact(
-            [
-                {"Delete": self._key(job, JOB) | _unchanged(job)},
-                {"Delete": self._key(job, CURSOR)},
-                {"Delete": self._key(job, PAYLOAD)},
-                {"Put": self._put(job_key(job.tenant, job.id, GONE) | gone)},
-            ]
-        )
+        writes = [
+            {"Delete": self._key(job, JOB) | _unchanged(job)},
+            {"Delete": self._key(job, CURSOR)},
+            {"Delete": self._key(job, PAYLOAD)},
+            self._put(job_key(job.tenant, job.id, GONE) | gone),
+            *tag_markers.removed(job, job.tags, self._table),
+        ]
+        if job.revision > 0:
+            writes.append(self._counted(job, -1))
+        return self._written(writes)
 
     def complete(self, job: Job, *, at: float) -> bool:
         """See ports.JobStore."""
+        change = "SET #state = :completed, #updated = :at"
+        names = {"#state": "state", "#updated": "updated_at", "#generation": "generation"}
+        stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation}
+        if job.revision > 0:  # one of before there were revisions keeps having none until an edit counts and marks it
+            change += " ADD #revision :one"
+            names["#revision"], stand[":one"] = "revision", 1
         try:
             self._client.update_item(
                 **self._key(job, JOB),
-                UpdateExpression="SET #state = :completed, #updated = :at",
+                UpdateExpression=change,
                 ConditionExpression="#generation = :generation AND #state = :active",
-                ExpressionAttributeNames={
-                    "#state": "state",
-                    "#updated": "updated_at",
-                    "#generation": "generation",
-                },
-                ExpressionAttributeValues=values.pack(
-                    {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation}
-                ),
+                ExpressionAttributeNames=names,
+                ExpressionAttributeValues=values.pack(stand),
             )
         except ClientError as error:
             if not condition_failed(error):
@@ -110,103 +135,73 @@ class DynamoJobStore:
             return False
         return True
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> JobPage:
+    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """See ports.JobStore."""
-        start = (
-            {}
-            if after is None
-            else {"ExclusiveStartKey": job_key(tenant, after, JOB) | values.pack({"tenant": tenant, "job_id": after})}
-        )
-        answer = self._client.query(
-            TableName=self._table,
-            IndexName="tenant",
-            KeyConditionExpression="#tenant = :tenant",
-            ExpressionAttributeNames={"#tenant": "tenant"},
-            ExpressionAttributeValues={":tenant": {"S": tenant}},
-            Limit=limit,
-            **start,
-        )
-        jobs = [job for item in answer["Items"] if (job := _readable(self._job, item)) is not None]
-        cursors = self._cursors(jobs)
-        more = answer.get("LastEvaluatedKey")
-        return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), None if more is None else more["job_id"]["S"])
+        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix)
 
-    def _cursors(self, jobs: list[Job]) -> dict[str, Cursor]:
-        """The cursors of one tenant's jobs, read a hundred at a time (the limit of BatchGetItem)."""
-        found: dict[str, Cursor] = {}
-        for begin in range(0, len(jobs), 100):
-            wanted: dict[str, Any] = {
-                self._table: {"Keys": [job_key(job.tenant, job.id, CURSOR) for job in jobs[begin : begin + 100]]}
-            }
-            while wanted:
-                answer = self._client.batch_get_item(RequestItems=wanted)
-                for item in answer["Responses"].get(self._table, []):
-                    cursor = _readable(cursor_item.from_item, item)
-                    if cursor is not None:
-                        found[cursor.job_id] = cursor
-                wanted = answer.get("UnprocessedKeys") or {}
-        return found
+    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """See ports.JobStore."""
+        return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
 
     def _job(self, item: Item) -> Job:
-        if not job_item.has_own_payload(item):
-            return job_item.from_item(item)
-        own = self._get(job_key(item["tenant"]["S"], item["job_id"]["S"], PAYLOAD))
-        return job_item.from_item(item, None if own is None else values.text(own, "payload"))
+        for _ in range(PAYLOAD_READS):
+            if not job_item.has_own_payload(item):
+                return job_item.from_item(item)
+            where = item["tenant"]["S"], item["job_id"]["S"]
+            own = self._get(job_key(*where, PAYLOAD))
+            if job_item.belongs(own, item):
+                return job_item.from_item(item, None if own is None else values.text(own, "payload"))
+            item = self._get(job_key(*where, JOB)) or item
+        raise ValueError("its payload is another one's")
 
     def _get(self, key: Item) -> Item | None:
         item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
         return item
 
-    def _put(self, item: Item) -> dict[str, Any]:
-        return {"TableName": self._table, "Item": item}
+    def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
+        return {"Put": {"TableName": self._table, "Item": item} | condition}
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
 
-    def _transact(self, writes: list[dict[str, Any]]) -> bool:
-        """Write all or nothing; False when a condition failed. A collision with a claim is tried again."""
-        for attempt in range(1, CONFLICT_TRIES + 1):
-            try:
-                self._client.transact_write_items(TransactItems=writes)
-            except ClientError as error:
-                codes = cancellation_codes(error)
-                if codes is None:
-                    raise
-                if "ConditionalCheckFailed" in codes:
-                    return False
-                if attempt == CONFLICT_TRIES or not any(code in RETRYABLE for code in codes):
-                    raise
-                self._clock.sleep_until(self._clock.now() + 0.05 * attempt)
-            else:
-                return True
-        raise AssertionError("unreachable")
+    def _counted(self, job: Job, more: int, quota: int | None = None) -> dict[str, Any]:
+        """The write that counts a tenant's jobs, refused at the quota."""
+        update = {
+            "TableName": self._table,
+            "Key": tenant_key(job.tenant, LIMITS),
+            "UpdateExpression": "ADD #jobs :more",
+            "ExpressionAttributeNames": {"#jobs": "jobs"},
+            "ExpressionAttributeValues": values.pack({":more": more, ":quota": quota}),
+        }
+        bound = {} if quota is None else {"ConditionExpression": "attribute_not_exists(#jobs) OR #jobs < :quota"}
+        return {"Update": update | bound}
 
-
-def _readable(read: Callable[[Item], T], item: Item) -> T | None:
-    """What an item says, or None, logged, for one that this version cannot read: it must not take a page with it."""
-    try:
-        return read(item)
-    except (KeyError, TypeError, ValueError) as problem:
-        logger.error(  # noqa: TRY400 - the item's key and the fault are all there is to say
-            "item_unreadable",
-            extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
-        )
-        return None
+    def _written(self, writes: list[dict[str, Any]]) -> bool:
+        """Whether all was written; nothing is where a condition failed, or others kept writing the same."""
+        try:
+            return not transact(self._client, writes, self._clock)
+        except StoreBusyError:
+            return False
 
 
 def _standing(cursor: Cursor) -> dict[str, Any]:
     """Where the cursor stands is enough: a claim moves it, a change has a new generation."""
-    stand: dict[str, object] = {"generation": cursor.generation, "after": cursor.after}
-    return {
-        "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in stand),
-        "ExpressionAttributeNames": {f"#{name}": name for name in stand},
-        "ExpressionAttributeValues": {f":{name}": value for name, value in values.pack(stand).items()},
-    }
+    return _holds({"generation": cursor.generation, "after": cursor.after})
 
 
 def _unchanged(job: Job) -> dict[str, Any]:
+    stand: dict[str, object] = {"generation": job.generation, "state": job.state}
+    if job.revision > 0:
+        return _holds(stand | {"revision": job.revision})
+    return _holds(stand, "attribute_not_exists(#revision) OR #revision = :revision", {"revision": 0})
+
+
+def _holds(stand: dict[str, object], also: str = "", others: dict[str, object] | None = None) -> dict[str, Any]:
+    """The condition that attributes have these values, `also` another one, which speaks of the `others`."""
+    named = stand | (others or {})
+    conditions = [f"#{name} = :{name}" for name in stand] + ([f"({also})"] if also else [])
     return {
-        "ConditionExpression": "#generation = :generation",
-        "ExpressionAttributeNames": {"#generation": "generation"},
-        "ExpressionAttributeValues": values.pack({":generation": job.generation}),
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": {f"#{name}": name for name in named},
+        "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in named.items()}),
     }

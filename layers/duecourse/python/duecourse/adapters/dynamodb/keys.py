@@ -16,6 +16,9 @@ RUN_PREFIX = "RUN#"
 WATERMARK = "WATERMARK"
 WAITER = "WAITER"
 WAKE_PREFIX = "WAKE#"
+LIMITS = "LIMITS"
+KEY_PREFIX = "KEY#"
+MARKER_PREFIX = "JOB#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:
@@ -39,6 +42,21 @@ def key(partition: str, sort: str) -> Item:
 def job_key(tenant: str, job_id: str, sort: str) -> Item:
     """The key of one of a job's items."""
     return key(job_partition(tenant, job_id), sort)
+
+
+def tenant_key(tenant: str, sort: str) -> Item:
+    """The key of one of a tenant's own items: `TENANT#acme/LIMITS`."""
+    return key(f"TENANT#{tenant}", sort)
+
+
+def tag_partition(tenant: str, tag: str) -> str:
+    """`TAG#acme#billing`; a tag cannot contain a `#` either."""
+    return f"TAG#{tenant}#{tag}"
+
+
+def marker_key(tenant: str, tag: str, job_id: str) -> Item:
+    """The key of the item that says that a job has a tag."""
+    return key(tag_partition(tenant, tag), f"{MARKER_PREFIX}{job_id}")
 
 
 def shard_key(shard: int) -> Item:

@@ -47,6 +47,8 @@ def to_item(run: Run) -> Item:
             "count": run.count if run.count != 1 else None,
             "through": run.through,
             "notified": True if run.notified else None,
+            "own_payload": True if run.own_payload else None,
+            "requested_by": run.requested_by,
             "expires_at": run.expires_at,
             "dead_key": dead_key(run.tenant, run.job_id) if dead else None,
             "died_at": run.finished_at if dead else None,
@@ -96,6 +98,8 @@ def from_item(item: Item) -> Run:
         count=values.optional_integer(item, "count") or 1,
         through=values.optional_integer(item, "through"),
         notified="notified" in item,
+        own_payload="own_payload" in item,
+        requested_by=values.optional_text(item, "requested_by"),
         expires_at=values.optional_integer(item, "expires_at"),
     )
 

@@ -28,6 +28,16 @@ class DynamoWakes:
         """See ports.Wakes."""
         self._client.put_item(TableName=self._table, Item=to_item(wake, self._shards))
 
+    def put_all(self, wakes: Sequence[Wake]) -> None:
+        """See ports.Wakes."""
+        items = [to_item(wake, self._shards) for wake in wakes]
+        for begin in range(0, len(items), BATCH):
+            requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + BATCH]]
+            answer = self._client.batch_write_item(RequestItems={self._table: requests})
+            for left in answer.get("UnprocessedItems", {}).get(self._table, ()):
+                # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.
+                self._client.put_item(TableName=self._table, Item=left["PutRequest"]["Item"])
+
 
 def to_item(wake: Wake, shards: int) -> Item:
     """The item of a wake-up in a stage with `shards` shards."""

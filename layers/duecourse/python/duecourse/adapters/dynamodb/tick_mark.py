@@ -1,0 +1,57 @@
+"""The tick's sign of life, and how far the shards are, in the jobs table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import SHARDS_KEY, Item, key, shard_key
+from duecourse.ports import Progress
+
+TICK_KEY = key("TICK", "LAST")
+
+BATCH = 100
+"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+
+
+class DynamoTickMark:
+    """ports.TickMark."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def mark(self, at: float) -> None:
+        """See ports.TickMark."""
+        # An update, which the tick may do anyway; ticks that overtake each other differ by seconds at most.
+        self._client.update_item(
+            TableName=self._table,
+            Key=TICK_KEY,
+            UpdateExpression="SET #at = :at",
+            ExpressionAttributeNames={"#at": "at"},
+            ExpressionAttributeValues=values.pack({":at": at}),
+        )
+
+    def last(self) -> float | None:
+        """See ports.TickMark."""
+        item = self._get(TICK_KEY)
+        return None if item is None else values.optional_float(item, "at")
+
+    def progress(self) -> Progress:
+        """See ports.TickMark."""
+        item = self._get(SHARDS_KEY)
+        shards = 0 if item is None else values.integer(item, "shards")
+        watermarks: dict[int, str | None] = dict.fromkeys(range(shards))
+        for begin in range(0, shards, BATCH):
+            numbers = {shard_key(number)["PK"]["S"]: number for number in range(begin, min(begin + BATCH, shards))}
+            wanted: dict[str, Any] = {self._table: {"Keys": [shard_key(number) for number in numbers.values()]}}
+            while wanted:
+                answer = self._client.batch_get_item(RequestItems=wanted)
+                for found in answer["Responses"].get(self._table, []):
+                    watermarks[numbers[found["PK"]["S"]]] = values.text(found, "bucket")
+                wanted = answer.get("UnprocessedKeys") or {}
+        return Progress(watermarks)
+
+    def _get(self, where: Item) -> Item | None:
+        item: Item | None = self._client.get_item(TableName=self._table, Key=where, ConsistentRead=True).get("Item")
+        return item

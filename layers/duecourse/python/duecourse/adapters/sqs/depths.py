@@ -1,0 +1,53 @@
+"""How full the lanes are, as SQS counts it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.domain.job import Lane
+from duecourse.ports import Clock, Depth
+
+_logger = logging.getLogger(__name__)
+
+FRESH_SECONDS = 10
+"""For how long a count is used again; SQS's own becomes right within a minute only."""
+
+_NAMES = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+
+
+class SqsDepths:
+    """ports.Depths. What cannot be asked is logged and left out: nobody's request fails for a count."""
+
+    def __init__(self, client: Any, queue_urls: Mapping[Lane, str], clock: Clock) -> None:
+        self._client = client
+        self._queue_urls = queue_urls
+        self._clock = clock
+        self._known: dict[Lane, tuple[float, Depth | None]] = {}
+
+    def depth(self, lane: Lane) -> Depth | None:
+        """See ports.Depths."""
+        now = self._clock.now()
+        known = self._known.get(lane)
+        if known is not None and 0 <= now - known[0] < FRESH_SECONDS:
+            return known[1]
+        counted = self._count(lane)
+        self._known[lane] = (now, counted)
+        return counted
+
+    def _count(self, lane: Lane) -> Depth | None:
+        try:
+            answer = self._client.get_queue_attributes(QueueUrl=self._queue_urls[lane], AttributeNames=list(_NAMES))
+        except (ClientError, BotoCoreError) as problem:
+            facts = {"action": "lane_not_counted", "lane": lane, "error": str(problem)}
+            _logger.warning("lane_not_counted", extra=facts)
+            return None
+        counts = answer.get("Attributes", {})
+        return Depth(*(int(counts.get(name, 0)) for name in _NAMES))

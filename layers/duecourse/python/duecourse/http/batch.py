@@ -1,0 +1,70 @@
+"""POST /v1/jobs/batch: many jobs in one request, each with an answer of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from duecourse.http.answers import Document
+from duecourse.http.api import Answer, Api
+from duecourse.http.idempotency import read_key
+from duecourse.http.jobs import created_job
+from duecourse.http.models import Body
+from duecourse.http.problems import Fault, Problem, internal
+from duecourse.http.request import Request
+from duecourse.http.validation import faults_in
+
+MAX_BATCH = 100
+
+logger = logging.getLogger("duecourse.http")
+
+
+class BatchBody(Body):
+    """Jobs, each as POST /v1/jobs takes one."""
+
+    jobs: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """POST /v1/jobs/batch. A job that is refused costs no other; with an Idempotency-Key each place has its own."""
+    key = read_key(request)
+    items: list[Document] = []
+    counts: Counter[str] = Counter()
+    for index, value in enumerate(_read(request.json()).jobs):
+        try:
+            answer = created_job(api, request.tenant, value, key, f"batch {index}")
+        except Problem as problem:
+            items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
+        except Exception:
+            # Those before it are created: whoever sent them must learn of it.
+            logger.exception("job_failed", extra={"request_id": request.request_id, "index": index})
+            items.append({"status": 500, "problem": internal().document(request.request_id)})
+        else:
+            items.append({"status": int(answer.status), "job": answer.body, "etag": answer.headers["etag"]})
+            counts.update(answer.counts)
+    good = sum("job" in item for item in items)
+    facts = {"items": len(items), "made": good, "refused": len(items) - good}
+    return Answer(HTTPStatus.OK, "jobs_created", {"items": items}, facts=facts, counts=counts)
+
+
+def _read(value: Any) -> BatchBody:
+    try:
+        return BatchBody.model_validate(value)
+    except ValidationError as error:
+        faults = list(faults_in(error, BatchBody))
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-batch", "Nothing was created.", faults=faults) from None
+
+
+def _placed(problem: Problem, index: int, request_id: str) -> Document:
+    """The problem of one job, its pointers from the root of the whole body."""
+    faults = [
+        fault if fault.pointer is None else Fault(fault.detail, f"/jobs/{index}{fault.pointer}")
+        for fault in problem.faults
+    ]
+    placed = Problem(problem.status, problem.kind, problem.detail, faults=faults)
+    return placed.document(request_id)

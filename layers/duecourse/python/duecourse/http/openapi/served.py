@@ -1,0 +1,28 @@
+"""GET /v1/openapi.json: the document as it was made, read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+
+from duecourse.http.api import Answer, Api
+from duecourse.http.request import Request
+
+FILE = "openapi.json"
+"""The document, beside this module."""
+
+
+@lru_cache(maxsize=1)
+def document() -> dict[str, Any]:
+    """The document that is served. Not to be changed by who gets it."""
+    read: dict[str, Any] = json.loads(files(__package__).joinpath(FILE).read_bytes())
+    return read
+
+
+def get_document(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """GET /v1/openapi.json."""
+    return Answer(HTTPStatus.OK, "document_read", document(), {"cache-control": "public, max-age=300"})

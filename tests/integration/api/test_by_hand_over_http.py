@@ -1,0 +1,232 @@
+"""Run now, backfill and skip-next over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.messages import RunMessage
+from tests.support.api import BODY, Answered, ApiClient, api_settings
+from tests.support.api_events import api_event, json_event
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+RUN = "/v1/jobs/steady/run"
+BACKFILL = "/v1/jobs/steady/backfill"
+SKIP = "/v1/jobs/steady/skip-next"
+AN_HOUR = {"from": "2026-11-21T11:00:00Z", "to": "2026-11-21T12:00:00Z"}
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    settings = api_settings(backfill_limit=100)
+    client = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings=settings, inputs=tables.inputs())
+    assert client.post(BODY | {"id": "steady", "schedule": "*/5 * * * *", "payload": {"of": "the job"}}).status == 201
+    clock.set(NOON + 0.5)
+    return client
+
+
+def keyed(api: ApiClient, path: str, value: Any, **headers: str) -> Answered:
+    sent = {name.replace("_", "-"): text for name, text in headers.items()}
+    return api.send(json_event("POST", path, value, headers=sent))
+
+
+def sent(api: ApiClient) -> list[RunMessage]:
+    """What is in the lanes, without what the schedule put there."""
+    return [one.message for one in api.wheel.sent if one.message.suffix]
+
+
+def test_a_run_is_answered_as_it_is_queued_and_can_be_read_and_cancelled(api: ApiClient) -> None:
+    answer = api.ask(RUN)
+    assert (answer.status, answer.json["state"], answer.json["requested_by"]) == (202, "QUEUED", "local")
+    assert answer.json["id"].startswith("steady.20261121T120000Z.m")
+    assert answer.headers["location"] == f"/v1/runs/{answer.json['id']}"
+    assert api.get(answer.headers["location"]).json == answer.json
+    (message,) = sent(api)
+    assert (str(message.name), message.not_before, message.own_payload) == (answer.json["id"], NOON, False)
+    assert api.ask(f"/v1/runs/{answer.json['id']}/cancel").status == 202
+
+
+@pytest.mark.parametrize("payload", [{"n": 1}, None, "", [], 0])
+def test_a_run_may_bring_a_payload_of_its_own(api: ApiClient, payload: object) -> None:
+    assert api.post({"payload": payload}, RUN).status == 202
+    (message,) = sent(api)
+    asked = api.inputs.get("default", "steady", message.suffix)
+    assert asked is not None
+    assert message.own_payload
+    assert (asked.own_payload, asked.payload) == (True, payload)
+
+
+def test_a_body_without_a_payload_brings_none(api: ApiClient) -> None:
+    assert api.post({}, RUN).status == 202
+    assert not sent(api)[0].own_payload
+
+
+def test_the_same_key_is_the_same_run(api: ApiClient) -> None:
+    first = keyed(api, RUN, {"payload": 1}, idempotency_key="k 1")
+    api.clock.advance(7)
+    again = keyed(api, RUN, {"payload": 1}, idempotency_key="k 1")
+    assert (first.status, again.status) == (202, 202)
+    assert again.json == first.json
+    assert len(sent(api)) == 1
+    other = keyed(api, RUN, {"payload": 2}, idempotency_key="k 1")
+    assert (other.status, other.json["type"]) == (422, "/problems/idempotency-key-reused")
+    assert list(other.errors) == ["idempotency-key"]
+    assert keyed(api, RUN, {}, idempotency_key="k\x01").status == 400
+
+
+def test_a_run_goes_by_the_version_of_its_job(api: ApiClient) -> None:
+    etag = api.get("/v1/jobs/steady").headers["etag"]
+    assert keyed(api, RUN, {}, if_match='"1-1"').status == 412
+    assert sent(api) == []
+    assert keyed(api, RUN, {}, if_match=etag).status == 202
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ({"payload": "{{secret:x}}"}, "/payload"),
+        ({"payload": {"a": ["{{callback_token}}"]}}, "/payload/a/0"),
+        ({"payload": "x" * (200 * 1024)}, "/payload"),
+        ({"payload": {"n": 2**70}}, "/payload/n"),
+        ({"payload": "\ud800"}, "/payload"),
+        ({"pay": 1}, "/pay"),
+        ([], ""),
+    ],
+)
+def test_a_payload_that_the_job_could_not_have_is_refused(api: ApiClient, body: object, where: str) -> None:
+    answer = api.post(body, RUN)
+    assert (answer.status, answer.json["type"]) == (422, "/problems/invalid-command")
+    assert list(answer.errors) == [where]
+    assert sent(api) == []
+
+
+def test_a_lane_that_takes_nothing_is_said(api: ApiClient) -> None:
+    api.wheel.refuse = lambda _: True
+    answer = api.ask(RUN)
+    assert (answer.status, answer.json["type"]) == (503, "/problems/lane-unavailable")
+
+
+def test_a_backfill_only_looks_unless_it_is_told_to_start(api: ApiClient) -> None:
+    answer = api.post(AN_HOUR, BACKFILL)
+    assert answer.status == 200
+    looked = answer.json
+    assert 0 < looked.pop("estimated_cost_usd") < 0.01
+    assert looked == {
+        "dry_run": True,
+        "count": 12,
+        "first": "2026-11-21T11:00:00Z",
+        "last": "2026-11-21T11:55:00Z",
+        "newest_first": False,
+        "pace_seconds": 1,
+        "starts_at": "2026-11-21T12:00:00Z",
+        "ends_at": "2026-11-21T12:00:11Z",
+        "suffix": None,
+    }
+    assert sent(api) == []
+
+
+def test_a_backfill_that_starts_names_its_runs(api: ApiClient) -> None:
+    answer = api.post(AN_HOUR | {"dry_run": False, "pace_seconds": 300, "newest_first": True}, BACKFILL)
+    assert (answer.status, answer.json["dry_run"], answer.json["count"]) == (202, False, 12)
+    suffix = answer.json["suffix"]
+    assert suffix.startswith(".b")
+    assert [str(message.name) for message in sent(api)] == [
+        f"steady.20261121T11{minute}00Z{suffix}" for minute in (55, 50, 45, 40)
+    ]
+    newest = api.get(f"/v1/runs/steady.20261121T115500Z{suffix}").json
+    oldest = api.get(f"/v1/runs/steady.20261121T110000Z{suffix}").json
+    assert (newest["state"], newest["due"]) == ("QUEUED", "2026-11-21T12:00:00Z")
+    assert (oldest["state"], oldest["due"]) == ("QUEUED", "2026-11-21T12:55:00Z")
+    assert (oldest["occurrence"], oldest["requested_by"]) == ("2026-11-21T11:00:00Z", "local")
+
+
+def test_a_backfill_with_the_same_key_starts_nothing_again(api: ApiClient) -> None:
+    first = keyed(api, BACKFILL, AN_HOUR | {"dry_run": False}, idempotency_key="k")
+    api.clock.advance(60)
+    again = keyed(api, BACKFILL, AN_HOUR | {"dry_run": False}, idempotency_key="k")
+    assert (again.status, again.json) == (202, first.json)
+    assert len(sent(api)) == 12
+    assert keyed(api, BACKFILL, AN_HOUR | {"dry_run": False, "pace_seconds": 2}, idempotency_key="k").status == 422
+
+
+def test_a_range_with_too_many_occurrences_is_refused_with_their_number(api: ApiClient) -> None:
+    answer = api.post({"from": "2026-11-20T12:00:00Z", "to": "2026-11-21T12:00:00Z", "dry_run": False}, BACKFILL)
+    assert (answer.status, answer.json["type"]) == (422, "/problems/backfill-too-large")
+    assert answer.json["detail"].startswith("The range has 288 occurrences; at most 100")
+    assert list(answer.errors) == ["/to"]
+    assert sent(api) == []
+
+
+def test_a_range_without_occurrences_is_an_empty_backfill(api: ApiClient) -> None:
+    answer = api.post({"from": "2030-01-01T00:00:00Z", "to": "2031-01-01T00:00:00Z", "dry_run": False}, BACKFILL)
+    assert (answer.status, answer.json["count"], answer.json["first"], answer.json["ends_at"]) == (202, 0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"from": None}, "/from"),
+        ({"from": "yesterday"}, "/from"),
+        ({"from": 1_795_262_400}, "/from"),
+        ({"to": "2026-11-21T11:00:00Z"}, "/to"),
+        ({"pace_seconds": 0}, "/pace_seconds"),
+        ({"pace_seconds": 3601}, "/pace_seconds"),
+        ({"dry_run": "no"}, "/dry_run"),
+        ({"newest_first": 1}, "/newest_first"),
+        ({"start": "2026-11-21T11:00:00Z"}, "/start"),
+    ],
+)
+def test_a_wrong_backfill_names_the_field(api: ApiClient, change: dict[str, object], where: str) -> None:
+    answer = api.post(AN_HOUR | change, BACKFILL)
+    assert answer.status == 422
+    assert list(answer.errors) == [where]
+
+
+def test_an_unknown_field_of_a_backfill_is_told_the_known_ones(api: ApiClient) -> None:
+    answer = api.post(AN_HOUR | {"zzz": 1}, BACKFILL)
+    assert "dry_run, from, newest_first, pace_seconds, to" in answer.errors["/zzz"]
+
+
+def test_what_comes_next_is_skipped_and_shown(api: ApiClient) -> None:
+    (skipped,) = api.ask(SKIP).json["items"]
+    assert (skipped["id"], skipped["state"], skipped["reason"], skipped["requested_by"]) == (
+        "steady.20261121T120500Z", "SKIPPED", "skipped_on_request", "local",
+    )  # fmt: skip
+    more = api.post({"count": 2}, SKIP).json["items"]
+    assert [run["occurrence"] for run in more] == ["2026-11-21T12:10:00Z", "2026-11-21T12:15:00Z"]
+    listed = api.get("/v1/jobs/steady/runs").json["items"]
+    assert [run["reason"] for run in listed] == ["skipped_on_request"] * 3
+
+
+@pytest.mark.parametrize("count", [0, 101, 1.5, "1", None, True])
+def test_a_wrong_number_of_skips_is_refused(api: ApiClient, count: object) -> None:
+    answer = api.post({"count": count}, SKIP)
+    assert answer.status == 422
+    assert list(answer.errors) == ["/count"]
+
+
+def test_a_job_with_nothing_to_come_has_nothing_to_skip(api: ApiClient) -> None:
+    once = {"id": "once", "schedule": "at(2026-11-21T12:10:00)", "target": BODY["target"]}
+    assert api.post(once).status == 201
+    assert api.ask("/v1/jobs/once/skip-next").status == 200
+    answer = api.ask("/v1/jobs/once/skip-next")
+    assert (answer.status, answer.json["type"]) == (409, "/problems/nothing-to-skip")
+
+
+@pytest.mark.parametrize(("action", "body"), [("run", {}), ("backfill", AN_HOUR), ("skip-next", {})])
+def test_an_unknown_job_is_not_found(api: ApiClient, action: str, body: object) -> None:
+    assert api.post(body, f"/v1/jobs/nobody/{action}").status == 404
+    assert api.post(body, f"/v1/jobs/no.body/{action}").status == 404
+
+
+@pytest.mark.parametrize("action", ["run", "backfill", "skip-next"])
+def test_what_is_no_json_is_refused(api: ApiClient, action: str) -> None:
+    event = api_event("POST", f"/v1/jobs/steady/{action}", body="{")
+    assert api.send(event).status == 400
+    assert api.send(event | {"headers": event["headers"] | {"content-type": "text/plain"}}).status == 415

@@ -1,0 +1,231 @@
+"""Creating jobs once, creating many, and finding them again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Job
+from duecourse.ports import JobStore, KeyUsedError, StoreBusyError
+from tests.support.api import BODY, Answered, ApiClient, api_settings
+from tests.support.api_events import json_event
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+DAILY = BODY | {"schedule": "@daily"}
+
+
+def client(tables: Tables, **changes: Any) -> ApiClient:
+    clock = SettableClock(NOON)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock, **changes)
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    return client(tables)
+
+
+def post(api: ApiClient, body: Any, key: str | None = None, path: str = "/v1/jobs") -> Answered:
+    return api.send(json_event("POST", path, body, headers={} if key is None else {"idempotency-key": key}))
+
+
+def batch(api: ApiClient, *jobs: Any, key: str | None = None) -> Answered:
+    return post(api, {"jobs": list(jobs)}, key, "/v1/jobs/batch")
+
+
+def ids(api: ApiClient, **query: str) -> list[str]:
+    return [job["id"] for job in api.get("/v1/jobs", **query).json["items"]]
+
+
+def test_a_request_that_is_sent_again_is_answered_with_the_job_that_it_created(api: ApiClient) -> None:
+    first = post(api, BODY, "once")
+    api.clock.advance(3600)
+    again = post(api, dict(reversed(BODY.items())), "once")
+    assert (first.status, again.status) == (201, 200)
+    assert again.json == first.json | {"next_occurrence": again.json["next_occurrence"]}
+    assert again.headers["location"] == first.headers["location"]
+    assert again.headers["etag"] == first.headers["etag"]
+    assert len(ids(api)) == 1
+
+
+def test_a_repeated_request_is_answered_although_it_could_not_be_made_any_more(tables: Tables) -> None:
+    api = client(tables, settings=api_settings(job_quota=1))
+    body = BODY | {"id": "once", "schedule": "at(2026-11-21T12:05:00)"}
+    assert post(api, body, "k").status == 201
+    api.clock.advance(600)
+    assert (post(api, body, "k").status, post(api, body).status) == (200, 422)
+
+
+def test_a_key_is_not_used_for_another_request(api: ApiClient) -> None:
+    post(api, BODY, "k")
+    for other in (BODY | {"name": "x"}, BODY | {"schedule": "nonsense"}, []):
+        refused = post(api, other, "k")
+        assert (refused.status, refused.json["type"]) == (422, "/problems/idempotency-key-reused")
+        assert list(refused.errors) == ["idempotency-key"]
+    assert len(ids(api)) == 1
+
+
+def test_a_key_is_forgotten_after_a_day_and_another_is_another(api: ApiClient) -> None:
+    assert post(api, DAILY, "k").status == 201
+    assert post(api, DAILY, "K").status == 201
+    api.clock.advance(86_399)
+    assert post(api, DAILY, "k").status == 200
+    api.clock.advance(1)
+    assert post(api, DAILY, "k").status == 201
+
+
+def test_a_refused_request_uses_up_no_key(api: ApiClient) -> None:
+    assert post(api, BODY | {"schedule": "nonsense"}, "k").status == 422
+    assert post(api, BODY, "k").status == 201
+
+
+def test_a_deleted_jobs_key_says_so(api: ApiClient) -> None:
+    job = post(api, BODY, "k").json["id"]
+    api.delete(f"/v1/jobs/{job}")
+    refused = post(api, BODY, "k")
+    assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-spent")
+
+
+@pytest.mark.parametrize("key", ["", " ", "a" * 256, "\u00e9", "a\tb"])
+def test_a_key_that_is_none_is_refused(api: ApiClient, key: str) -> None:
+    refused = post(api, BODY, key)
+    assert (refused.status, list(refused.errors)) == (400, ["idempotency-key"])
+    assert ids(api) == []
+
+
+@dataclass
+class Overtaken:
+    """ports.JobStore: somebody sends the same request in between."""
+
+    store: JobStore
+    busy: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def create(self, job: Job, cursor: Cursor, **also: Any) -> bool:
+        if self.busy:
+            raise StoreBusyError
+        assert self.store.create(job, cursor, **also)
+        raise KeyUsedError
+
+
+def test_two_same_requests_at_once_are_answered_with_one_job(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient(Overtaken(tables.job_store(clock)), tables.run_store(), clock)
+    answer = post(api, BODY, "k")
+    assert answer.status == 200
+    assert ids(api) == [answer.json["id"]]
+
+
+def test_a_store_under_contention_asks_to_come_again(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient(Overtaken(tables.job_store(clock), busy=True), tables.run_store(), clock)
+    refused = post(api, BODY)
+    assert (refused.status, refused.json["type"], refused.headers["retry-after"]) == (503, "/problems/busy", "5")
+
+
+def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
+    post(api, BODY | {"id": "taken"})
+    answer = batch(
+        api,
+        BODY | {"id": "a"},
+        BODY | {"id": "b", "timeout_seconds": 0, "tags": 5},
+        BODY | {"id": "taken"},
+        "nonsense",
+        BODY | {"id": "a"},
+        BODY,
+    )
+    items = answer.json["items"]
+    assert (answer.status, [item["status"] for item in items]) == (200, [201, 422, 409, 422, 409, 201])
+    assert [error["pointer"] for error in items[1]["problem"]["errors"]] == ["/jobs/1/tags", "/jobs/1/timeout_seconds"]
+    assert items[2]["problem"]["errors"][0]["pointer"] == "/jobs/2/id"
+    assert items[3]["problem"]["errors"][0]["pointer"] == "/jobs/3"
+    assert items[0]["job"] == api.get("/v1/jobs/a").json
+    assert items[0]["etag"] == api.get("/v1/jobs/a").headers["etag"]
+    assert ids(api) == sorted(["a", "taken", items[5]["job"]["id"]])
+
+
+def test_a_batch_that_is_sent_again_creates_what_is_missing(api: ApiClient) -> None:
+    jobs = [BODY, BODY | {"schedule": "nonsense"}, BODY]
+    first = batch(api, *jobs, key="k").json["items"]
+    again = batch(api, jobs[0], BODY, jobs[2], key="k").json["items"]
+    assert [item["status"] for item in again] == [200, 201, 200]
+    assert [again[place]["job"]["id"] for place in (0, 2)] == [first[place]["job"]["id"] for place in (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"jobs": []}, "/jobs"),
+        ({"jobs": [BODY] * 101}, "/jobs"),
+        ({"jobs": BODY}, "/jobs"),
+        ({}, "/jobs"),
+        ({"jobs": [BODY], "job": 1}, "/job"),
+        ([BODY], ""),
+    ],
+)
+def test_what_is_no_batch_is_refused(api: ApiClient, body: Any, place: str) -> None:
+    refused = post(api, body, path="/v1/jobs/batch")
+    assert (refused.status, list(refused.errors)) == (422, [place])
+    assert ids(api) == []
+
+
+def test_jobs_are_listed_by_prefix_tag_and_state(api: ApiClient) -> None:
+    for name, tags in (("mail-a", ["x"]), ("mail-b", ["x", "y"]), ("news-a", ["y"]), ("news-b", [])):
+        assert post(api, DAILY | {"id": name, "tags": tags}).status == 201
+    api.ask("/v1/jobs/mail-b/pause")
+    assert ids(api, prefix="mail") == ["mail-a", "mail-b"]
+    assert ids(api, tag="y") == ["mail-b", "news-a"]
+    assert ids(api, tag="y", prefix="news-") == ["news-a"]
+    assert ids(api, state="PAUSED") == ["mail-b"]
+    assert ids(api, state="ACTIVE", tag="x") == ["mail-a"]
+    assert ids(api, state="COMPLETED") == ids(api, tag="z") == ids(api, prefix="z") == []
+
+
+@pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}])
+def test_filtered_lists_come_page_by_page(api: ApiClient, query: dict[str, str]) -> None:
+    names = [f"job-{number}" for number in range(5)]
+    for name in names:
+        post(api, DAILY | {"id": name, "tags": ["all"]})
+    seen: list[str] = []
+    more: dict[str, str] = {}
+    while True:
+        page = api.get("/v1/jobs", limit="2", **query, **more).json
+        seen += [job["id"] for job in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        more = {"cursor": page["next_cursor"]}
+    assert seen == names
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({"prefix": ""}, "prefix"),
+        ({"prefix": "a b"}, "prefix"),
+        ({"prefix": "a" * 65}, "prefix"),
+        ({"tag": ""}, "tag"),
+        ({"tag": "a#b"}, "tag"),
+        ({"tag": "a\n"}, "tag"),
+        ({"state": "active"}, "state"),
+        ({"states": "ACTIVE"}, "states"),
+    ],
+)
+def test_filters_that_are_none_are_refused(api: ApiClient, query: dict[str, str], parameter: str) -> None:
+    refused = api.get("/v1/jobs", **query)
+    assert (refused.status, list(refused.errors)) == (400, [parameter])
+
+
+def test_a_cursor_of_another_prefix_is_refused(api: ApiClient) -> None:
+    for name in ("a-1", "a-2"):
+        post(api, DAILY | {"id": name})
+    cursor = api.get("/v1/jobs", limit="1", prefix="a").json["next_cursor"]
+    refused = api.get("/v1/jobs", cursor=cursor, prefix="b")
+    assert (refused.status, list(refused.errors)) == (400, ["cursor"])

@@ -1,0 +1,238 @@
+"""Replacing, patching and deleting jobs over the API, by whoever saw them last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settings
+from tests.support.api_events import api_event, json_event
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+PATH = "/v1/jobs/steady"
+STEADY = {"schedule": "rate(10 minutes)", "target": HTTP_TARGET, "name": "Steady"}
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+def put(api: ApiClient, body: Any = STEADY, path: str = PATH, **headers: str) -> Answered:
+    return api.send(
+        json_event("PUT", path, body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    )
+
+
+def patch(api: ApiClient, body: Any, path: str = PATH, **headers: str) -> Answered:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return api.send(json_event("PATCH", path, body, headers=sent, content_type="application/merge-patch+json"))
+
+
+def delete(api: ApiClient, **headers: str) -> Answered:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return api.send(api_event("DELETE", PATH, content_type=None, headers=sent))
+
+
+def test_a_job_is_created_at_its_own_address(api: ApiClient) -> None:
+    answer = put(api)
+    assert (answer.status, answer.json["id"], answer.headers["location"]) == (201, "steady", PATH)
+    assert answer.headers["etag"] == f'"{int(NOON) * 1000}-1"'
+    assert api.get(PATH).json == answer.json
+
+
+def test_the_same_body_twice_writes_nothing(api: ApiClient) -> None:
+    first = put(api)
+    api.clock.advance(95)
+    again = put(api, STEADY | {"id": "steady"})
+    assert (again.status, again.json) == (200, first.json)
+    assert again.headers["etag"] == first.headers["etag"] == api.get(PATH).headers["etag"]
+
+
+def test_the_same_body_is_the_same_job_after_its_time_has_come(api: ApiClient) -> None:
+    once = STEADY | {"schedule": "at(2026-11-21T12:05:00)"}
+    first = put(api, once)
+    api.clock.advance(3600)
+    assert (put(api, once).status, put(api, once).headers["etag"]) == (200, first.headers["etag"])
+    renamed = put(api, once | {"name": "Renamed"})
+    assert (renamed.status, renamed.json["name"]) == (200, "Renamed")
+    refused = put(api, once | {"schedule": "at(2026-11-21T12:06:00)"})
+    assert refused.status == 422
+    assert list(refused.errors) == ["/schedule"]
+
+
+def test_what_a_replacement_leaves_out_is_as_if_never_said(api: ApiClient) -> None:
+    put(api, STEADY | {"tags": ["a"], "payload": [1], "timeout_seconds": 9})
+    job = put(api).json
+    assert (job["tags"], job["payload"], job["timeout_seconds"]) == ([], None, 30)
+
+
+def test_an_edit_beside_the_schedule_leaves_its_place_and_a_new_schedule_moves_it(api: ApiClient) -> None:
+    created = put(api)
+    api.clock.advance(95)
+    renamed = patch(api, {"name": "Renamed"})
+    assert renamed.headers["etag"] == f'"{int(NOON) * 1000}-2"'
+    assert renamed.json == created.json | {"name": "Renamed", "updated_at": "2026-11-21T12:01:35.000Z"}
+    moved = patch(api, {"schedule": "rate(20 seconds)", "anchor": None})
+    assert moved.headers["etag"] == f'"{int(NOON) * 1000 + 95_000}-3"'
+    assert (moved.json["anchor"], moved.json["next_occurrence"]) == ("2026-11-21T12:01:35Z", "2026-11-21T12:01:55Z")
+    assert len(api.wheel.sent) == 6, "the first two minutes of the new schedule"
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ({"tags": ["b"]}, {"tags": ["b"]}),
+        ({"retry": {"max_attempts": 2}}, {"max_attempts": 2, "min_seconds": 7.0}),
+        ({"retry": {"min_seconds": None}}, {"max_attempts": 4, "min_seconds": 2}),
+        ({"payload": {"a": None, "b": 2}}, {"payload": {"b": 2}}),
+        ({"payload": None}, {"payload": None}),
+        ({"payload": [None]}, {"payload": [None]}),
+        ({"target": {"headers": {"X-A": "1"}}}, {"headers": {"X-A": "1"}, "url": HTTP_TARGET["url"]}),
+        ({"name": None}, {"name": ""}),
+        ({}, {"name": "Steady"}),
+        (
+            {"target": {"type": "lambda", "function": "duecourse-target-a"}},
+            {"target": {"type": "lambda", "function": "duecourse-target-a", "mode": "sync"}},
+        ),
+    ],
+)
+def test_a_patch_changes_what_it_names(api: ApiClient, change: dict[str, Any], shown: dict[str, Any]) -> None:
+    put(api, STEADY | {"payload": {"a": 1}, "retry": {"min_seconds": 7}})
+    answer = patch(api, change)
+    assert answer.status == 200, answer.text
+    whole = answer.json["retry"] | answer.json["target"] | answer.json
+    assert {name: whole[name] for name in shown} == shown
+    assert api.get(PATH).json == answer.json
+
+
+@pytest.mark.parametrize(
+    ("change", "places"),
+    [
+        ({"timeout_seconds": 0, "tags": "a"}, ["/tags", "/timeout_seconds"]),
+        ({"schedule": None}, ["/schedule"]),
+        ({"state": "PAUSED"}, ["/state"]),
+        ({"id": "another"}, ["/id"]),
+        ({"id": "another", "name": 5}, ["/id", "/name"]),
+        ({"target": {"type": "lambda"}}, ["/target/function"]),
+        ({"schedule": "at(2026-11-21T11:00:00)"}, ["/schedule"]),
+        ({"payload": "\ud800"}, ["/payload"]),
+        ([], [""]),
+        ("name", [""]),
+    ],
+)
+def test_a_wrong_patch_is_refused_with_all_its_faults_and_changes_nothing(
+    api: ApiClient, change: Any, places: list[str]
+) -> None:
+    before = put(api)
+    refused = patch(api, change)
+    assert (refused.status, sorted(refused.errors)) == (422, places), refused.text
+    assert api.get(PATH).json == before.json
+
+
+def test_a_body_of_another_job_is_refused(api: ApiClient) -> None:
+    refused = put(api, STEADY | {"id": "another", "timeout_seconds": 0})
+    assert (refused.status, sorted(refused.errors)) == (422, ["/id", "/timeout_seconds"])
+    assert api.get("/v1/jobs").json["items"] == []
+
+
+def test_deeply_nested_bodies_are_refused(api: ApiClient) -> None:
+    put(api)
+    deep: Any = 1
+    for _ in range(300):
+        deep = {"a": deep}
+    assert put(api, STEADY | {"payload": deep}).status == 422
+    assert patch(api, {"payload": deep}).status == 422
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete"])
+def test_a_lost_update_is_refused(api: ApiClient, method: str) -> None:
+    seen = put(api).headers["etag"]
+    assert patch(api, {"name": "Somebody else's"}, if_match=seen).status == 200
+    now = api.get(PATH)
+    act = {
+        "put": lambda tag: put(api, STEADY | {"name": "Mine"}, if_match=tag),
+        "patch": lambda tag: patch(api, {"name": "Mine"}, if_match=tag),
+        "delete": lambda tag: delete(api, if_match=tag),
+    }[method]
+    for stale in (seen, f"W/{now.headers['etag']}", '"x"', f'{seen}, "5-5"'):
+        refused = act(stale)
+        assert (refused.status, refused.json["type"]) == (412, "/problems/etag-mismatch")
+        assert list(refused.errors) == ["if-match"]
+    assert api.get(PATH).json == now.json
+    assert act(f'"5-5", {now.headers["etag"]}').status in (200, 204)
+
+
+def test_any_version_will_do_where_one_must_be_there(api: ApiClient) -> None:
+    assert put(api, if_match="*").status == 412
+    assert patch(api, {}, if_match="*").status == 404
+    put(api)
+    assert put(api, STEADY | {"name": "x"}, if_match="*").status == 200
+    assert delete(api, if_match="*").status == 204
+
+
+def test_a_job_can_be_created_only_where_there_is_none(api: ApiClient) -> None:
+    assert put(api, if_none_match="*").status == 201
+    assert put(api, STEADY | {"name": "x"}, if_none_match="*").status == 412
+    assert api.get(PATH).json["name"] == "Steady"
+
+
+@pytest.mark.parametrize("value", ["5-5", '"5', "", '"a" "b"', '"a",', "*, *"])
+def test_a_condition_that_is_not_understood_is_refused(api: ApiClient, value: str) -> None:
+    put(api)
+    for refused in (put(api, if_match=value), patch(api, {}, if_match=value), delete(api, if_match=value)):
+        assert (refused.status, list(refused.errors)) == (400, ["if-match"])
+    assert put(api, if_none_match='"5-5"').status == 400
+
+
+def test_unknown_jobs_are_not_patched(api: ApiClient) -> None:
+    assert patch(api, {"name": "x"}).status == 404
+    assert put(api, path="/v1/jobs/no%20id").status == 404
+
+
+def test_pausing_is_another_version(api: ApiClient) -> None:
+    seen = put(api).headers["etag"]
+    paused = api.ask(f"{PATH}/pause")
+    assert paused.headers["etag"] not in (seen, None)
+    assert patch(api, {"name": "x"}, if_match=seen).status == 412
+    assert patch(api, {"schedule": "* * * * *"}, if_match=paused.headers["etag"]).json["state"] == "PAUSED"
+
+
+def test_a_task_can_be_named_in_a_patch(tables: Tables) -> None:
+    from duecourse.domain.targets import SqsTarget
+    from duecourse.ports import RegisteredTask
+
+    clock = SettableClock(NOON)
+    tasks = {"send-mail": RegisteredTask(SqsTarget("duecourse-target-mail"), {})}
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, tasks=tasks)
+    put(api)
+    assert patch(api, {"task": "send-mail"}).json["target"] == {"type": "task", "name": "send-mail"}
+    assert patch(api, {"target": HTTP_TARGET}).json["target"]["type"] == "http"
+
+
+def test_the_quota_holds_for_every_way_to_create(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, api_settings(job_quota=1))
+    assert put(api).status == 201
+    for refused in (api.post(BODY), put(api, path="/v1/jobs/another")):
+        assert (refused.status, refused.json["type"]) == (403, "/problems/job-quota")
+        assert "1 jobs" in refused.json["detail"]
+    assert put(api, STEADY | {"name": "x"}).status == 200
+    assert delete(api).status == 204
+    assert api.post(BODY).status == 201
+
+
+def test_occurrences_may_not_come_closer_than_the_stage_allows(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, api_settings(smallest_interval_seconds=60))
+    assert put(api).status == 201
+    refused = patch(api, {"schedule": "rate(59 seconds)"})
+    assert (refused.status, list(refused.errors)) == (422, ["/schedule"])
+    assert "60" in refused.errors["/schedule"]
+    assert put(api, STEADY | {"schedule": "* * * * *"}).status == 200

@@ -1,0 +1,210 @@
+"""Every route there is, called by another tenant, without the scope it asks for, and by nobody: never an answer about
+what belongs to someone else, never a change. Each call is shown to work for the owner, so that none of them is refused
+for another reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.run import RunState
+from duecourse.domain.targets import HttpTarget
+from duecourse.http.identity import SCOPES
+from duecourse.http.routes import ROUTES
+from duecourse.http.scopes import OPEN, scopes_of
+from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settings
+from tests.support.api_events import api_event, jwt_caller
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
+from tests.support.runs import run, waiting_run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+OWNER, STRANGER = "acme", "globex"
+JOB, TAG = "plan", "billing"
+SECRET = "the owner's words"
+RUNS = {"waiting": "plan.20261121T120000Z", "dead": "plan.20261121T120100Z", "held": "plan.20261121T120200Z"}
+HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T10:10:00Z"}
+POSTED = {**BODY, "id": "new"}
+
+CALLS: Mapping[tuple[str, str], tuple[str, Any]] = {
+    ("POST", "/v1/jobs"): ("", POSTED),
+    ("POST", "/v1/jobs/batch"): ("", {"jobs": [POSTED]}),
+    ("PUT", "/v1/jobs/<job_id>"): ("", BODY),
+    ("PATCH", "/v1/jobs/<job_id>"): ("", {"name": "Renamed"}),
+    ("POST", "/v1/jobs/<job_id>/pause"): ("", {"note": "no more"}),
+    ("POST", "/v1/jobs/<job_id>/resume"): ("", {"catch_up": False}),
+    ("POST", "/v1/jobs/pause"): ("", {"all": True}),
+    ("POST", "/v1/jobs/resume"): ("", {"all": True}),
+    ("POST", "/v1/jobs/<job_id>/run"): ("", {"payload": 1}),
+    ("POST", "/v1/jobs/<job_id>/backfill"): ("", {**HOUR, "dry_run": False}),
+    ("POST", "/v1/jobs/<job_id>/skip-next"): ("", {"count": 1}),
+    ("GET", "/v1/jobs/<job_id>/explain"): ("at=2026-11-21T12:01:00Z", None),
+    ("POST", "/v1/runs/<run_id>/heartbeat"): ("", {}),
+    ("POST", "/v1/runs/<run_id>/complete"): ("", {"result": 1}),
+    ("POST", "/v1/runs/<run_id>/fail"): ("", {"error": "no"}),
+    ("POST", "/v1/dead-letters/redrive"): ("", {}),
+    ("POST", "/v1/schedules/preview"): ("", {"schedule": "rate(1 hour)"}),
+}
+"""Query and body of the routes that need more than their path."""
+
+ALL = [(method, path) for method, path, *_ in ROUTES]
+CLOSED = [route for route in ALL if route not in OPEN]
+CALLBACKS = sorted(route for route in OPEN if "<run_id>" in route[1])
+each_closed = pytest.mark.parametrize(("method", "path"), CLOSED, ids=[" ".join(route) for route in CLOSED])
+
+
+class Tenants:
+    """The API with jobs and runs of one tenant, and what is stored of it."""
+
+    def __init__(self, tables: Tables) -> None:
+        clock = SettableClock(NOON)
+        self._tables = tables
+        self.api = ApiClient(
+            tables.job_store(clock),
+            tables.run_store(),
+            clock,
+            settings=api_settings(auth="jwt"),
+            inputs=tables.inputs(),
+            wakes=tables.wakes(),
+        )
+        job = made_job("rate(1 minute)", id=JOB, at=NOON - 7200)
+        target = HttpTarget(HTTP_TARGET["url"])
+        job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
+        assert self.api.jobs.create(job, cursor(job))
+        record = self.api.runs.write
+        assert record(waiting_run(job), None) is None
+        assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
+        assert record(run(job, RunState.RETRYING, after=120), None) is None
+
+    def call(self, method: str, path: str, caller: Mapping[str, Any] | None) -> Answered:
+        """The route's call about the owner's job or run."""
+        query, body = CALLS.get((method, path), ("", None))
+        name = {"redrive": "dead", "cancel": "held"}.get(path.rpartition("/")[2], "waiting")
+        real = path.replace("<job_id>", JOB).replace("<run_id>", RUNS[name])
+        self.api.caller = caller
+        text = None if body is None else json.dumps(body)
+        given = dict(part.split("=", 1) for part in query.split("&") if part)
+        return self.api.send(api_event(method, real, query=given, body=text))
+
+    def of_the_owner(self) -> list[Any]:
+        """All items with the owner's name in their keys, and what was sent in its name."""
+        tables, items = (self._tables.jobs, self._tables.runs), []
+        for table in tables:
+            pages = self._tables.client.get_paginator("scan").paginate(TableName=table)
+            items += [item for page in pages for item in page["Items"] if f"#{OWNER}" in item["PK"]["S"]]
+        sent = [outgoing.message for outgoing in self.api.wheel.sent if outgoing.message.tenant == OWNER]
+        return sorted(map(repr, items)) + sent
+
+
+@pytest.fixture
+def tenants(tables: Tables) -> Tenants:
+    return Tenants(tables)
+
+
+def kind(answer: Answered) -> str:
+    return str(answer.json["type"]).removeprefix("/problems/")
+
+
+@each_closed
+def test_the_owner_is_answered(tenants: Tenants, method: str, path: str) -> None:
+    answer = tenants.call(method, path, jwt_caller(OWNER, *SCOPES))
+    assert answer.status in (200, 201, 202, 204), answer.text
+
+
+@each_closed
+def test_another_tenant_learns_nothing_and_changes_nothing(tenants: Tenants, method: str, path: str) -> None:
+    before = tenants.of_the_owner()
+    answer = tenants.call(method, path, jwt_caller(STRANGER, *SCOPES))
+    assert tenants.of_the_owner() == before
+    assert SECRET not in answer.text
+    assert OWNER not in answer.text
+    if "<" in path and (method, path) != ("PUT", "/v1/jobs/<job_id>"):
+        assert (answer.status, kind(answer)) in ((404, "unknown-job"), (404, "unknown-run"))
+        return
+    assert answer.status in (200, 201, 202), answer.text
+    if "items" in answer.json and path != "/v1/jobs/batch":
+        assert answer.json["items"] == []
+    assert answer.json.get("changed", 0) == 0
+    assert answer.json.get("redriven", 0) in (0, [])
+    if path == "/v1/stats":
+        assert (answer.json["jobs"]["count"], answer.json["dead_runs"]["count"]) == (0, 0)
+
+
+@each_closed
+def test_an_id_that_exists_elsewhere_is_answered_like_one_that_exists_nowhere(
+    tenants: Tenants, method: str, path: str
+) -> None:
+    """Or strangers could ask which jobs there are."""
+    caller = jwt_caller(STRANGER, *SCOPES)
+    elsewhere = tenants.call(method, path, caller)
+    nowhere = tenants.call(method, path, jwt_caller("initech", *SCOPES))
+    assert elsewhere.status == nowhere.status
+    if elsewhere.status >= 400:
+        assert elsewhere.json == nowhere.json
+
+
+@each_closed
+def test_without_the_scope_there_is_no_answer_and_no_change(tenants: Tenants, method: str, path: str) -> None:
+    before = tenants.of_the_owner()
+    for caller in (jwt_caller(OWNER, *SCOPES - scopes_of(method, path)), jwt_caller(OWNER)):
+        answer = tenants.call(method, path, caller)
+        assert (answer.status, kind(answer)) == (403, "scope-missing")
+        assert any(scope in answer.json["detail"] for scope in scopes_of(method, path))
+        assert SECRET not in answer.text
+    assert tenants.of_the_owner() == before
+
+
+@each_closed
+def test_one_scope_that_is_asked_for_is_enough(tenants: Tenants, method: str, path: str) -> None:
+    (scope, *_) = sorted(scopes_of(method, path))
+    answer = tenants.call(method, path, jwt_caller(OWNER, scope))
+    assert answer.status in (200, 201, 202, 204), answer.text
+
+
+@each_closed
+@pytest.mark.parametrize(
+    ("caller", "refused"),
+    [(None, (401, "not-authenticated")), (jwt_caller(None, *SCOPES), (403, "bad-tenant"))],
+    ids=["nobody", "no tenant"],
+)
+def test_whom_the_gateway_let_through_by_mistake_is_refused(
+    tenants: Tenants, method: str, path: str, caller: Any, refused: tuple[int, str]
+) -> None:
+    before = tenants.of_the_owner()
+    answer = tenants.call(method, path, caller)
+    assert (answer.status, kind(answer)) == refused
+    assert tenants.of_the_owner() == before
+
+
+@pytest.mark.parametrize(("method", "path"), CALLBACKS)
+@pytest.mark.parametrize("caller", [None, jwt_caller(OWNER, *SCOPES), jwt_caller(STRANGER, *SCOPES)])
+def test_a_callback_is_no_matter_of_scopes(tenants: Tenants, method: str, path: str, caller: Any) -> None:
+    before = tenants.of_the_owner()
+    answer = tenants.call(method, path, caller)
+    assert (answer.status, kind(answer)) == (401, "bad-token")
+    assert tenants.of_the_owner() == before
+
+
+@pytest.mark.parametrize("path", sorted(path for _, path in OPEN if "<" not in path))
+def test_what_strangers_may_read_says_nothing_of_anybody(tenants: Tenants, path: str) -> None:
+    answer = tenants.call("GET", path, None)
+    assert answer.status in (200, 503)  # no tick was ever seen here
+    assert SECRET not in answer.text
+    assert OWNER not in answer.text
+    if path == "/v1/health":
+        assert set(answer.json) == {"status"}
+
+
+def test_who_asked_is_in_the_log_without_the_token(tenants: Tenants) -> None:
+    tenants.call("GET", "/v1/jobs", jwt_caller(OWNER, "jobs:read"))
+    (line,) = tenants.api.lines
+    assert line["tenant"] == OWNER
+    assert "claims" not in json.dumps(line)

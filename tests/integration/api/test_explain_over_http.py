@@ -1,0 +1,199 @@
+"""GET /v1/jobs/<id>/explain, with real tables: why a job ran at an instant, or did not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.instants import to_basic, to_iso
+from duecourse.domain.job import Job, Lane
+from duecourse.domain.plan import SkippedRange
+from duecourse.domain.run import RunState
+from duecourse.ports import Claim, ClaimResult, Depth
+from duecourse.usecases.after_claim import AfterClaim
+from tests.support import runs
+from tests.support.api import BODY, ApiClient
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, moved
+from tests.support.limits import FixedDepths
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+HOUR = 3600
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(NOON)
+
+
+@pytest.fixture
+def api(tables: Tables, clock: SettableClock) -> ApiClient:
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+@pytest.fixture
+def hourly(api: ApiClient, tables: Tables, clock: SettableClock) -> Job:
+    """A job on the hour, created at noon."""
+    answer = api.post(BODY | {"id": "hourly", "schedule": "0 * * * *"})
+    assert answer.status == 201, answer.text
+    found = tables.job_store(clock).get("default", "hourly")
+    assert found is not None
+    return found
+
+
+def asked(api: ApiClient, after: float, job_id: str = "hourly") -> Any:
+    answer = api.get(f"/v1/jobs/{job_id}/explain", at=to_iso(NOON + after))
+    assert answer.status == 200, answer.text
+    assert answer.json["at"] == to_iso(NOON + after)
+    return answer.json
+
+
+def dispatched(tables: Tables, clock: SettableClock, hours: int) -> Cursor:
+    """The cursor as a dispatcher leaves it that has handed over everything before so many hours after noon."""
+    standing = tables.job_store(clock).get_cursor("default", "hourly")
+    assert standing is not None
+    claimed = moved(standing, int(NOON) + hours * HOUR)
+    (won,) = tables.cursor_store(clock).claim([Claim(standing, claimed)], 1)
+    assert won is ClaimResult.WON
+    return claimed
+
+
+def test_what_has_run_shows_its_run(api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job) -> None:
+    tables.run_store().write(runs.run(hourly, RunState.SUCCEEDED, after=HOUR), None)
+    clock.set(NOON + HOUR + 30)
+    found = asked(api, HOUR)
+    assert found["verdict"] == "fired"
+    assert found["run"]["id"] == f"hourly.{to_basic(int(NOON) + HOUR)}"
+    assert found["facts"] == {"state": "SUCCEEDED", "attempts": 2}
+    assert found["nearest"] == {"before": None, "after": "2026-11-21T14:00:00Z"}
+
+
+def test_what_waits_in_its_lane_shows_as_queued(
+    api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
+) -> None:
+    dispatched(tables, clock, 2)
+    clock.set(NOON + HOUR - 60)
+    found = asked(api, HOUR)
+    assert (found["verdict"], found["run"]["state"]) == ("queued", "QUEUED")
+
+
+def test_what_the_api_sent_at_once_shows_as_queued(api: ApiClient) -> None:
+    api.post(BODY | {"id": "soon", "schedule": "rate(10 seconds)"})
+    assert asked(api, 60, "soon")["verdict"] == "queued"
+    assert asked(api, 600, "soon")["verdict"] == "future"
+
+
+def test_what_nobody_has_handed_over_is_late_and_what_is_to_come_is_future(
+    api: ApiClient, clock: SettableClock, hourly: Job
+) -> None:
+    clock.set(NOON + HOUR + 1)
+    assert (asked(api, HOUR)["verdict"], asked(api, HOUR)["run"]) == ("late", None)
+    assert asked(api, 5 * HOUR)["facts"]["due"] == "2026-11-21T17:00:00Z"
+
+
+def test_a_range_of_skipped_ones_answers_for_each_though_another_record_lies_between(
+    api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
+) -> None:
+    standing = dispatched(tables, clock, 20)
+    clock.set(NOON + 20 * HOUR)
+    store = tables.run_store()
+    ranged = SkippedRange(int(NOON) + 2 * HOUR, int(NOON) + 9 * HOUR, 8, "missed")
+    AfterClaim(tables.job_store(clock), store, clock, 90).record(standing, ranged)
+    store.write(runs.run(hourly, RunState.SUCCEEDED, after=4 * HOUR), None)
+    store.write(runs.run(hourly, RunState.SUCCEEDED, after=4 * HOUR + 5, suffix=".mabcdefgh"), None)
+    assert asked(api, 4 * HOUR)["verdict"] == "fired"
+    found = asked(api, 6 * HOUR)
+    assert (found["verdict"], found["facts"]["reason"]) == ("skipped", "missed")
+    assert found["run"]["id"] == "hourly.20261121T140000Z"
+    assert asked(api, 10 * HOUR)["verdict"] == "queued"
+
+
+def test_what_no_queue_holds_any_more_is_lost(tables: Tables, clock: SettableClock, hourly: Job) -> None:
+    dispatched(tables, clock, 3)
+    clock.set(NOON + 3 * HOUR)
+    depths = FixedDepths({Lane.NORMAL: Depth(0, 0, 0)})
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, depths=depths)
+    found = asked(api, HOUR)
+    assert (found["verdict"], found["facts"]["lane"], found["run"]) == ("lost", "normal", None)
+    depths.known[Lane.NORMAL] = Depth(0, 1, 0)
+    assert asked(api, HOUR)["verdict"] == "queued"
+
+
+def test_a_paused_job_says_so_and_after_it_was_resumed_its_record_does(
+    api: ApiClient, clock: SettableClock, hourly: Job
+) -> None:
+    clock.set(NOON + 600)
+    assert api.ask("/v1/jobs/hourly/pause").status == 200
+    clock.set(NOON + 3 * HOUR + 60)
+    paused = asked(api, 2 * HOUR)
+    assert (paused["verdict"], paused["facts"]["since"]) == ("paused", "2026-11-21T12:10:00Z")
+    assert api.ask("/v1/jobs/hourly/resume").status == 200
+    recorded = asked(api, 2 * HOUR)
+    assert (recorded["verdict"], recorded["run"]["state"]) == ("paused", "SKIPPED")
+
+
+def test_a_deleted_job_can_be_asked_about_for_a_day(api: ApiClient, clock: SettableClock, hourly: Job) -> None:
+    clock.set(NOON + 600)
+    assert api.delete("/v1/jobs/hourly").status == 204
+    found = asked(api, HOUR)
+    assert (found["verdict"], found["nearest"]) == ("deleted", {"before": None, "after": None})
+
+
+def test_the_hour_that_a_clock_jumps_over_is_explained(api: ApiClient) -> None:
+    api.post(BODY | {"id": "early", "schedule": "30 2 * * *", "timezone": "America/New_York"})
+    answer = api.get("/v1/jobs/early/explain", at="2027-03-14T02:30:00-05:00")
+    assert (answer.json["verdict"], answer.json["facts"]["wall"]) == ("gap", "2027-03-14T02:30:00")
+    assert answer.json["at"] == "2027-03-14T07:30:00Z"
+
+
+def test_too_many_records_in_the_way_are_not_taken_for_a_loss(
+    api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
+) -> None:
+    dispatched(tables, clock, 3)
+    store = tables.run_store()
+    for number in range(401):
+        store.write(runs.run(hourly, RunState.SUCCEEDED, after=HOUR + number, suffix=".mabcdefgh"), None)
+    clock.set(NOON + 2 * HOUR + 60)
+    assert asked(api, 2 * HOUR)["verdict"] == "unclear"
+
+
+def test_of_a_job_that_nobody_knows_nothing_is_explained(api: ApiClient) -> None:
+    for job_id in ("nobody", "no%2Fbody"):
+        answer = api.get(f"/v1/jobs/{job_id}/explain", at="2026-11-21T12:00:00Z")
+        assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
+
+
+def test_another_tenants_job_is_not_there(api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job) -> None:
+    theirs = replace(hourly, tenant="acme", id="theirs")
+    tables.run_store().write(runs.run(theirs, RunState.SUCCEEDED, after=HOUR), None)
+    assert api.get("/v1/jobs/theirs/explain", at="2026-11-21T13:00:00Z").status == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({}, "at"),
+        ({"at": ""}, "at"),
+        ({"at": "yesterday"}, "at"),
+        ({"at": "2026-11-21T12:00:00"}, "at"),
+        ({"at": "9999-12-31T23:59:59Z"}, "at"),
+        ({"at": "2026-11-21T12:00:00Z,2026-11-22T12:00:00Z"}, "at"),
+        ({"at": "2026-11-21T12:00:00Z", "when": "now"}, "when"),
+    ],
+)
+def test_an_instant_that_is_none_is_refused_by_its_parameter(
+    api: ApiClient, hourly: Job, query: dict[str, str], parameter: str
+) -> None:
+    answer = api.get("/v1/jobs/hourly/explain", **query)
+    assert (answer.status, answer.json["type"]) == (400, "/problems/bad-parameter")
+    assert list(answer.errors) == [parameter]
+
+
+@pytest.mark.parametrize("at", ["0001-01-03T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-29T00:00:00Z"])
+def test_the_ends_of_the_calendar_are_instants_like_any_other(api: ApiClient, hourly: Job, at: str) -> None:
+    assert api.get("/v1/jobs/hourly/explain", at=at).status == 200

@@ -1,0 +1,142 @@
+"""Pausing and resuming with a note, and many jobs at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.support.api import BODY, ApiClient
+from tests.support.api_events import json_event
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    client = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    for name, tags in {"a": ["billing"], "b": ["billing", "night"], "c": []}.items():
+        assert client.post(BODY | {"id": name, "schedule": "* * * * *", "tags": tags}).status == 201
+    return client
+
+
+def states(api: ApiClient) -> dict[str, str]:
+    return {item["id"]: item["state"] for item in api.get("/v1/jobs").json["items"]}
+
+
+def test_a_pause_says_by_whom_and_why(api: ApiClient) -> None:
+    answer = api.post({"note": "until the ledger is moved"}, "/v1/jobs/a/pause")
+    assert (answer.status, answer.json["paused_by"], answer.json["paused_because"]) == (
+        200, "local", "until the ledger is moved",
+    )  # fmt: skip
+    again = api.post({"note": "another"}, "/v1/jobs/a/pause")
+    assert again.json["paused_because"] == "until the ledger is moved", "who is first has paused it"
+    resumed = api.post({}, "/v1/jobs/a/resume")
+    assert (resumed.json["paused_by"], resumed.json["paused_because"]) == (None, None)
+
+
+@pytest.mark.parametrize("note", ["x" * 501, "two\nlines", 7, "\ud800"])
+def test_a_note_that_is_none_changes_nothing(api: ApiClient, note: object) -> None:
+    answer = api.post({"note": note}, "/v1/jobs/a/pause")
+    assert answer.status == 422
+    assert list(answer.errors) == ["/note"]
+    assert states(api)["a"] == "ACTIVE"
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_another_version_of_the_job_is_left_alone(api: ApiClient, action: str) -> None:
+    etag = api.get("/v1/jobs/a").headers["etag"]
+    paused = api.send(json_event("POST", "/v1/jobs/a/pause", {}, headers={"if-match": etag}))
+    assert paused.status == 200
+    assert paused.headers["etag"] != etag
+    stale = api.send(json_event("POST", f"/v1/jobs/a/{action}", {}, headers={"if-match": etag}))
+    assert (stale.status, stale.json["type"]) == (412, "/problems/etag-mismatch")
+    assert states(api)["a"] == "PAUSED"
+
+
+def test_all_jobs_with_a_tag_are_paused_and_resumed(api: ApiClient) -> None:
+    answer = api.post({"tag": "billing", "note": "moving"}, "/v1/jobs/pause")
+    assert (answer.status, answer.json) == (200, {"changed": 2, "failed": [], "next_cursor": None})
+    assert states(api) == {"a": "PAUSED", "b": "PAUSED", "c": "ACTIVE"}
+    assert api.get("/v1/jobs/b").json["paused_because"] == "moving"
+    assert api.post({"tag": "billing"}, "/v1/jobs/pause").json["changed"] == 0
+    assert api.post({"tag": "billing"}, "/v1/jobs/resume").json["changed"] == 2
+    assert set(states(api).values()) == {"ACTIVE"}
+
+
+def test_the_whole_tenant_is_paused_and_no_other(api: ApiClient) -> None:
+    foreign = replace(job("* * * * *", id="z"), tenant="other")
+    assert api.jobs.create(foreign, cursor(foreign))
+    assert api.post({"all": True}, "/v1/jobs/pause").json["changed"] == 3
+    assert set(states(api).values()) == {"PAUSED"}
+    untouched = api.jobs.get("other", "z")
+    assert untouched is not None
+    assert untouched.state == "ACTIVE"
+
+
+def test_a_resume_of_many_skips_what_their_pauses_covered_or_catches_up(api: ApiClient) -> None:
+    api.post({"all": True}, "/v1/jobs/pause")
+    api.clock.advance(300)
+    api.post({"tag": "night"}, "/v1/jobs/resume")
+    covered = api.get("/v1/jobs/b/runs").json["items"][-1]
+    assert (covered["state"], covered["reason"], covered["count"]) == ("SKIPPED", "paused", 5)
+    api.post({"all": True, "catch_up": True}, "/v1/jobs/resume")
+    caught_up = [one.message.job_id for one in api.wheel.sent if one.message.caught_up_at is not None]
+    assert sorted(caught_up) == ["a", "c"]
+
+
+def test_many_jobs_take_several_calls(api: ApiClient) -> None:
+    for number in range(120):
+        made = job("0 0 1 1 *", id=f"m{number:03}")
+        assert api.jobs.create(made, cursor(made))
+    first = api.post({"all": True}, "/v1/jobs/pause").json
+    assert first["changed"] == 100
+    assert first["next_cursor"] is not None
+    second = api.post({"all": True, "cursor": first["next_cursor"]}, "/v1/jobs/pause").json
+    assert (second["changed"], second["next_cursor"]) == (23, None)
+
+
+class Slow(SettableClock):
+    """Each look at it takes three seconds."""
+
+    def now(self) -> float:
+        self.instant += 3
+        return self.instant
+
+
+def test_a_call_that_takes_long_ends_early_and_says_where(tables: Tables) -> None:
+    clock = Slow(NOON)
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    for number in range(20):
+        made = job("0 0 1 1 *", id=f"m{number:03}")
+        assert api.jobs.create(made, cursor(made))
+    changed, calls, following = 0, 0, None
+    while calls == 0 or following is not None:
+        answer = api.post({"all": True} | ({} if following is None else {"cursor": following}), "/v1/jobs/pause").json
+        changed, calls, following = changed + answer["changed"], calls + 1, answer["next_cursor"]
+    assert changed == 20
+    assert calls > 2
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ({}, "/tag"),
+        ({"all": False}, "/tag"),
+        ({"tag": "a", "all": True}, "/all"),
+        ({"tag": "no spaces"}, "/tag"),
+        ({"all": 1}, "/all"),
+        ({"all": True, "cursor": "x"}, "/cursor"),
+        ({"all": True, "limit": 5}, "/limit"),
+    ],
+)
+def test_nobody_pauses_everything_by_mistake(api: ApiClient, action: str, body: dict[str, Any], where: str) -> None:
+    answer = api.post(body, f"/v1/jobs/{action}")
+    assert (answer.status, list(answer.errors)) == (422, [where])
+    assert set(states(api).values()) == {"ACTIVE"}

@@ -1,0 +1,63 @@
+"""Buckets, ticks and depths of queues as tests want them: in memory, and as they are set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from duecourse.domain.bucket import Bucket
+from duecourse.domain.job import Lane
+from duecourse.ports import BucketConflict, Depth, Progress
+
+
+@dataclass
+class MemoryLimits:
+    """ports.TenantLimits. `reads` and `writes` count what a table would have been asked."""
+
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+    reads: int = 0
+    writes: int = 0
+
+    def bucket(self, tenant: str) -> Bucket | None:
+        self.reads += 1
+        return self.buckets.get(tenant)
+
+    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
+        self.writes += 1
+        found = self.buckets.get(tenant)
+        if found != previous:
+            return BucketConflict(found)
+        self.buckets[tenant] = bucket
+        return None
+
+    def jobs(self, tenant: str) -> int:
+        return self.counted.get(tenant, 0)
+
+
+@dataclass
+class MemoryMark:
+    """ports.TickMark. `asked` counts how often somebody looked."""
+
+    at: float | None = None
+    watermarks: dict[int, str | None] = field(default_factory=dict)
+    asked: int = 0
+
+    def mark(self, at: float) -> None:
+        self.at = at
+
+    def last(self) -> float | None:
+        self.asked += 1
+        return self.at
+
+    def progress(self) -> Progress:
+        return Progress(dict(self.watermarks))
+
+
+@dataclass
+class FixedDepths:
+    """ports.Depths: what is set; None where nothing is."""
+
+    known: dict[Lane, Depth | None] = field(default_factory=dict)
+
+    def depth(self, lane: Lane) -> Depth | None:
+        return self.known.get(lane)

@@ -1,0 +1,139 @@
+"""Who asks and what for: read from what the gateway's authorizer found out, checked before any route runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.http.identity import MAX_PRINCIPAL, SCOPES, Caller, caller_of
+from duecourse.http.problems import Problem
+from duecourse.http.request import Request
+from duecourse.http.scopes import OPEN, admitted, scopes_of
+from tests.support.api import api_settings
+from tests.support.api_events import iam_caller, jwt_caller
+
+TOKENS = api_settings(auth="jwt")
+ARN = "arn:aws:sts::123456789012:assumed-role/deployer/ann"
+
+
+def request(authorizer: dict[str, Any]) -> Request:
+    return Request("r-1", authorizer=authorizer)
+
+
+def refusal(authorizer: Any, method: str = "GET", path: str = "/v1/jobs", settings: Any = TOKENS) -> Problem:
+    with pytest.raises(Problem) as caught:
+        admitted(request(authorizer), method, path, settings)
+    return caught.value
+
+
+def test_a_token_names_tenant_subject_and_scopes() -> None:
+    found = caller_of(jwt_caller("acme", "openid", "jobs:read", "ops"), TOKENS)
+    assert found == Caller("acme", "ann", frozenset({"jobs:read", "ops"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("scope", "duecourse/jobs:read duecourse/ops aws.cognito.signin.user.admin"),
+        ("scp", "jobs:read ops"),
+        ("scp", "[jobs:read ops]"),
+        ("scp", '["jobs:read","ops"]'),
+        ("scp", ["jobs:read", "ops"]),
+    ],
+)
+def test_scopes_are_understood_as_issuers_and_the_gateway_write_them(name: str, claim: Any) -> None:
+    authorizer = jwt_caller("acme", **{"scope": "", name: claim})
+    assert caller_of(authorizer, TOKENS).scopes == {"jobs:read", "ops"}
+
+
+@pytest.mark.parametrize(
+    "claim", ["jobs:readers", "xjobs:read", "duecourse/duecourse/ops", "JOBS:READ", "other/ops", ""]
+)
+def test_a_scope_that_is_nearly_one_of_ours_is_none(claim: str) -> None:
+    assert caller_of(jwt_caller("acme", claim), TOKENS).scopes == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("claims", "principal"),
+    [
+        ({"sub": "ann", "client_id": "c-1"}, "ann"),
+        ({"sub": "", "client_id": "c-1"}, "c-1"),
+        ({"sub": "", "azp": "c-2"}, "c-2"),
+        ({"sub": "x" * 1000}, "x" * MAX_PRINCIPAL),
+        ({"sub": ""}, ""),
+    ],
+)
+def test_a_machine_without_a_subject_is_known_by_its_client(claims: dict[str, str], principal: str) -> None:
+    assert caller_of(jwt_caller("acme", **claims), TOKENS).principal == principal
+
+
+@pytest.mark.parametrize("tenant", [None, "", "a" * 65, "a b", "acme\n", "a#b", "../x", "ä", "[acme globex]"])
+def test_a_token_without_a_tenant_that_can_be_is_refused_with_the_claim(tenant: str | None) -> None:
+    problem = refusal(jwt_caller(tenant, "jobs:read"))
+    assert (problem.status, problem.kind) == (403, "bad-tenant")
+    assert "claim tenant" in problem.detail
+
+
+def test_the_tenant_stands_in_the_claim_that_the_stage_names() -> None:
+    settings = api_settings(auth="jwt", tenant_claim="custom:tenant")
+    authorizer = jwt_caller("not-this", **{"custom:tenant": "acme"})
+    assert caller_of(authorizer, settings).tenant == "acme"
+
+
+@pytest.mark.parametrize("authorizer", [{}, {"jwt": {}}, {"jwt": {"claims": None}}, {"jwt": "x"}, iam_caller(ARN)])
+def test_who_was_not_authenticated_is_refused_though_the_gateway_let_them_through(authorizer: Any) -> None:
+    problem = refusal(authorizer)
+    assert (problem.status, problem.kind) == (401, "not-authenticated")
+    assert problem.headers["www-authenticate"] == "Bearer"
+
+
+def test_who_signs_acts_for_the_default_tenant_with_every_scope() -> None:
+    settings = api_settings(auth="iam")
+    assert caller_of(iam_caller(ARN), settings) == Caller("default", ARN, SCOPES)
+    assert refusal(jwt_caller("acme", *SCOPES), settings=settings).status == 401
+    assert refusal({}, settings=settings).status == 401
+
+
+def test_the_local_stack_asks_nobody() -> None:
+    assert caller_of({}, api_settings(auth="none")) == Caller("default", "local", SCOPES)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "needed"),
+    [
+        ("GET", "/v1/jobs", {"jobs:read"}),
+        ("GET", "/v1/dead-letters", {"jobs:read"}),
+        ("POST", "/v1/schedules/preview", {"jobs:read"}),
+        ("POST", "/v1/jobs", {"jobs:write"}),
+        ("PUT", "/v1/jobs/<job_id>", {"jobs:write"}),
+        ("POST", "/v1/jobs/<job_id>/pause", {"jobs:write"}),
+        ("POST", "/v1/runs/<run_id>/cancel", {"jobs:write"}),
+        ("POST", "/v1/jobs/pause", {"ops"}),
+        ("POST", "/v1/jobs/resume", {"ops"}),
+        ("POST", "/v1/dead-letters/redrive", {"ops"}),
+        ("GET", "/v1/stats", {"jobs:read", "ops"}),
+    ],
+)
+def test_each_route_asks_for_its_scope(method: str, path: str, needed: set[str]) -> None:
+    assert scopes_of(method, path) == needed
+    for scope in SCOPES:
+        if scope in needed:
+            assert admitted(request(jwt_caller("acme", scope)), method, path, TOKENS).tenant == "acme"
+        else:
+            problem = refusal(jwt_caller("acme", scope), method, path)
+            assert (problem.status, problem.kind) == (403, "scope-missing")
+            assert all(word in problem.detail for word in needed)
+            assert 'error="insufficient_scope"' in problem.headers["www-authenticate"]
+
+
+def test_a_route_that_nobody_gave_a_scope_is_not_open() -> None:
+    assert scopes_of("GET", "/v1/to-come") == {"jobs:read"}
+    assert scopes_of("DELETE", "/v1/to-come") == {"jobs:write"}
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(OPEN))
+@pytest.mark.parametrize("authorizer", [{}, jwt_caller(None, "ops")])
+def test_strangers_at_an_open_route_have_neither_tenant_nor_scopes(method: str, path: str, authorizer: Any) -> None:
+    found = admitted(request(authorizer), method, path, TOKENS)
+    assert (found.tenant, found.principal, found.scopes) == ("", "", frozenset())

@@ -1,0 +1,144 @@
+"""The API's document: up to date, complete, valid, and true to the examples it gives."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import schemathesis
+
+from duecourse.http.openapi.document import as_text, assemble
+from duecourse.http.openapi.operations import OPERATIONS, TAGS
+from duecourse.http.openapi.served import document
+from duecourse.http.routes import ROUTES
+from tests.support.api import untouchable_client
+from tests.support.openapi import resolved, validator
+
+ROOT = Path(__file__).resolve().parents[3]
+REMEDY = "run make openapi"
+DOCUMENT = assemble()
+
+
+def operations() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in DOCUMENT["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+OPERATIONS_BY_LABEL = dict(operations())
+every_operation = pytest.mark.parametrize("label", OPERATIONS_BY_LABEL)
+
+
+def test_the_document_at_the_root_is_the_one_that_the_code_makes() -> None:
+    assert (ROOT / "openapi.json").read_text() == as_text(DOCUMENT), REMEDY
+
+
+def test_the_document_that_is_served_is_the_same() -> None:
+    assert document() == json.loads(as_text(DOCUMENT)), REMEDY
+
+    answer = untouchable_client().get("/v1/openapi.json")
+
+    assert (answer.status, answer.json) == (200, document())
+    assert answer.headers["cache-control"] == "public, max-age=300"
+
+
+def test_every_route_is_in_it_and_no_other() -> None:
+    assert set(OPERATIONS) == {(method, path) for method, path, *_ in ROUTES}, "see http/openapi/operations.py"
+
+
+def test_it_is_valid_openapi() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    schemathesis.openapi.from_dict(deepcopy(DOCUMENT)).validate()
+
+    with pytest.raises(jsonschema_rs.ValidationError):
+        schemathesis.openapi.from_dict({key: part for key, part in DOCUMENT.items() if key != "info"}).validate()
+
+
+def test_all_that_it_refers_to_is_there_and_all_that_is_there_is_referred_to() -> None:
+    text = json.dumps(DOCUMENT)
+    referred = set(re.findall(r'"#/components/(\w+/[^"]+)"', text))
+    there = {
+        f"{kind}/{name}"
+        for kind in ("schemas", "parameters", "headers", "responses")
+        for name in DOCUMENT["components"][kind]
+    }
+
+    assert referred == there
+
+
+def test_every_operation_has_a_name_of_its_own() -> None:
+    names = [operation["operationId"] for _, operation in operations()]
+
+    assert len(set(names)) == len(names)
+
+
+@every_operation
+def test_every_operation_says_what_it_does_and_who_may_ask(label: str) -> None:
+    operation = OPERATIONS_BY_LABEL[label]
+
+    assert operation["summary"]
+    assert operation["description"]
+    assert set(operation["tags"]) <= TAGS.keys()
+    assert isinstance(operation["security"], list)
+
+
+@every_operation
+def test_every_parameter_of_a_path_is_described(label: str) -> None:
+    described = [resolved(each) for each in OPERATIONS_BY_LABEL[label].get("parameters", [])]
+
+    assert {each["name"] for each in described if each["in"] == "path"} == set(re.findall(r"{(\w+)}", label))
+    for each in described:
+        assert validator(json.dumps(each["schema"])).is_valid(each["example"]), each["name"]
+
+
+@every_operation
+def test_every_example_is_true_to_its_schema(label: str) -> None:
+    operation = OPERATIONS_BY_LABEL[label]
+    contents = [*operation.get("requestBody", {}).get("content", {}).values()]
+    for response in operation["responses"].values():
+        contents += resolved(response).get("content", {}).values()
+    for content in contents:
+        examples = [each["value"] for each in content.get("examples", {}).values()]
+        examples += [content["example"]] if "example" in content else []
+        for example in examples:
+            validator(json.dumps(content["schema"])).validate(example)
+
+
+@every_operation
+def test_every_body_has_an_example_and_every_answer_too(label: str) -> None:
+    operation = OPERATIONS_BY_LABEL[label]
+    if "requestBody" in operation:
+        assert all(content["examples"] for content in operation["requestBody"]["content"].values())
+    good = [response for status, response in operation["responses"].items() if status < "300"]
+    for response in good:
+        assert "content" not in response or operation["operationId"] == "getDocument" or example_of(response)
+
+
+def example_of(response: dict[str, Any]) -> object:
+    return response["content"]["application/json"].get("example")
+
+
+@every_operation
+def test_every_link_leads_to_an_operation_with_parameters_that_it_has(label: str) -> None:
+    by_name = {operation["operationId"]: operation for _, operation in operations()}
+    for response in OPERATIONS_BY_LABEL[label]["responses"].values():
+        for link in response.get("links", {}).values():
+            target = by_name[link["operationId"]]
+            known = {resolved(each)["name"] for each in target.get("parameters", [])}
+            assert link["parameters"].keys() <= known
+
+
+def test_the_api_starts_without_what_only_the_document_needs() -> None:
+    code = "import sys, duecourse.http.app; print(*(name for name in sys.modules if 'http.openapi' in name))"
+
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert sorted(imported) == ["duecourse.http.openapi", "duecourse.http.openapi.served"]

@@ -1,0 +1,57 @@
+"""Merge patches as RFC 7396 has them, and as jobs need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.targets import HttpTarget, SqsTarget
+from duecourse.http.patch import merged, patched, postable
+from tests.support.every_target import EVERY_TARGET
+from tests.support.jobs import job
+from tests.support.posting import read
+
+
+@pytest.mark.parametrize(
+    ("target", "patch", "result"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        (["a", "b"], ["c", "d"], ["c", "d"]),
+        ({"a": "b"}, ["c"], ["c"]),
+        ({"a": "foo"}, None, None),
+        ({"a": "foo"}, "bar", "bar"),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_the_examples_of_rfc_7396_hold(target: Any, patch: Any, result: Any) -> None:
+    assert merged(target, patch) == result
+
+
+@pytest.mark.parametrize("target", EVERY_TARGET)
+def test_an_empty_patch_of_any_job_is_that_job(target: Any) -> None:
+    of = job(target=target, completion_seconds=86_400)
+    assert patched(of, {}) == postable(of)
+    assert read(postable(of) | {"target": {"type": "sqs", "queue": "duecourse-target-a"}}).id == of.id
+
+
+def test_a_target_of_another_type_takes_nothing_over() -> None:
+    of = job(target=HttpTarget("https://example.com/a", headers=(("X", "1"),)))
+    queue = {"type": "sqs", "queue": "duecourse-target-a"}
+    assert patched(of, {"target": queue})["target"] == queue
+    assert patched(of, {"target": {"type": "http", "method": "PUT"}})["target"]["headers"] == {"X": "1"}
+    assert patched(of, {"task": "x"}).keys() >= {"task"}
+    assert "target" not in patched(of, {"task": "x"})
+    assert patched(job(target=SqsTarget("q", "g")), {"target": {"group": None}})["target"] == {
+        "type": "sqs",
+        "queue": "q",
+    }
