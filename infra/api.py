@@ -112,6 +112,7 @@ class Api(Construct):
         change = (
             "GetItem",
             "BatchGetItem",
+            "BatchWriteItem",  # the wake-ups of a backfill
             "PutItem",
             "UpdateItem",
             "DeleteItem",

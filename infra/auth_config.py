@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 KINDS = ("cognito", "jwt", "iam", "none")
-CLAIMS = {"cognito": "custom:tenant", "jwt": "tenant"}
+CLAIM = "tenant"
 LARGEST_CLAIM = 64
 
 
@@ -22,12 +22,12 @@ class AuthConfig:
     audience: tuple[str, ...] = ()
     """What a token's `aud` (or `client_id`) may be."""
     claim: str | None = None
-    """The claim that names the tenant, where it is not the kind's usual one."""
+    """The claim that names the tenant, where it is not `tenant`."""
 
     @property
     def tenant_claim(self) -> str:
         """The claim that names the tenant; kinds without tokens read none."""
-        return CLAIMS.get(self.kind, "tenant") if self.claim is None else self.claim
+        return CLAIM if self.claim is None else self.claim
 
     @property
     def setting(self) -> str:

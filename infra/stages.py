@@ -37,7 +37,7 @@ STAGES: Mapping[str, StageConfig] = {
         lanes=lanes(high=10, normal=10, low=5, long=5),
         auth=AuthConfig(kind="cognito"),
         limits=LimitsConfig(
-            job_quota=1_000, requests_per_second=20, burst=40, smallest_interval_seconds=10, backfill_limit=1_000
+            job_quota=1_000, requests_per_second=20, burst=40, smallest_interval_seconds=1, backfill_limit=1_000
         ),
         api=ApiConfig(requests_per_second=50, burst=100, access_logs=True),
         refuse_plain_http=True,
@@ -52,7 +52,7 @@ STAGES: Mapping[str, StageConfig] = {
         lanes=lanes(high=100, normal=100, low=20, long=50),
         auth=AuthConfig(kind="cognito"),
         limits=LimitsConfig(
-            job_quota=10_000, requests_per_second=50, burst=100, smallest_interval_seconds=10, backfill_limit=1_000
+            job_quota=10_000, requests_per_second=50, burst=100, smallest_interval_seconds=1, backfill_limit=1_000
         ),
         api=ApiConfig(requests_per_second=200, burst=400, access_logs=True),
         refuse_plain_http=True,

@@ -1,7 +1,7 @@
 """What Cognito asks before it issues a token: tenant and scopes for the access token.
 
 Access tokens carry no attributes of their users, and scopes only after a sign-in with a browser. So the tenant is
-copied from the attribute `custom:tenant`, and the scopes are the groups that an operator put the user into, whatever
+copied from the attribute `custom:tenant` into the claim `tenant`, and the scopes are the groups that an operator put the user into, whatever
 the client asked for.
 """
 
@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 SCOPES = ("jobs:read", "jobs:write", "ops")
-TENANT = "custom:tenant"
+ATTRIBUTE = "custom:tenant"
+TENANT = "tenant"
 PREFIX = "duecourse/"
 
 
@@ -20,7 +21,7 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """
     request = event["request"]
     groups = request.get("groupConfiguration", {}).get("groupsToOverride") or ()
-    tenant = request.get("userAttributes", {}).get(TENANT)
+    tenant = request.get("userAttributes", {}).get(ATTRIBUTE)
     event["response"]["claimsAndScopeOverrideDetails"] = {
         "accessTokenGeneration": {
             "claimsToAddOrOverride": {TENANT: tenant} if tenant else {},

@@ -92,7 +92,7 @@ def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) 
         "Audience": [{"Ref": client}],
     }
     told = aws_stack.environment("ApiFunction")
-    assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "custom:tenant")
+    assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "tenant")
 
 
 def test_nobody_signs_up_by_themselves(aws_stack: Stack) -> None:
@@ -220,7 +220,7 @@ def claims(groups: list[str] | None, attributes: dict[str, str]) -> dict[str, An
 
 def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_all_others() -> None:
     assert claims(["jobs:read", "jobs:write", "accountants"], {"custom:tenant": "acme"}) == {
-        "claimsToAddOrOverride": {"custom:tenant": "acme"},
+        "claimsToAddOrOverride": {"tenant": "acme"},
         "scopesToAdd": ["duecourse/jobs:read", "duecourse/jobs:write"],
         "scopesToSuppress": ["duecourse/ops"],
     }

@@ -63,6 +63,7 @@ ALLOWED = {
         "jobs": {
             "dynamodb:GetItem",
             "dynamodb:BatchGetItem",
+            "dynamodb:BatchWriteItem",
             "dynamodb:PutItem",
             "dynamodb:UpdateItem",
             "dynamodb:DeleteItem",

@@ -1,6 +1,6 @@
 """The whole API against its own document: requests made up by the schemas, and chained by the links.
 
-Never a 5xx, no answer that is not in the document, nothing let in without a token, nothing taken that the schema forbids.
+Never a 5xx, no answer that is not in the document, nobody let in without a token, nothing taken that a schema forbids.
 `make fuzz` does the same for longer.
 """
 
@@ -33,6 +33,9 @@ from tests.support.tables import Tables
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
 SECONDS = os.environ.get("DUECOURSE_FUZZ_SECONDS")
+SHORT = ("--max-examples", "10", "--seed", "5", "--generation-deterministic")
+LONG = ("--max-time", SECONDS or "0", "--max-examples", "1000")
+TARGET = "https://example.com/hook"
 CLAIMS = {"sub": "fuzz", "tenant": "default", "scope": "jobs:read jobs:write ops"}
 
 
@@ -82,13 +85,6 @@ def document(tmp_path: Path) -> Path:
 
 
 def test_the_api_keeps_to_its_document(api: ApiClient, url: str, document: Path) -> None:
-    options = (
-        ["--max-time", SECONDS] if SECONDS else ["--max-examples", "10", "--seed", "5", "--generation-deterministic"]
-    )
+    fuzz(document, url, *(LONG if SECONDS else SHORT), target=TARGET, run_token=str(TOKEN))
 
-    said = fuzz(document, url, *options, run_token=str(TOKEN))
-
-    Path("/tmp/oa/said.txt").write_text(said)
-    from collections import Counter
-    Path("/tmp/oa/lines.json").write_text(json.dumps(api.lines))
-    assert not [line for line in api.lines if line["message"] == "request_failed"]
+    assert '"request_failed"' not in api.log.getvalue()
