@@ -56,8 +56,8 @@ bench-lanes: setup ## the lanes on the local stack: 2,000 low runs wait, high an
 bench-lanes-long: setup ## the same with 10,000 low runs, ninety of each other lane; a quarter of an hour
 	$(BIN)/python -m benchmarks.lanes --low 10000 --probes 90
 
-openapi: setup ## write the API's document anew: openapi.json and the copy that is served
-	$(BIN)/python -m duecourse.http.openapi openapi.json
+openapi: setup ## write the API's document anew: openapi.json, the copy that is served, the table in docs/api.md
+	$(BIN)/python -m duecourse.http.openapi openapi.json docs/api.md
 
 fuzz: setup ## the API against its own document for ten minutes (FUZZ_SECONDS=600)
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -s tests/integration/api/test_fuzzed.py

@@ -69,8 +69,8 @@ class Observability(Construct):
         )
         self._alarm(
             "PausesFailed",
-            "Whether a job whose runs die in a row is to be paused could not be decided: it goes on firing. See the log "
-            "(action pause_failed).",
+            "Whether a job whose runs die in a row is to be paused could not be decided: it goes on firing. See the "
+            "log (action job_not_paused).",
             _counted("execute", "PausesFailed"),
         )
         self._alarm(

@@ -1,8 +1,8 @@
 """What Cognito asks before it issues a token: tenant and scopes for the access token.
 
 Access tokens carry no attributes of their users, and scopes only after a sign-in with a browser. So the tenant is
-copied from the attribute `custom:tenant` into the claim `tenant`, and the scopes are the groups that an operator put the user into, whatever
-the client asked for.
+copied from the attribute `custom:tenant` into the claim `tenant`, and the scopes are the groups that an operator put
+the user into, whatever the client asked for.
 """
 
 from __future__ import annotations

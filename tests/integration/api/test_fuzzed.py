@@ -21,6 +21,7 @@ from duecourse.domain.run import RunState
 from duecourse.domain.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from tests.support.api import ApiClient, Context, api_settings
+from tests.support.apt_requests import apt
 from tests.support.clock import SettableClock
 from tests.support.fuzz import fuzz
 from tests.support.gateway import gateway
@@ -35,6 +36,7 @@ pytestmark = [pytest.mark.long, pytest.mark.emulator]
 SECONDS = os.environ.get("DUECOURSE_FUZZ_SECONDS")
 SHORT = ("--max-examples", "10", "--seed", "5", "--generation-deterministic")
 LONG = ("--max-time", SECONDS or "0", "--max-examples", "1000")
+CHAINED = ("--phases", "fuzzing,stateful", "--mode", "positive")
 TARGET = "https://example.com/hook"
 CLAIMS = {"sub": "fuzz", "tenant": "default", "scope": "jobs:read jobs:write ops"}
 
@@ -84,7 +86,16 @@ def document(tmp_path: Path) -> Path:
     return file
 
 
-def test_the_api_keeps_to_its_document(api: ApiClient, url: str, document: Path) -> None:
+def test_the_api_keeps_to_its_document_whatever_is_sent(api: ApiClient, url: str, document: Path) -> None:
     fuzz(document, url, *(LONG if SECONDS else SHORT), target=TARGET, run_token=str(TOKEN))
 
     assert '"request_failed"' not in api.log.getvalue()
+
+
+def test_it_keeps_to_it_when_most_of_what_is_asked_is_done(api: ApiClient, url: str, document: Path) -> None:
+    document.write_text(json.dumps(apt(strict_document(), TARGET)))
+
+    fuzz(document, url, *(LONG if SECONDS else SHORT), *CHAINED, target=TARGET, run_token=str(TOKEN))
+
+    assert '"request_failed"' not in api.log.getvalue()
+    assert api.log.getvalue().count('"job_created"') >= 5

@@ -104,6 +104,7 @@ def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
         "error": None,
         "code": None,
         "count": 1,
+        "requested_by": None,
     }
 
 

@@ -17,6 +17,7 @@ import schemathesis
 
 from duecourse.http.openapi.document import as_text, assemble
 from duecourse.http.openapi.operations import OPERATIONS, TAGS
+from duecourse.http.openapi.reference import with_table
 from duecourse.http.openapi.served import document
 from duecourse.http.routes import ROUTES
 from tests.support.api import untouchable_client
@@ -48,6 +49,12 @@ def test_the_document_that_is_served_is_the_same() -> None:
 
     assert (answer.status, answer.json) == (200, document())
     assert answer.headers["cache-control"] == "public, max-age=300"
+
+
+def test_the_table_of_routes_in_the_docs_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+
+    assert page == with_table(page), REMEDY
 
 
 def test_every_route_is_in_it_and_no_other() -> None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from logging import makeLogRecord
+from typing import Any
+
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
 from duecourse.usecases.report import Report
+
+_TAKEN = frozenset(vars(makeLogRecord({}))) | {"message", "asctime"}
+"""What a log record calls its own: `logging` raises for a fact of such a name."""
+
+
+def loggable(facts: Mapping[str, object]) -> dict[str, Any]:
+    """The facts of a log line, under names that `logging` lets through."""
+    return {f"{name}_" if name in _TAKEN else name: value for name, value in facts.items()}
 
 
 def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str) -> None:
@@ -15,7 +27,7 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
     """
     for event in report.events:
         log = logger.error if event.alarming else logger.info
-        log(event.action, extra={"action": event.action, **event.facts})
+        log(event.action, extra={"action": event.action, **loggable(event.facts)})
     if not any(report.counts.values()) and not report.seconds:
         return
     for name, value in dimensions.items():

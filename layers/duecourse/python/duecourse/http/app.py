@@ -19,6 +19,7 @@ from duecourse.http.problems import Problem, internal
 from duecourse.http.request import Request, read_request
 from duecourse.http.routes import ROUTES
 from duecourse.http.scopes import admitted
+from duecourse.telemetry import loggable
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
@@ -80,7 +81,7 @@ class Application:
             answer = Answer(internal().status, "request_failed", document, counts={"InternalErrors": 1})
             response = _response(answer, request.request_id, PROBLEM_JSON)
         line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant}
-        self._logger.info(answer.action, extra={**line, "request_id": request.request_id, **answer.facts})
+        self._logger.info(answer.action, extra={**line, "request_id": request.request_id, **loggable(answer.facts)})
         for name, count in answer.counts.items():
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=NAMESPACE) as metric:
                 metric.add_dimension(name="function", value="api")

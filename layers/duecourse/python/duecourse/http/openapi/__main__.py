@@ -1,4 +1,6 @@
-"""`python -m duecourse.http.openapi <file>`: write the document to the file, and the copy that is served."""
+"""`python -m duecourse.http.openapi <document> <page>`: write the document, the copy that is served, and the table of
+routes in the page (docs/api.md).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,17 @@ import sys
 from pathlib import Path
 
 from duecourse.http.openapi.document import as_text, assemble
+from duecourse.http.openapi.reference import with_table
 from duecourse.http.openapi.served import FILE
 
 
-def main(target: str) -> None:
+def main(target: str, page: str) -> None:
     """Both copies say the same: one for people, one without a blank too many."""
     document = assemble()
     Path(target).write_text(as_text(document), encoding="utf-8")
     compact = json.dumps(document, separators=(",", ":"))
     Path(__file__).with_name(FILE).write_text(compact + "\n", encoding="utf-8")
+    Path(page).write_text(with_table(Path(page).read_text(encoding="utf-8")), encoding="utf-8")
 
 
 main(*sys.argv[1:])

@@ -41,9 +41,9 @@ _MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
 _DESCRIPTION = """\
 Duecourse runs jobs in due course: schedules of any kind, on AWS serverless parts.
 
-**Access.** Every route but three needs a bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4
-signature). The token names the tenant, whose jobs alone it can see, and holds scopes: `jobs:read`, `jobs:write`, `ops`.
-`heartbeat`, `complete` and `fail` are called by targets with the token of the run.
+**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) names the tenant,
+whose jobs alone it can see, and holds scopes: `jobs:read`, `jobs:write`, `ops`. Health and this document are for
+everybody; `heartbeat`, `complete` and `fail` are called by targets with the token of the run.
 
 **Answers.** All refusals are problem documents (RFC 9457) that name every wrong field at once; compare the last part of
 `type`, which is stable, and show `detail`. Each answer names its request in `x-request-id`. Expect further fields in

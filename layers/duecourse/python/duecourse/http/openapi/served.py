@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from duecourse.http.api import Answer, Api
@@ -19,7 +19,7 @@ FILE = "openapi.json"
 @lru_cache(maxsize=1)
 def document() -> dict[str, Any]:
     """The document that is served. Not to be changed by who gets it."""
-    read: dict[str, Any] = json.loads(files(__package__).joinpath(FILE).read_bytes())
+    read: dict[str, Any] = json.loads(Path(__file__).with_name(FILE).read_bytes())
     return read
 
 

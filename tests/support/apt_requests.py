@@ -1,0 +1,95 @@
+"""The API's document with its requests narrowed to what a stage takes, so that most of what is made up gets through.
+
+JSON Schema cannot say what a schedule is, which names a stage allows, or which fields go together.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+Document = dict[str, Any]
+
+_TARGETS = ("HttpTarget", "LambdaTarget", "SqsTarget", "SnsTarget", "EventBridgeTarget", "StepFunctionsTarget")
+_NAMES = frozenset({"function", "queue", "topic", "bus", "machine"})
+_SCHEDULES = ["* * * * *", "rate(1 second)", "0 3 * * 1-5", "at(2027-12-31T09:00:00)", "@daily", "*/7 * * * * *"]
+_ZONES = ["UTC", "Europe/Berlin", "Pacific/Apia"]
+_DAYS = ["2026-12-24", "2026-12-24/2027-01-06", "2027-01-01T12:00:00Z"]
+_DROPPED = {
+    "JobRequest": (
+        "id",
+        "anchor",
+        "start",
+        "end",
+        "task",
+        "idempotency_key",
+        "completion_seconds",
+        "heartbeat_seconds",
+    ),
+    "RetryPolicy": ("min_seconds", "max_seconds"),
+    "AptHttpTarget": ("headers",),
+    "AptSqsTarget": ("group",),
+    "AptSnsTarget": ("group", "subject"),
+    "AptEventBridgeTarget": ("source",),
+    "PauseManyRequest": ("tag", "cursor"),
+    "ResumeManyRequest": ("tag", "cursor"),
+    "RedriveRequest": ("cursor", "until"),
+    "PreviewRequest": ("anchor", "start", "end"),
+}
+_BACKFILLED = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-21T12:00:00Z"}
+
+
+def apt(document: Document, target: str, *, alone: bool = False) -> Document:
+    """The narrowed copy; jobs call `target` by HTTP, and no example calls anything else. `alone`: nor do they call any
+    other kind of target, and they call it by POST.
+    """
+    made = deepcopy(document)
+    schemas = made["components"]["schemas"]
+    for name in _TARGETS:  # answers keep theirs
+        schemas[f"Apt{name}"] = deepcopy(schemas[name])
+    for name, dropped in _DROPPED.items():
+        for field in dropped:
+            del schemas[name]["properties"][field]
+    job = schemas["JobRequest"]
+    del job["anyOf"]
+    job["required"] = ["schedule", "target"]
+    job["properties"] |= {
+        "schedule": {"enum": _SCHEDULES},
+        "timezone": {"enum": _ZONES},
+        "exclude": {"type": "array", "items": {"enum": _DAYS}, "uniqueItems": True},
+        "target": {"oneOf": [{"$ref": f"#/components/schemas/Apt{name}"} for name in _TARGETS]},
+        "payload": {"enum": [None, 1, "text", {"at": "{{due_at}}"}, [1, 2]]},
+    }
+    schemas["AptHttpTarget"]["properties"] |= {"url": {"const": target}, "expect": {"enum": [["2xx"], ["201", 200]]}}
+    if alone:
+        job["properties"]["target"] = {"$ref": "#/components/schemas/AptHttpTarget"}
+        schemas["AptHttpTarget"]["properties"]["method"] = {"const": "POST"}
+    schemas["RetryPolicy"]["properties"] |= {name: {"enum": [[], ["5xx"]]} for name in ("on", "never")}
+    for name in _TARGETS:
+        properties = schemas[f"Apt{name}"]["properties"]
+        for field in _NAMES & properties.keys():
+            properties[field] = {"type": "string", "pattern": "^duecourse-target-[a-z]{1,6}$"}
+    patched = ("schedule", "timezone", "timeout_seconds", "jitter_seconds", "tags", "priority", "overlap", "name")
+    schemas["JobPatch"]["properties"] = {name: job["properties"][name] for name in patched}
+    schemas["BatchRequest"]["properties"]["jobs"]["items"] = {"$ref": "#/components/schemas/JobRequest"}
+    for name in ("PauseManyRequest", "ResumeManyRequest"):
+        schemas[name]["properties"]["all"] = {"const": True}
+        schemas[name]["required"] = ["all"]
+    schemas["PreviewRequest"]["properties"] |= {"schedule": {"enum": _SCHEDULES}, "timezone": {"enum": _ZONES}}
+    schemas["BackfillRequest"]["properties"] |= {name: {"const": value} for name, value in _BACKFILLED.items()}
+    made["components"]["parameters"]["IfMatch"]["schema"] = {"const": "*"}
+    for operation in (one for methods in made["paths"].values() for one in methods.values()):
+        _narrow(operation)
+    return made
+
+
+def _narrow(operation: Document) -> None:
+    """No cursors, which cannot be made up; no examples; JSON by its plain name."""
+    if parameters := operation.get("parameters"):
+        operation["parameters"] = [one for one in parameters if not one["$ref"].endswith("/Cursor")]
+    for response in operation["responses"].values():
+        response.get("links", {}).pop("next", None)
+    content = operation.get("requestBody", {}).get("content", {})
+    for each in content.values():
+        each.pop("examples", None)
+    content.pop("application/merge-patch+json", None)
