@@ -8,7 +8,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--custom-compile-command "make lock" $(LOCK_OPTIONS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-cron check fmt synth bench bench-lanes bench-lanes-long openapi fuzz deploy lock clean
+.PHONY: help setup demo local test test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ synth: setup ## write the prod template to cdk.out (no account needed)
 
 bench: setup ## measure the budgets
 	$(BIN)/python -m benchmarks.schedule
+
+bench-flood: setup ## one tenant floods the API of the local stack, another asks: a minute
+	$(BIN)/python -m benchmarks.flood
 
 bench-lanes: setup ## the lanes on the local stack: 2,000 low runs wait, high and normal ones start in time; six minutes
 	$(BIN)/python -m benchmarks.lanes

@@ -1,0 +1,149 @@
+"""A flood by one tenant: how long another tenant's requests take on the local stack, without it and under it.
+
+    python -m benchmarks.flood [--seconds 10] [--callers 6] [--limit 20] [--json]
+
+Deploys stage local with a JWT authorizer and an issuer on loopback (as tests/e2e/test_tokens.py does), with --limit
+requests a second for each tenant. Tenant `quiet` asks for its jobs five times a second; then tenant `flood` asks with
+--callers callers as fast as it is answered, while `quiet` goes on. Prints the quiet tenant's latencies in both, and how
+much of the flood was let in. What is refused still costs an invocation on this machine's processors, which the
+quiet tenant shares here and not on AWS; API Gateway's own throttle bounds that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import Any
+
+import httpx
+
+from tests.support.deployed import Template, deploy
+from tests.support.emulators import ministack
+from tests.support.issuer import AUDIENCE, issuing
+
+PACE_SECONDS = 0.2
+WARM_SECONDS = 15.0
+
+
+def main() -> int:
+    """Measure and print; the status is 1 where a quiet request failed or the flood was let in beyond its limit."""
+    given = _arguments()
+    with TemporaryDirectory(prefix="duecourse-flood-") as name:
+        folder = Path(name)
+        (folder / "ministack").mkdir()
+        print("deploying ...", file=sys.stderr)
+        with issuing() as issuer, ministack(folder / "ministack") as endpoint:
+            outputs = deploy(
+                endpoint,
+                folder / "cdk.out",
+                lambda template: _limit(template, given.limit),
+                issuer=issuer.url,
+                audience=AUDIENCE,
+            )
+            url = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1/jobs"
+            quiet, flood = (issuer.token(tenant, "jobs:read") for tenant in ("quiet", "flood"))
+            warm(url, issuer.token("warm", "jobs:read"), given.callers + 2)
+            alone, _ = ask(url, quiet, given.seconds)
+            stop = Event()
+            with ThreadPoolExecutor(given.callers) as threads:
+                callers = [threads.submit(pour, url, flood, stop) for _ in range(given.callers)]
+                begun = time.monotonic()
+                under, answers = ask(url, quiet, given.seconds)
+                lasted = time.monotonic() - begun
+                stop.set()
+                poured = sum((caller.result() for caller in callers), Counter[int]())
+    figures = {
+        "quiet_alone_seconds": _figures(alone),
+        "quiet_under_the_flood_seconds": _figures(under),
+        "quiet_answers": dict(answers),
+        "flood_answers": dict(poured),
+        "flood_let_in_per_second": round(poured[200] / lasted, 1),
+        "limit_per_second": given.limit,
+    }
+    print(json.dumps(figures) if given.json else _table(figures))
+    within = poured[200] <= given.limit * (lasted + 5) + 2 * given.limit
+    return 0 if within and set(answers) == {200} else 1
+
+
+def warm(url: str, token: str, instances: int) -> None:
+    """Start the function's instances: cold starts share this machine's processors, and would be all that is measured."""
+    stop = Event()
+    with ThreadPoolExecutor(instances) as threads:
+        callers = [threads.submit(pour, url, token, stop) for _ in range(instances)]
+        ask(url, token, WARM_SECONDS)
+        stop.set()
+        for caller in callers:
+            caller.result()
+
+
+def ask(url: str, token: str, seconds: float) -> tuple[list[float], Counter[int]]:
+    """Ask at a steady pace; how long each answer took, and which they were."""
+    took: list[float] = []
+    answers: Counter[int] = Counter()
+    end = time.monotonic() + seconds
+    with _client(token) as http:
+        while (begun := time.monotonic()) < end:
+            answers[http.get(url).status_code] += 1
+            took.append(time.monotonic() - begun)
+            time.sleep(max(PACE_SECONDS - took[-1], 0))
+    return took, answers
+
+
+def pour(url: str, token: str, stop: Event) -> Counter[int]:
+    """Ask as fast as there are answers."""
+    answers: Counter[int] = Counter()
+    with _client(token) as http:
+        while not stop.is_set():
+            answers[http.get(url).status_code] += 1
+    return answers
+
+
+def _client(token: str) -> httpx.Client:
+    return httpx.Client(trust_env=False, timeout=30, headers={"Authorization": f"Bearer {token}"})
+
+
+def _limit(template: Template, limit: int) -> None:
+    """The limit of the API function, smaller than stage local's."""
+    for resource in template["Resources"].values():
+        variables: dict[str, Any] = (
+            resource.get("Properties", {}).get("Environment", {}).get("Variables", {})
+            if resource["Type"] == "AWS::Lambda::Function"
+            else {}
+        )
+        if "DUECOURSE_REQUESTS_PER_SECOND" in variables:
+            variables |= {"DUECOURSE_REQUESTS_PER_SECOND": str(limit), "DUECOURSE_BURST": str(2 * limit)}
+
+
+def _figures(took: list[float]) -> dict[str, float]:
+    ranked = sorted(took)
+    return {
+        "requests": len(ranked),
+        "p50": round(median(ranked), 4),
+        "p95": round(ranked[int(len(ranked) * 0.95)], 4),
+        "max": round(ranked[-1], 4),
+    }
+
+
+def _table(figures: dict[str, Any]) -> str:
+    return "\n".join(f"{name:32} {value}" for name, value in figures.items())
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10.0, help="how long to measure, each time")
+    parser.add_argument("--callers", type=int, default=6, help="callers of the flood")
+    parser.add_argument("--limit", type=int, default=20, help="requests a second for each tenant")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
