@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def warm(url: str, token: str, instances: int) -> None:
-    """Start the function's instances: cold starts share this machine's processors, and would be all that is measured."""
+    """Start the function's instances: cold starts share this machine's processors and would be what is measured."""
     stop = Event()
     with ThreadPoolExecutor(instances) as threads:
         callers = [threads.submit(pour, url, token, stop) for _ in range(instances)]
