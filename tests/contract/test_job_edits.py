@@ -243,6 +243,14 @@ def test_a_job_is_never_read_with_the_payload_of_another_revision(any_tables: Ta
     assert replace(any_tables, client=between).job_store(clock).get("default", made.id) == changed
 
 
+def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(payload="x" * 9000)
+    added(store, made)
+    between = EditedBetween(any_tables.client, lambda: store.delete(made, deleted_at=NOON))
+    assert replace(any_tables, client=between).job_store(SettableClock(NOON)).get("default", made.id) is None
+
+
 def test_a_cursor_that_was_set_aside_is_not_put_back_by_an_edit_beside_the_schedule(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store, cursors = any_tables.job_store(clock), any_tables.cursor_store(clock)

@@ -11,6 +11,7 @@ import pytest
 from duecourse.http.identity import SCOPES
 from duecourse.http.routes import ROUTES
 from duecourse.http.scopes import OPEN
+from infra.application import build
 from infra.auth_config import AuthConfig, LimitsConfig
 from infra.config import ConfigError, StageConfig
 from infra.stages import STAGES, from_context
@@ -141,6 +142,11 @@ def test_a_deployed_stage_is_never_open(stage: str) -> None:
     with pytest.raises(ConfigError, match=r"auth\.kind must not be none outside the local stage"):
         configured(stage=stage, auth="none")
     assert STAGES[stage].auth.kind == "cognito"
+
+
+def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
+    with pytest.raises(ConfigError, match="in account 123456789012 anybody could run jobs"):
+        build(context={"stage": "local"}, environ={"CDK_DEFAULT_ACCOUNT": "123456789012"})
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,12 @@ def test_an_instance_remembers_no_more_than_so_many_tenants() -> None:
     for number in range(REMEMBERED + 50):
         instance.admit(f"tenant-{number}")
     assert len(instance._leases) == REMEMBERED
+
+
+def test_a_clock_that_was_an_hour_ahead_locks_nobody_out_once_it_is_set_right() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON + 3600)
+    wrong = limits(store, clock)
+    admitted(wrong, requests=1_000)
+    clock.set(NOON)
+    for instance in (wrong, limits(store, clock)):
+        assert instance.admit("acme") is None

@@ -92,6 +92,16 @@ def test_a_deleted_jobs_key_says_so(api: ApiClient) -> None:
     assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-spent")
 
 
+def test_a_key_does_not_stand_for_another_job_that_took_its_jobs_place(api: ApiClient) -> None:
+    named = BODY | {"id": "mine"}
+    post(api, named, "one")
+    api.delete("/v1/jobs/mine")
+    api.clock.advance(1)
+    assert post(api, named | {"name": "Another"}).status == 201
+    refused = post(api, named, "one")
+    assert (refused.status, refused.json["type"]) == (409, "/problems/idempotency-key-spent")
+
+
 @pytest.mark.parametrize("key", ["", " ", "a" * 256, "\u00e9", "a\tb"])
 def test_a_key_that_is_none_is_refused(api: ApiClient, key: str) -> None:
     refused = post(api, BODY, key)
@@ -150,6 +160,32 @@ def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
     assert items[0]["job"] == api.get("/v1/jobs/a").json
     assert items[0]["etag"] == api.get("/v1/jobs/a").headers["etag"]
     assert ids(api) == sorted(["a", "taken", items[5]["job"]["id"]])
+
+
+@dataclass
+class Slow:
+    """ports.JobStore: each creation takes eight seconds."""
+
+    store: JobStore
+    clock: SettableClock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def create(self, job: Job, cursor: Cursor, **also: Any) -> bool:
+        self.clock.advance(8)
+        return self.store.create(job, cursor, **also)
+
+
+def test_a_batch_answers_before_the_gateway_gives_up_and_goes_on_when_sent_again(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient(Slow(tables.job_store(clock), clock), tables.run_store(), clock)
+    jobs = [BODY | {"id": f"job-{number}"} for number in range(5)]
+    items = batch(api, *jobs, key="k").json["items"]
+    assert [item["status"] for item in items] == [201, 201, 201, 503, 503]
+    assert clock.now() - NOON < 29
+    assert items[3]["problem"]["type"] == "/problems/busy"
+    assert [item["status"] for item in batch(api, *jobs, key="k").json["items"]] == [200, 200, 200, 201, 201]
 
 
 def test_a_batch_that_is_sent_again_creates_what_is_missing(api: ApiClient) -> None:

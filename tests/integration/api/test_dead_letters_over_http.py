@@ -144,6 +144,8 @@ def test_a_query_that_is_not_understood_names_the_parameter(
         "1d:1e300:alpha.20261121T120000Z",
         "1d:1_0.0:alpha.20261121T120000Z",
         "1d:10:alpha.20261121T120000Z",
+        "1d:1e-200:alpha.20261121T120000Z",
+        "1d:-0.0:alpha.20261121T120000Z",
         "1d:10.0:alpha",
         "1d:10.0:",
     ],

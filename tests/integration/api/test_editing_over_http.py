@@ -236,3 +236,24 @@ def test_occurrences_may_not_come_closer_than_the_stage_allows(tables: Tables) -
     assert (refused.status, list(refused.errors)) == (422, ["/schedule"])
     assert "60" in refused.errors["/schedule"]
     assert put(api, STEADY | {"schedule": "* * * * *"}).status == 200
+
+
+def test_a_job_stops_waiting_for_callbacks_by_saying_so(api: ApiClient) -> None:
+    put(api, STEADY | {"completion": "callback"})
+    changed = patch(api, {"completion": "response"})
+    assert (changed.status, changed.json["completion"], changed.json["completion_seconds"]) == (200, "response", None)
+    put(api, STEADY | {"completion": "callback", "completion_seconds": 600})
+    assert list(patch(api, {"completion": "response"}).errors) == ["/completion_seconds"]
+    assert patch(api, {"completion": "response", "completion_seconds": None}).status == 200
+
+
+def test_the_order_of_headers_changes_nothing(api: ApiClient) -> None:
+    first = put(api, STEADY | {"target": HTTP_TARGET | {"headers": {"a": "1", "b": "2"}}})
+    again = put(api, STEADY | {"target": HTTP_TARGET | {"headers": {"b": "2", "a": "1"}}})
+    assert again.headers["etag"] == first.headers["etag"]
+
+
+def test_a_job_that_should_not_be_there_names_the_header_that_says_so(api: ApiClient) -> None:
+    put(api)
+    refused = put(api, if_none_match="*")
+    assert (refused.status, list(refused.errors)) == (412, ["if-none-match"])

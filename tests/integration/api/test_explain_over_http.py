@@ -16,6 +16,7 @@ from duecourse.ports import Claim, ClaimResult, Depth
 from duecourse.usecases.after_claim import AfterClaim
 from tests.support import runs
 from tests.support.api import BODY, ApiClient
+from tests.support.api_events import json_event
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, moved
 from tests.support.limits import FixedDepths
@@ -122,6 +123,43 @@ def test_what_no_queue_holds_any_more_is_lost(tables: Tables, clock: SettableClo
     assert (found["verdict"], found["facts"]["lane"], found["run"]) == ("lost", "normal", None)
     depths.known[Lane.NORMAL] = Depth(0, 1, 0)
     assert asked(api, HOUR)["verdict"] == "queued"
+
+
+def test_an_occurrence_that_an_edit_kept_since_its_jitter_made_it_due_later_shows_as_queued(
+    api: ApiClient, tables: Tables, clock: SettableClock
+) -> None:
+    assert api.post(BODY | {"id": "late", "schedule": "0 * * * *", "jitter_seconds": 3000}).status == 201
+    of = tables.job_store(clock).get("default", "late")
+    assert of is not None
+    at, due = next(
+        (at, due)
+        for at in range(int(NOON) + HOUR, int(NOON) + 99 * HOUR, HOUR)
+        if (due := of.occurrences().due(at)) > at + 300
+    )
+    clock.set(due - 60)  # between the two: what is due within two minutes is sent at once
+    changed = api.send(json_event("PATCH", "/v1/jobs/late", {"exclude": ["2027-01-01"]}))
+    assert changed.status == 200, changed.text
+    found = asked(api, at - NOON, "late")
+    assert (found["verdict"], found["run"]["state"]) == ("queued", "QUEUED")
+    newest = api.get("/v1/jobs/late/runs", limit="1").json["items"][0]
+    assert (newest["id"], newest["state"]) == (f"late.{to_basic(at)}", "QUEUED")
+    assert api.get(f"/v1/runs/late.{to_basic(at)}").status == 200
+
+
+def test_what_jitter_puts_off_beyond_what_is_sent_at_once_is_not_queued_yet(
+    api: ApiClient, tables: Tables, clock: SettableClock
+) -> None:
+    clock.set(NOON - 60)
+    jobs = tables.job_store(clock)
+    for number in range(20):
+        body = BODY | {"id": f"late{number}", "schedule": "0 * * * *", "jitter_seconds": 3000}
+        assert api.post(body).status == 201
+        of = jobs.get("default", f"late{number}")
+        assert of is not None
+        if of.occurrences().due(int(NOON)) > NOON + 300:
+            break
+    assert asked(api, 0, of.id)["verdict"] == "future"
+    assert api.get(f"/v1/jobs/{of.id}/runs").json["items"] == []
 
 
 def test_a_paused_job_says_so_and_after_it_was_resumed_its_record_does(

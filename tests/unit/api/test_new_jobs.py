@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
 from duecourse.domain.job import JobState
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedule import ScheduleError, ScheduleSpec
 from duecourse.usecases.jobs import anchored, at_once_until, first_occurrence, made_up_id, view_of
 from tests.support.jobs import NOON, cursor, job, moved
 
@@ -89,7 +89,7 @@ def test_a_schedule_that_is_over_is_refused(expression: str) -> None:
 )
 def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, reach: int, until: int) -> None:
     new = job(expression)
-    assert at_once_until(new, compile_schedule(new.schedule), reach) == NOON + until
+    assert at_once_until(new, new.occurrences(), reach) == NOON + until
 
 
 def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued() -> None:

@@ -21,7 +21,11 @@ def test_it_fills_with_time_and_never_beyond_its_burst() -> None:
 
 
 def test_for_a_clock_that_is_behind_no_time_has_passed_and_the_buckets_own_is_kept() -> None:
-    assert level(Bucket(5.0, NOW), RULES, NOW - 60) == Bucket(5.0, NOW)
+    assert level(Bucket(5.0, NOW), RULES, NOW - 5) == Bucket(5.0, NOW)
+
+
+def test_what_a_clock_far_ahead_has_left_says_nothing() -> None:
+    assert level(Bucket(0.0, NOW + 3600), RULES, NOW) == Bucket(100.0, NOW)
 
 
 @pytest.mark.parametrize(("tokens", "granted"), [(100.0, 20), (80.0, 20), (40.0, 10), (7.9, 1), (1.0, 1)])

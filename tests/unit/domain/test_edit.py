@@ -13,7 +13,7 @@ from duecourse.domain.job import Job, JobState, Lane, MissedMode, MissedPolicy, 
 from duecourse.domain.pause import Change, pause, resume
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.domain.targets import AwsTarget
+from duecourse.domain.targets import AwsTarget, HttpTarget
 from tests.support.jobs import NOON, cursor, job, moved
 
 T0 = int(NOON)
@@ -190,3 +190,18 @@ def test_occurrences_whose_jitter_lies_ahead_are_due_by_the_new_schedule() -> No
     assert change.cursor.occurrence in (T0 + 600, T0 + 1200)
     assert change.cursor.due is not None
     assert change.cursor.due > T0 + 605
+
+
+def test_the_order_of_headers_is_no_edit() -> None:
+    one, other = (("a", "1"), ("b", "2")), (("b", "2"), ("a", "1"))
+    of = replace(MINUTELY, target=HttpTarget("https://example.com", headers=one))
+    assert edited(of, target=HttpTarget("https://example.com", headers=other)).job is of
+    assert edited(of, target=HttpTarget("https://example.com", headers=one[:1])).job.revision == of.revision + 1
+
+
+def test_more_jitter_passes_over_what_has_come_due_already() -> None:
+    of = replace(MINUTELY, max_runs=5)
+    standing = replace(moved(cursor(of), T0 + 180), remaining=3)
+    for jitter in (30, 60, 120):
+        change = edited(of, standing, at=130, jitter_seconds=jitter)
+        assert (change.cursor.occurrence, change.cursor.remaining) == (T0 + 180, 3)

@@ -20,6 +20,8 @@ from duecourse.version import VERSION
 _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
+_HURRIED = (1, 3, 3)
+"""The same for a function that somebody waits for: 12 s at most (with the pauses between the attempts), of its 29."""
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
 _CALLING_CLIENTS = 16
 
@@ -41,16 +43,19 @@ class AwsClients:
         """`session` and `endpoint_url` are for tests; without them credentials and region come from the environment."""
         self._session = session
         self._endpoint_url = endpoint_url
-        self._clients: dict[str, Any] = {}
+        self._clients: dict[tuple[str, bool], Any] = {}
         self._calling: OrderedDict[tuple[str, int, Credentials | None], Any] = OrderedDict()
         self._lock = Lock()  # a session must not make two clients at once
 
-    def get(self, service: str) -> Any:
-        """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included)."""
+    def get(self, service: str, *, hurried: bool = False) -> Any:
+        """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included);
+        `hurried` ones are shorter, and fewer.
+        """
+        limits = _HURRIED if hurried else (_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
         with self._lock:
-            client = self._clients.get(service)
+            client = self._clients.get((service, hurried))
             if client is None:
-                client = self._clients[service] = self._make(service, _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
+                client = self._clients[service, hurried] = self._make(service, *limits)
             return client
 
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
@@ -116,14 +121,15 @@ def clients() -> AwsClients:
 class LazyClient:
     """Makes its client at the first request: a cold start pays only for the services that its first event needs."""
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, *, hurried: bool = False) -> None:
         self._service = service
+        self._hurried = hurried
 
     def __getattr__(self, request: str) -> Any:
         """A request of the client, such as `send_message`."""
-        return getattr(clients().get(self._service), request)
+        return getattr(clients().get(self._service, hurried=self._hurried), request)
 
 
-def client(service: str) -> Any:
-    """The client of this process for a part of our own infrastructure."""
-    return LazyClient(service)
+def client(service: str, *, hurried: bool = False) -> Any:
+    """The client of this process for a part of our own infrastructure; see `AwsClients.get`."""
+    return LazyClient(service, hurried=hurried)

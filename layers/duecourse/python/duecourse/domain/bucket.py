@@ -9,6 +9,10 @@ MAX_TAKEN = 20
 """Tokens that are taken at once, at most."""
 
 
+MAX_AHEAD_SECONDS = 5.0
+"""So much may clocks differ. A bucket that was left further in the future was left by a clock that is wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """What was left after the last taking, at `at` (UTC seconds)."""
@@ -37,9 +41,10 @@ class Taken:
 def level(bucket: Bucket | None, rules: Rules, now: float) -> Bucket:
     """The bucket as it stands at `now` (UTC seconds); None: nobody has ever taken anything, so it is full.
 
-    Clocks differ: for one that is behind the last taking no time has passed, and it never turns the bucket's back.
+    Clocks differ: for one that is a little behind the last taking no time has passed, and it never turns the bucket's
+    back. What a clock far ahead has left says nothing: a tenant must not wait until the others have caught up with it.
     """
-    if bucket is None:
+    if bucket is None or bucket.at > now + MAX_AHEAD_SECONDS:
         return Bucket(float(rules.burst), now)
     at = max(now, bucket.at)
     return Bucket(min(float(rules.burst), bucket.tokens + (at - bucket.at) * rules.rate), at)

@@ -69,6 +69,9 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     old = _left(job, cursor, now, sent_until)
     occurrences = edited.occurrences()
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
+    # More jitter may put off again what has come due already: it has its run, and is no part of `max_runs` twice.
+    while row.at is not None and _came_due(cursor, row.at, now):
+        row.at = occurrences.next(row.at)
     if row.at is None:
         raise nothing_left()
     paused = job.state is JobState.PAUSED
@@ -113,6 +116,15 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
     )
 
 
+def _came_due(cursor: Cursor, at: int, now: float) -> bool:
+    """Whether the old schedule named that occurrence, and it was due by `now`."""
+    try:
+        occurrences = cursor.occurrences()
+        return occurrences.next(at - 1) == at and occurrences.due(at) <= now
+    except (ScheduleError, ExclusionError):
+        return False
+
+
 def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
     """How many occurrences may still come due. Without a bound before, the new one counts from now on."""
     if edited.max_runs is None or job.max_runs is None or remaining is None:
@@ -124,10 +136,10 @@ def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
 
 
 def _same(one: Job, other: Job) -> bool:
-    """Equal, and so in JSON: true is not 1 there."""
-    if one != other:
+    """Equal, and so in JSON: true is not 1 there, and an object's names (headers) have no order."""
+    if not _alike(target_document(one.target), target_document(other.target)):
         return False
-    return _alike(one.payload, other.payload) and _alike(target_document(one.target), target_document(other.target))
+    return replace(one, target=other.target) == other and _alike(one.payload, other.payload)
 
 
 def _alike(one: object, other: object) -> bool:

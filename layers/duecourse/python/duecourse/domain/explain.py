@@ -152,24 +152,24 @@ def _unrecorded(
     due = occurrences.due(at)
     if due + around.retention <= now:
         return _expired(around)
-    if job.state is JobState.PAUSED and at > int(job.changed_at if job.paused_at is None else job.paused_at):
+    if job.state is JobState.PAUSED and due > int(job.changed_at if job.paused_at is None else job.paused_at):
         return _paused(at, job, now)
     if cursor is None:
         return Explanation(Verdict.UNCLEAR, "Its place in the schedule cannot be read, and there is no record.")
     if cursor.error is not None:
         return Explanation(Verdict.UNCLEAR, f"Its job was taken out of the schedule: {cursor.error}.")
-    if job.state is not JobState.PAUSED and not _passed(at, job, cursor, around):
+    if job.state is not JobState.PAUSED and not _passed(at, due, job, cursor, around):
         return _to_come(at, due, job, cursor, around, occurrences, now)
-    if at <= int(job.changed_at):
+    if due <= int(job.changed_at):  # an edit keeps what jitter makes due after it
         changed = to_iso(int(job.changed_at))
         said = f"The job was changed at {changed}, after that, and no record says that it had this occurrence before."
         return Explanation(Verdict.CHANGED, said, {"changed_at": changed})
     return _handed_over(due, job, around, now)
 
 
-def _passed(at: int, job: Job, cursor: Cursor, around: Surroundings) -> bool:
+def _passed(at: int, due: int, job: Job, cursor: Cursor, around: Surroundings) -> bool:
     """Whether the occurrence has been handed to its lane, by a dispatcher or at once by the API."""
-    if around.sent_until is not None and int(job.changed_at) < at <= around.sent_until:
+    if around.sent_until is not None and int(job.changed_at) < due and at <= around.sent_until:
         return True
     if cursor.occurrence is not None:
         return at < cursor.occurrence

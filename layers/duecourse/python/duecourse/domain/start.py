@@ -29,6 +29,8 @@ LEASE_MARGIN_SECONDS = 10
 
 def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, now: float) -> Decision:
     """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
+    if run is not None and _of_namesake(offer, job, run):
+        return _instead_of(run, decide_start(offer, job, None, hand, now=now))
     if run is not None:
         return _remainder(offer, job, run) or _go_on(offer, own_job(job, run), run, hand, now)
     if offer.attempt > 1:
@@ -40,6 +42,18 @@ def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover
     if late := _lateness(offer, job, hand, now):
         return late
     return Start(begun(first_record(offer, job, hand), offer, job, hand, now), None, "due")
+
+
+def _of_namesake(offer: Offer, job: JobSnapshot, run: Run) -> bool:
+    """Whether somebody asked another job, deleted since, not to run then: that binds no job of the same id."""
+    if not isinstance(job, Job) or run.state is not RunState.SKIPPED:
+        return False
+    return run.generation < job.created_generation <= offer.generation
+
+
+def _instead_of(run: Run, decision: Decision) -> Decision:
+    """The decision about a run without a record, written over that record."""
+    return replace(decision, previous=run) if isinstance(decision, Start | Settle) else decision
 
 
 def without_job(offer: Offer, job: Gone | None, hand: Handover) -> Decision:
@@ -61,7 +75,7 @@ def outdated(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | N
         return _ended_job(offer, job, hand, now)
     if offer.due > job.changed_at:
         return Drop("the schedule changed before this was due")
-    if job.state is not JobState.PAUSED and job.paused_at is not None and _fell_into_pause(offer, job, job.paused_at):
+    if job.paused_at is not None and _fell_into_pause(offer, job, job.paused_at):
         return Drop("it came due while the job was paused")
     match job.state:
         case JobState.PAUSED:

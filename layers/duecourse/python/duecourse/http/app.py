@@ -19,6 +19,7 @@ from duecourse.http.problems import Problem, internal
 from duecourse.http.request import Request, read_request
 from duecourse.http.routes import ROUTES
 from duecourse.http.scopes import admitted
+from duecourse.http.unavailable import unavailable
 from duecourse.telemetry import loggable
 
 JSON = "application/json"
@@ -75,10 +76,11 @@ class Application:
                 {"problem": problem.kind, "detail": problem.detail, "faults": _shown(problem)},
             )
             response = _response(answer, request.request_id, PROBLEM_JSON)
-        except Exception:
+        except Exception as error:
             self._logger.exception("request_failed", extra={"request_id": request.request_id})
-            document = internal().document(request.request_id)
-            answer = Answer(internal().status, "request_failed", document, counts={"InternalErrors": 1})
+            fault = unavailable(error) or internal()
+            document = fault.document(request.request_id)
+            answer = Answer(fault.status, "request_failed", document, fault.headers, counts={"InternalErrors": 1})
             response = _response(answer, request.request_id, PROBLEM_JSON)
         line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant}
         self._logger.info(answer.action, extra={**line, "request_id": request.request_id, **loggable(answer.facts)})

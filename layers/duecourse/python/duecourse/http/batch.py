@@ -13,13 +13,18 @@ from pydantic import Field, ValidationError
 from duecourse.http.answers import Document
 from duecourse.http.api import Answer, Api
 from duecourse.http.idempotency import read_key
+from duecourse.http.job_problems import busy
 from duecourse.http.jobs import created_job
 from duecourse.http.models import Body
 from duecourse.http.problems import Fault, Problem, internal
 from duecourse.http.request import Request
+from duecourse.http.unavailable import unavailable
 from duecourse.http.validation import faults_in
 
 MAX_BATCH = 100
+
+BATCH_SECONDS = 15.0
+"""When no further job is begun: an HTTP API gives up after 30 s, and whoever sent them would learn of none."""
 
 logger = logging.getLogger("duecourse.http")
 
@@ -35,21 +40,30 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     key = read_key(request)
     items: list[Document] = []
     counts: Counter[str] = Counter()
+    until = api.jobs.clock.now() + BATCH_SECONDS
     for index, value in enumerate(_read(request.json()).jobs):
         try:
+            _check_time(api, until)
             answer = created_job(api, request.tenant, value, key, f"batch {index}")
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
-        except Exception:
+        except Exception as error:
             # Those before it are created: whoever sent them must learn of it.
             logger.exception("job_failed", extra={"request_id": request.request_id, "index": index})
-            items.append({"status": 500, "problem": internal().document(request.request_id)})
+            fault = unavailable(error) or internal()
+            items.append({"status": int(fault.status), "problem": fault.document(request.request_id)})
         else:
             items.append({"status": int(answer.status), "job": answer.body, "etag": answer.headers["etag"]})
             counts.update(answer.counts)
     good = sum("job" in item for item in items)
     facts = {"items": len(items), "made": good, "refused": len(items) - good}
     return Answer(HTTPStatus.OK, "jobs_created", {"items": items}, facts=facts, counts=counts)
+
+
+def _check_time(api: Api, until: float) -> None:
+    """Raises Problem (503) for a job that there is no time for any more."""
+    if api.jobs.clock.now() > until:
+        raise busy()
 
 
 def _read(value: Any) -> BatchBody:

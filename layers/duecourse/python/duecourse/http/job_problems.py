@@ -42,8 +42,7 @@ def refusing(job_id: str, settings: ApiSettings) -> Iterator[None]:
     except JobQuotaError:
         raise _quota(settings.job_quota) from None
     except StoreBusyError:
-        detail = "Too much is written at this moment; nothing was changed."
-        raise _later("busy", detail) from None
+        raise busy() from None
     except TasksUnavailableError:
         detail = "The registered tasks cannot be looked up just now; nothing was changed."
         raise _later("tasks-unavailable", detail) from None
@@ -58,13 +57,18 @@ def changed_meanwhile() -> Problem:
     return Problem(HTTPStatus.CONFLICT, "job-changed", "The job was changed at the same moment; try again.")
 
 
+def busy() -> Problem:
+    """503: nothing is wrong with the request."""
+    return _later("busy", "Too much is written at this moment; nothing was changed.")
+
+
 def version_mismatch(error: JobVersionError) -> Problem:
     """412: the caller knows another version of the job than there is."""
     if error.version is None:
         detail, header = "There is no such job to match; leave If-Match out to create it", "if-match"
     else:
         detail = f'The job is at "{error.version}" now; read it again and decide anew'
-        header = "if-match"
+        header = "if-none-match" if error.absent else "if-match"
     return Problem(
         HTTPStatus.PRECONDITION_FAILED,
         "etag-mismatch",

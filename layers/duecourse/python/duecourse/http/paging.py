@@ -86,8 +86,10 @@ def open_dead_cursor(sealed: str) -> DeadMark | None:
         parse_run_id(run_id)
     except ValueError:
         return None
-    # Written by `dead_cursor` or not at all: what is no instant is not passed on to the table.
-    return DeadMark(died_at, run_id) if repr(died_at) == at and 0 <= died_at <= LATEST else None
+    # Written by `dead_cursor` or not at all: what is no instant is not passed on to the table (whose numbers are no
+    # smaller than 1e-130).
+    sound = repr(died_at) == at and (1 <= died_at <= LATEST or at == "0.0")
+    return DeadMark(died_at, run_id) if sound else None
 
 
 def read_dead_cursor(query: Mapping[str, str] | None) -> DeadMark | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from duecourse.domain.job import Job
+from duecourse.domain.job import COMPLETION_SECONDS, Completion, Job
 from duecourse.http.answers import Document, job_document
 from duecourse.http.job_body import JobBody
 from duecourse.http.jsontext import write_json
@@ -43,6 +43,8 @@ def patched(job: Job, patch: Any) -> Any:
     )
     if another or patch.get("task") is not None:
         del document["target"]
+    if patch.get("completion") == Completion.RESPONSE and job.completion_seconds == COMPLETION_SECONDS:
+        document["completion_seconds"] = None  # the default, which nobody has said and nobody should have to take back
     return merged(document, patch)
 
 

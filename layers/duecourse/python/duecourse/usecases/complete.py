@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duecourse.domain.ids import RunName
 from duecourse.domain.run import Run
 from duecourse.ports import JobStore, RunStore
 
@@ -19,6 +20,8 @@ def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, 
     if cursor is None or cursor.occurrence is not None or cursor.last is None:
         return False
     recent = runs.page(tenant, job_id, limit=RECENT_RUNS, before=None)
+    if recent and recent[-1].occurrence > cursor.last:  # many were run by hand since
+        recent += runs.page(tenant, job_id, limit=RECENT_RUNS, before=RunName(job_id, cursor.last + 1).local)
     if not all(run.state.final for run in recent) or not any(_covers(run, cursor.last) for run in recent):
         return False
     job = jobs.get(tenant, job_id)

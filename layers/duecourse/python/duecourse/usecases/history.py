@@ -14,6 +14,7 @@ from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Clock, JobStore, RunStore
+from duecourse.usecases.job_view import since_when
 from duecourse.usecases.jobs import JobUnknownError, at_once_until
 
 LANE_RETENTION_DAYS = 14
@@ -79,7 +80,7 @@ class History:
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
         """From when to when occurrences of the job's present schedule have been handed to their lane."""
         days = min(LANE_RETENTION_DAYS, self.run_retention_days)
-        low = max(int(job.changed_at), int(self.clock.now()) - days * DAY_SECONDS)
+        low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
         until = at_once_until(job, schedule, self.reach_seconds)
         if cursor.generation != job.generation:
             return low, until

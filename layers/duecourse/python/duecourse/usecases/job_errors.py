@@ -20,11 +20,14 @@ class JobChangedError(Exception):
 
 
 class JobVersionError(Exception):
-    """The job is not as the caller expects it: `version` is what it is now; None where there is no job."""
+    """The job is not as the caller expects it: `version` is what it is now; None where there is no job. `absent`: the
+    caller expects none.
+    """
 
-    def __init__(self, version: str | None) -> None:
+    def __init__(self, version: str | None, *, absent: bool = False) -> None:
         super().__init__(version)
         self.version = version
+        self.absent = absent
 
 
 class KeyReusedError(Exception):
@@ -51,7 +54,7 @@ class Expected:
             if self.exists:
                 raise JobVersionError(None)
         elif self.absent or (self.versions is not None and job.version not in self.versions):
-            raise JobVersionError(job.version)
+            raise JobVersionError(job.version, absent=self.absent)
 
 
 ANYTHING = Expected()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
-from duecourse.domain.plan import MAX_FIRINGS
+from duecourse.domain.plan import MAX_FIRINGS, Row
 from duecourse.domain.schedule import ScheduleError
 
 AT_ONCE_SECONDS = 120
@@ -55,11 +55,21 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
 
 
 def at_once_until(job: Job, schedule: Occurrences, reach_seconds: int) -> int:
-    """The last second of what was sent when the job was created or changed (see Jobs.create)."""
-    changed = int(job.changed_at)
-    until = changed + min(AT_ONCE_SECONDS, reach_seconds)
-    at: int | None = changed
-    for _ in range(MAX_FIRINGS + 1):
-        if at is None or (at := schedule.next(at)) is None or at > until:
-            return until
-    return at - 1 if at is not None else until
+    """Up to when (UTC seconds) occurrences were sent when the job was created or changed (see Jobs.create): neither
+    those that come after it nor those that are due after it.
+    """
+    until = int(job.changed_at) + min(AT_ONCE_SECONDS, reach_seconds)
+    row = Row.after(schedule, int(job.changed_at), None)
+    for _ in range(MAX_FIRINGS):
+        if row.at is None or row.at > until or schedule.due(row.at) > until:
+            break
+        row.step()
+    return until if row.at is None else min(until, row.at - 1)
+
+
+def since_when(job: Job, schedule: Occurrences) -> int:
+    """After which instant (UTC seconds) the occurrences lie that belong to the job as it was changed last: those that
+    came due after the change, though jitter may have put them off until then.
+    """
+    row = Row.after(schedule, int(job.changed_at), None)
+    return int(job.changed_at) if row.at is None else max(min(row.at - 1, int(job.changed_at)), int(job.created_at))

@@ -138,9 +138,12 @@ class Jobs:
         if used.request != key.request:
             raise KeyReusedError
         try:
-            return self.get(tenant, used.job_id)
+            view = self.get(tenant, used.job_id)
         except JobUnknownError:
             raise KeySpentError(used.job_id) from None
+        if int(view.job.created_at) != used.expires_at - KEY_SECONDS:
+            raise KeySpentError(used.job_id)  # another one, created under the same id since
+        return view
 
     def create_once(self, draft: Draft, key: RequestKey | None) -> Created | JobView:
         """As `create`; the view of the job that the same request has created in this very moment, if it has."""

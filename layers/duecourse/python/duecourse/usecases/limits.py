@@ -46,7 +46,7 @@ class Limits:
         if lease.tokens and now < lease.until:
             lease.tokens -= 1
             return None
-        if now < lease.empty_until:
+        if 0 < lease.empty_until - now <= LEASE_SECONDS:  # further off only for a clock that was set back
             return lease.empty_until - now
         return self._take(tenant, lease, now)
 

@@ -51,16 +51,20 @@ class SkipNext:
             if row.at is None or len(skipped) == count:
                 break
             record = self._record(job, cursor, row.at, row.occurrences.due(row.at), by, now)
-            if self._written(record):
+            if self._written(record, job):
                 skipped.append(record)
             row.step()
         if not skipped:
             raise NothingToSkipError(job.id)
         return skipped
 
-    def _written(self, record: Run) -> bool:
-        """Whether this record stands now; a refusal that turns out to be our own write counts as written."""
+    def _written(self, record: Run, job: Job) -> bool:
+        """Whether this record stands now; a refusal that turns out to be our own write counts as written, and what a
+        job of the same id left, which was deleted since, is written over.
+        """
         conflict = self.runs.write(record, None)
+        if conflict is not None and conflict.found is not None and conflict.found.generation < job.created_generation:
+            conflict = self.runs.write(record, conflict.found)
         return conflict is None or (conflict.found is not None and record.written_as(conflict.found))
 
     def _record(self, job: Job, cursor: Cursor, occurrence: int, due: int, by: str, now: float) -> Run:

@@ -22,6 +22,10 @@ PAYLOAD_READS = 3
 """How often a job is read anew whose payload was written anew in between."""
 
 
+class _GoneError(ValueError):
+    """The job of an item was deleted before its payload was read."""
+
+
 class DynamoJobStore:
     """ports.JobStore."""
 
@@ -68,7 +72,10 @@ class DynamoJobStore:
     def get(self, tenant: str, job_id: str) -> Job | None:
         """See ports.JobStore."""
         item = self._get(job_key(tenant, job_id, JOB))
-        return None if item is None else self._job(item)
+        try:
+            return None if item is None else self._job(item)
+        except _GoneError:
+            return None
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
         """See ports.JobStore."""
@@ -151,7 +158,10 @@ class DynamoJobStore:
             own = self._get(job_key(*where, PAYLOAD))
             if job_item.belongs(own, item):
                 return job_item.from_item(item, None if own is None else values.text(own, "payload"))
-            item = self._get(job_key(*where, JOB)) or item
+            anew = self._get(job_key(*where, JOB))
+            if anew is None:
+                raise _GoneError(f"{where[1]} was deleted while it was read")
+            item = anew
         raise ValueError("its payload is another one's")
 
     def _get(self, key: Item) -> Item | None:

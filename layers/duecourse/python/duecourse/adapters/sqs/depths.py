@@ -31,6 +31,8 @@ class SqsDepths:
         self._queue_urls = queue_urls
         self._clock = clock
         self._known: dict[Lane, tuple[float, Depth | None]] = {}
+        self._silent_at: float | None = None
+        """When SQS did not answer at all: then the other lanes are not asked either, one after the other."""
 
     def depth(self, lane: Lane) -> Depth | None:
         """See ports.Depths."""
@@ -38,16 +40,19 @@ class SqsDepths:
         known = self._known.get(lane)
         if known is not None and 0 <= now - known[0] < FRESH_SECONDS:
             return known[1]
-        counted = self._count(lane)
+        if self._silent_at is not None and 0 <= now - self._silent_at < FRESH_SECONDS:
+            return None
+        counted = self._count(lane, now)
         self._known[lane] = (now, counted)
         return counted
 
-    def _count(self, lane: Lane) -> Depth | None:
+    def _count(self, lane: Lane, now: float) -> Depth | None:
         try:
             answer = self._client.get_queue_attributes(QueueUrl=self._queue_urls[lane], AttributeNames=list(_NAMES))
         except (ClientError, BotoCoreError) as problem:
             facts = {"action": "lane_not_counted", "lane": lane, "error": str(problem)}
             _logger.warning("lane_not_counted", extra=facts)
+            self._silent_at = now if isinstance(problem, BotoCoreError) else None
             return None
         counts = answer.get("Attributes", {})
         return Depth(*(int(counts.get(name, 0)) for name in _NAMES))

@@ -18,16 +18,23 @@ class SqsLanes:
     and still in parallel; it orders nothing.
     """
 
-    def __init__(self, client: Any, queue_urls: Mapping[Lane, str]) -> None:
-        """`queue_urls` holds the lanes that this process may send to: all of them, or a worker's own."""
+    def __init__(self, client: Any, queue_urls: Mapping[Lane, str], *, hurried: bool = False) -> None:
+        """`queue_urls` holds the lanes that this process may send to: all of them, or a worker's own. `hurried`: after
+        a batch of which nothing was accepted the others are not tried, since somebody waits for the answer.
+        """
         self._client = client
         self._queue_urls = queue_urls
+        self._hurried = hurried
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
         """Send each to its lane; which were accepted, in order. Reasons of those that were not are in the log."""
         by_lane: dict[Lane, list[tuple[int, Entry]]] = {}
         for number, item in enumerate(outgoing):
             by_lane.setdefault(item.message.lane, []).append((number, _entry(item)))
+        accepted = self._sent(by_lane)
+        return [number in accepted for number in range(len(outgoing))]
+
+    def _sent(self, by_lane: Mapping[Lane, Sequence[tuple[int, Entry]]]) -> set[int]:
         accepted: set[int] = set()
         for lane, entries in by_lane.items():
             queue_url = self._queue_urls.get(lane)
@@ -37,8 +44,11 @@ class SqsLanes:
                 )
                 continue
             for batch in batches(entries):
-                accepted |= send_batch(self._client, queue_url, batch)
-        return [number in accepted for number in range(len(outgoing))]
+                taken = send_batch(self._client, queue_url, batch)
+                if self._hurried and not taken:
+                    return accepted
+                accepted |= taken
+        return accepted
 
 
 def _entry(item: Outgoing) -> Entry:

@@ -18,7 +18,7 @@ Document = dict[str, Any]
 Refusal = tuple[int, tuple[str, ...], bool]
 """Status, kinds of problem, and whether the gateway answers it, too."""
 
-COMMON: Mapping[int, tuple[str, ...]] = {429: (), 500: ("internal",), 503: ()}
+COMMON: Mapping[int, tuple[str, ...]] = {429: (), 500: ("internal",), 503: ("unavailable",)}
 """The kinds of problem that every route may answer; some statuses are the gateway's alone."""
 
 AUTHORISED: Mapping[int, tuple[str, ...]] = {
@@ -142,8 +142,10 @@ def _responses(operation: Operation, scopes: frozenset[str]) -> Document:
     for refusal in _refusals(operation, scopes):
         status = str(refusal[0])
         if status in answers:  # a good answer that only looks like a bad one
-            content = answers[status]["content"]["application/json"]
-            content["schema"] = {"anyOf": [content["schema"], _ref("GatewayMessage")]}
+            content = answers[status]["content"]
+            told = content["application/json"]
+            told["schema"] = {"anyOf": [told["schema"], _ref("GatewayMessage")]}
+            content |= {kind: said for kind, said in _refusal(*refusal)["content"].items() if kind not in content}
         else:
             answers[status] = {"$ref": f"#/components/responses/{_name(*refusal)}"}
     return dict(sorted(answers.items()))
