@@ -12,7 +12,7 @@ from duecourse.domain.cursor import cursor_for
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Succeeded
-from tests.support.faulty import FaultyRuns, Skewed, ThrottledClient
+from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.wheel import Held
@@ -46,14 +46,19 @@ def hand_over(world: World, held: Held) -> tuple[str, ...]:
     return world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + FUNCTION_SECONDS).left
 
 
-def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_after_its_lease(world: World) -> None:
-    world.add(job(AT))
-    held = receive(world)
+def killed(world: World, held: Held, **when: Judge) -> None:
+    """A worker takes the message and dies where a write says so (see FaultyRuns)."""
     real = world.run_store
-    world.run_store = FaultyRuns(real, dies_before=ends)  # type: ignore[assignment]
+    world.run_store = FaultyRuns(real, **when)  # type: ignore[assignment]
     with pytest.raises(Killed):
         hand_over(world, held)
     world.run_store = real
+
+
+def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_after_its_lease(world: World) -> None:
+    world.add(job(AT))
+    held = receive(world)
+    killed(world, held, dies_before=ends)
     world.wheel.put_back(held)
     world.until(NOON + 900)
     (run,) = world.runs("tick-tock")
@@ -65,11 +70,7 @@ def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_a
 def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_calls_nobody_again(world: World) -> None:
     world.add(job(AT))
     held = receive(world)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, dies_after=ends)  # type: ignore[assignment]
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
+    killed(world, held, dies_after=ends)
     world.wheel.put_back(held)
     world.until(NOON + 900)
     assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
@@ -80,11 +81,7 @@ def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_call
 def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: World) -> None:
     world.add(job(AT))
     held = receive(world)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, dies_after=begins)  # type: ignore[assignment]
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
+    killed(world, held, dies_after=begins)
     world.wheel.put_back(held)
     world.until(NOON + 900)
     assert [attempt for _, attempt, _ in world.caller.calls] == [2]
@@ -138,11 +135,7 @@ def test_a_worker_whose_clock_is_five_seconds_off_runs_each_occurrence_once_and_
 def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world: World) -> None:
     world.add(job(AT))
     held = receive(world)
-    real = world.run_store
-    world.run_store = FaultyRuns(real, dies_after=begins)  # type: ignore[assignment]
-    with pytest.raises(Killed):
-        hand_over(world, held)
-    world.run_store = real
+    killed(world, held, dies_after=begins)
     world.clock.set(NOON + 120 + FUNCTION_SECONDS - 1)  # its lease ends in a second by the first worker's clock
     world.worker_clock = Skewed(world.clock, 5)
     assert hand_over(world, replace(held, receives=2)) == ("message-0",)
