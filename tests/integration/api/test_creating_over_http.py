@@ -164,7 +164,7 @@ def test_a_bad_job_of_a_batch_costs_no_other(api: ApiClient) -> None:
 
 @dataclass
 class Slow:
-    """ports.JobStore: each creation takes eight seconds."""
+    """ports.JobStore: each creation takes six seconds."""
 
     store: JobStore
     clock: SettableClock
@@ -173,7 +173,7 @@ class Slow:
         return getattr(self.store, name)
 
     def create(self, job: Job, cursor: Cursor, **also: Any) -> bool:
-        self.clock.advance(8)
+        self.clock.advance(6)
         return self.store.create(job, cursor, **also)
 
 
