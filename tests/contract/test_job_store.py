@@ -188,3 +188,13 @@ def test_a_change_is_written_only_over_the_job_and_the_cursor_that_were_read(any
     assert store.get("default", made.id) == changed
     assert store.get_cursor("default", made.id) == after
     assert not store.change(made, standing, changed, after)
+
+
+def test_a_job_and_its_cursor_are_read_by_one_request(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for number, payload in enumerate(("small", "x" * 5000)):
+        made = job(id=f"job-{number}", payload=payload)
+        assert store.create(made, cursor(made))
+        assert store.get_both("default", made.id) == (made, cursor(made))
+    assert store.get_both("default", "nobody") == (None, None)
+    assert store.get_both("others", "job-0") == (None, None)

@@ -68,6 +68,9 @@ class JobStore(Protocol):
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
         """The job, or when it was deleted (kept for a day), or None. Strongly consistent."""
 
+    def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        """A job and its cursor by one request (None as in `get` and `get_cursor`). Each is read strongly, by itself."""
+
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
 

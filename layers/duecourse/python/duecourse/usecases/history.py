@@ -36,7 +36,7 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A few reads a page, whatever the schedule: one query of the records, the job and its cursor."""
+    """Two requests a page, whatever the schedule: one query of the records, one read of the job and its cursor."""
 
     jobs: JobStore
     runs: RunStore
@@ -50,8 +50,7 @@ class History:
         Raises JobUnknownError where there is neither a job nor a record.
         """
         # The cursor first: a run that starts meanwhile then shows as what it is rather than twice or not at all.
-        job = self.jobs.get(tenant, job_id)
-        cursor = self.jobs.get_cursor(tenant, job_id) if job is not None else None
+        job, cursor = self.jobs.get_both(tenant, job_id)
         records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
         if job is None and not records and before is None:
             raise JobUnknownError(job_id)

@@ -157,10 +157,10 @@ class Jobs:
 
     def get(self, tenant: str, job_id: str) -> JobView:
         """One job. Raises JobUnknownError."""
-        job = self.store.get(tenant, job_id)
+        job, cursor = self.store.get_both(tenant, job_id)
         if job is None:
             raise JobUnknownError(job_id)
-        return view_of(job, self.store.get_cursor(tenant, job_id), now=self.clock.now())
+        return view_of(job, cursor, now=self.clock.now())
 
     def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
         """Jobs whose id sorts after `after`. A page of those in one state looks at a bounded number of jobs: it may be

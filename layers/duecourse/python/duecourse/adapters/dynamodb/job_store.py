@@ -90,6 +90,22 @@ class DynamoJobStore:
         item = self._get(job_key(tenant, job_id, CURSOR))
         return None if item is None else readable(cursor_item.from_item, item)
 
+    def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        """See ports.JobStore."""
+        keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
+        wanted = {self._table: {"Keys": keys, "ConsistentRead": True}}
+        answer = self._client.batch_get_item(RequestItems=wanted)
+        if answer.get("UnprocessedKeys"):
+            return self.get(tenant, job_id), self.get_cursor(tenant, job_id)
+        found = {item["SK"]["S"]: item for item in answer["Responses"].get(self._table, [])}
+        if JOB not in found:
+            return None, None
+        try:
+            job = self._job(found[JOB])
+        except _GoneError:
+            return None, None
+        return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
+
     def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
         """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
