@@ -81,7 +81,6 @@ def execute(environ: Mapping[str, str]) -> Execute:
 
 
 def _secrets(settings: ExecuteSettings, clock: SystemClock) -> Secrets:
-
     if settings.secret_store == "parameters":
         return SsmSecrets(client("ssm"), settings.stage, clock)
     return SecretsManagerSecrets(client("secretsmanager"), settings.stage, clock)
