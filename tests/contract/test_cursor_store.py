@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.ports import BrokenCursor, Claim, ClaimResult
+from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.tables import Tables
@@ -28,6 +28,10 @@ def due(tables: Tables, until: float = NOON + 300) -> list[object]:
     return [entry for page in tables.cursor_store(SettableClock(NOON)).due(SLOT, until) for entry in page]
 
 
+def results(claimed: list[Claimed]) -> list[ClaimResult]:
+    return [each.result for each in claimed]
+
+
 def test_a_new_jobs_cursor_is_found_in_its_slot_by_its_due_time(any_tables: Tables) -> None:
     put(any_tables, "a")
     assert due(any_tables) == [cursor(job(id="a"))]
@@ -37,16 +41,16 @@ def test_a_new_jobs_cursor_is_found_in_its_slot_by_its_due_time(any_tables: Tabl
 def test_a_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, old = any_tables.cursor_store(SettableClock(NOON)), cursor(job(id="a"))
-    assert store.claim([Claim(old, moved(old, int(NOON) + 850))], 1) == [ClaimResult.WON]
-    assert store.claim([Claim(old, moved(old, int(NOON) + 860))], 1) == [ClaimResult.LOST]
+    assert results(store.claim([Claim(old, moved(old, int(NOON) + 850))], 1)) == [ClaimResult.WON]
+    assert results(store.claim([Claim(old, moved(old, int(NOON) + 860))], 1)) == [ClaimResult.LOST]
     assert due(any_tables, NOON + 3000) == [moved(old, int(NOON) + 850)]
 
 
 def test_a_claim_whose_answer_was_lost_counts_as_won(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, claim = any_tables.cursor_store(SettableClock(NOON)), claim_of("a", 850)
-    assert store.claim([claim], 1) == [ClaimResult.WON]
-    assert store.claim([claim], 1) == [ClaimResult.WON]
+    assert results(store.claim([claim], 1)) == [ClaimResult.WON]
+    assert results(store.claim([claim], 1)) == [ClaimResult.WON]
 
 
 def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -> None:
@@ -55,29 +59,31 @@ def test_each_claim_of_a_batch_succeeds_or_fails_by_itself(any_tables: Tables) -
     store = any_tables.cursor_store(SettableClock(NOON))
     claims = [claim_of(name, 850) for name in names]
     stolen = [claim_of(name, 900) for name in names[::3]]
-    assert store.claim(stolen, 1) == [ClaimResult.WON] * 20
-    results = store.claim(claims, 1)
-    assert [name for name, result in zip(names, results, strict=True) if result is ClaimResult.LOST] == names[::3]
+    assert results(store.claim(stolen, 1)) == [ClaimResult.WON] * 20
+    made = results(store.claim(claims, 1))
+    assert [name for name, result in zip(names, made, strict=True) if result is ClaimResult.LOST] == names[::3]
 
 
 def test_a_cursor_named_twice_in_one_call_is_claimed_once(any_tables: Tables) -> None:
     put(any_tables, "a")
     store, claim = any_tables.cursor_store(SettableClock(NOON)), claim_of("a", 850)
-    assert store.claim([claim, claim], 1) == [ClaimResult.WON, ClaimResult.LOST]
+    assert results(store.claim([claim, claim], 1)) == [ClaimResult.WON, ClaimResult.LOST]
 
 
 def test_a_claim_of_an_older_generation_is_lost(any_tables: Tables) -> None:
     put(any_tables, "a")
     old = cursor(job(id="a"))
     store = any_tables.cursor_store(SettableClock(NOON))
-    assert store.claim([Claim(replace(old, generation=1), moved(old, int(NOON) + 850))], 1) == [ClaimResult.LOST]
+    assert results(store.claim([Claim(replace(old, generation=1), moved(old, int(NOON) + 850))], 1)) == [
+        ClaimResult.LOST
+    ]
 
 
 def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run(any_tables: Tables) -> None:
     put(any_tables, "a")
     old = cursor(job(id="a"))
     store = any_tables.cursor_store(SettableClock(NOON))
-    assert store.claim([Claim(old, moved(old, None))], 1) == [ClaimResult.WON]
+    assert results(store.claim([Claim(old, moved(old, None))], 1)) == [ClaimResult.WON]
     assert due(any_tables, NOON + 3000) == []
     left = any_tables.job_store(SettableClock(NOON)).get_cursor("default", "a")
     assert left is not None

@@ -120,7 +120,7 @@ def claimed(tables: Tables) -> ClaimResult:
     _, standing = state_of(tables)
     made = plan(standing, now=clock.now(), reach=840)
     (result,) = tables.cursor_store(clock).claim([Claim(standing, made.cursor)], 1)
-    return result
+    return result.result
 
 
 @pytest.mark.parametrize("changes", [{"priority": Lane.HIGH}, {"schedule": ScheduleSpec("*/7 * * * *")}])
@@ -146,7 +146,7 @@ def test_a_claim_that_an_edit_of_the_schedule_overtakes_is_lost(any_tables: Tabl
     ahead = plan(standing, now=clock.now(), reach=840)
     editing(any_tables).patch("default", made.id, with_changes(schedule=ScheduleSpec("*/7 * * * *")))
     (result,) = any_tables.cursor_store(clock).claim([Claim(standing, ahead.cursor)], 1)
-    assert (result, state_of(any_tables)[1].occurrence) == (ClaimResult.LOST, int(NOON) + 420)
+    assert (result.result, state_of(any_tables)[1].occurrence) == (ClaimResult.LOST, int(NOON) + 420)
 
 
 def test_a_claim_over_an_edit_beside_the_schedule_is_won_and_keeps_the_edit(any_tables: Tables) -> None:
@@ -157,7 +157,7 @@ def test_a_claim_over_an_edit_beside_the_schedule_is_won_and_keeps_the_edit(any_
     editing(any_tables).patch("default", made.id, with_changes(priority=Lane.LOW))
     (result,) = any_tables.cursor_store(clock).claim([Claim(standing, ahead.cursor)], 1)
     now = state_of(any_tables)[1]
-    assert (result, now.lane, now.occurrence) == (ClaimResult.WON, Lane.LOW, int(NOON) + 900)
+    assert (result.result, now.lane, now.occurrence) == (ClaimResult.WON, Lane.LOW, int(NOON) + 900)
 
 
 def test_an_edit_gives_up_when_it_is_overtaken_again_and_again(any_tables: Tables) -> None:

@@ -17,7 +17,7 @@ from duecourse.domain.job import Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind, RunMessage, read_run_message
-from duecourse.ports import ClaimResult, Outgoing, Wake
+from duecourse.ports import Claimed, ClaimResult, Outgoing, Wake
 from duecourse.usecases.commands import Orders
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.hand import Forwarder
@@ -78,8 +78,8 @@ class Wakings:
     def put(self, wake: Wake) -> None:
         self.waiting.append(wake)
 
-    def clear(self, wakes: Sequence[Wake]) -> list[ClaimResult]:
-        return [ClaimResult.WON for _ in wakes]
+    def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
+        return [Claimed(ClaimResult.WON) for _ in wakes]
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
-from duecourse.ports import Call, ClaimResult, CursorStore, Wake
+from duecourse.ports import Call, Claimed, CursorStore, Wake
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
@@ -38,7 +38,7 @@ class DyingClear:
     def __getattr__(self, name: str) -> object:
         return getattr(self.store, name)
 
-    def clear(self, wakes: list[Wake]) -> list[ClaimResult]:
+    def clear(self, wakes: list[Wake]) -> list[Claimed]:
         raise Killed
 
 

@@ -13,7 +13,7 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Call, Claim, ClaimResult, Clock, CursorStore, Outgoing, RunStore
+from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, Outgoing, RunStore
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
@@ -46,7 +46,7 @@ class Dying:
     def __getattr__(self, name: str) -> object:
         return getattr(self.store, name)
 
-    def claim(self, claims: Sequence[Claim], shards: int) -> list[ClaimResult]:
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         if self.after:
             self.store.claim(claims, shards)
         raise Killed

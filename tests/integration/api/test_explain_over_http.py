@@ -60,7 +60,7 @@ def dispatched(tables: Tables, clock: SettableClock, hours: int) -> Cursor:
     assert standing is not None
     claimed = moved(standing, int(NOON) + hours * HOUR)
     (won,) = tables.cursor_store(clock).claim([Claim(standing, claimed)], 1)
-    assert won is ClaimResult.WON
+    assert won.result is ClaimResult.WON
     return claimed
 
 

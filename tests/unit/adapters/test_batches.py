@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 import orjson
 import pytest
+from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws import AwsClients
 from duecourse.adapters.sqs.batch import BATCH_BYTES, Entry, batches, send_batch
@@ -57,3 +58,15 @@ def test_a_message_that_is_refused_does_not_take_its_neighbour_with_it(send, cap
 
 def test_an_answer_that_names_no_message_is_no_acceptance(send):
     assert send(saying()) == (set(), 1)
+
+
+def test_one_message_that_spoils_its_batch_costs_no_other_its_sending():
+    class Spoiled:
+        """An SQS client that refuses every batch with message 1 in it."""
+
+        def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+            if any(entry["Id"] == "1" for entry in Entries):
+                raise ClientError({"Error": {"Code": "InvalidMessageContents", "Message": "no"}}, "SendMessageBatch")
+            return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    assert send_batch(Spoiled(), "https://queue", entries(4)) == {0, 2, 3}

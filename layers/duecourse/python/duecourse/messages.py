@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, cast
 
@@ -82,9 +82,9 @@ class RunMessage:
     def to_json(self) -> str:
         """The message body; what is empty is left out."""
         body = {
-            key: value
-            for key, value in asdict(self).items()
-            if value is not None and (key in _SAID or (value != "" and value is not False))
+            name: value
+            for name in _NAMES
+            if (value := getattr(self, name)) is not None and (name in _SAID or (value != "" and value is not False))
         }
         if self.kind is MessageKind.START:
             del body["kind"]  # as messages have always been
@@ -211,7 +211,5 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "own_payload": (_is_flag, "true or false"),
     "requested_by": _TEXT,
 }
-_SAYS_WHAT_IT_SAYS = frozenset({"result", "retryable"})
-"""Fields whose empty values mean something."""
-
+_NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

@@ -11,6 +11,7 @@ from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.event_bus import EventBridgeBus
 from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.threads import Threads
 from duecourse.settings import DispatchSettings
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.announce import Announcements
@@ -20,10 +21,11 @@ from duecourse.usecases.dispatch import Dispatch, DispatchRules
 def dispatch(environ: Mapping[str, str]) -> Dispatch:
     """The dispatcher of this environment. Raises SettingsError."""
     settings = DispatchSettings.from_env(environ)
-    clock, dynamodb = SystemClock(), client("dynamodb")
+    clock, threads = SystemClock(), Threads()
+    dynamodb, sqs = client("dynamodb", hurried=True), client("sqs", hurried=True)  # a round has less than a minute
     return Dispatch(
-        cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock),
-        lanes=SqsLanes(client("sqs"), settings.queue_urls),
+        cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads),
+        lanes=SqsLanes(sqs, settings.queue_urls, crew=threads),
         clock=clock,
         randomness=SystemRandomness(),
         after_claim=AfterClaim(
@@ -34,4 +36,5 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
             announcements=Announcements(EventBridgeBus(client("events"), settings.bus_name), clock),
         ),
         rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),
+        crew=threads,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duecourse.ports.basics import Clock, Randomness
-from duecourse.ports.cursors import BrokenCursor, Claim, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
+from duecourse.ports.basics import Alone, Clock, Crew, Randomness
+from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
 from duecourse.ports.jobs import JobPage, JobQuotaError, JobStore, KeyUsedError, StoreBusyError, UsedKey
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
 from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
@@ -24,6 +24,7 @@ from duecourse.ports.told import Bus, Death, Notices, Occasion
 
 __all__ = [
     "LINK_SECONDS",
+    "Alone",
     "BrokenCursor",
     "BucketConflict",
     "Bus",
@@ -31,8 +32,10 @@ __all__ = [
     "Caller",
     "Claim",
     "ClaimResult",
+    "Claimed",
     "Clock",
     "Conflict",
+    "Crew",
     "CursorStore",
     "DeadLetterQueue",
     "DeadMark",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Clock(Protocol):
@@ -23,3 +27,20 @@ class Randomness(Protocol):
 
     def nonce(self) -> str:
         """A name that nobody has used."""
+
+
+class Crew(Protocol):
+    """Hands that work side by side, where the work is waiting for answers."""
+
+    def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Do it for each; what came of it, in the order of the items. Raises what the first one that failed raised,
+        after all have ended.
+        """
+
+
+class Alone:
+    """A crew of one: one after the other, in the caller's own thread."""
+
+    def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """See Crew."""
+        return [work(item) for item in items]

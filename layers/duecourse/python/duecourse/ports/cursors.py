@@ -29,11 +29,25 @@ class Claim:
 
 
 class ClaimResult(StrEnum):
-    """WON; LOST: its condition failed, somebody else moved or changed it; FAILED: anything else (see the report)."""
+    """WON; LOST: its condition failed, somebody else moved or changed it; REFUSED: this very write can never be made,
+    whoever tries and whenever; FAILED: anything else (throttled for too long, no answer, no permission).
+    """
 
     WON = "won"
     LOST = "lost"
+    REFUSED = "refused"
     FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What became of a claim, or of a wake-up that was to be cleared. `error` says why it was REFUSED or FAILED;
+    `throttled` is how often it was asked to come back later.
+    """
+
+    result: ClaimResult
+    error: str | None = None
+    throttled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +82,16 @@ class CursorStore(Protocol):
     def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Wake]]:
         """Pages of what is due in a slot at or before `until`, oldest first. May be stale."""
 
-    def clear(self, wakes: Sequence[Wake]) -> list[ClaimResult]:
+    def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
         """Remove each wake-up by itself where it stands unchanged (its `due`), after its message was sent."""
 
-    def claim(self, claims: Sequence[Claim], shards: int) -> list[ClaimResult]:
-        """Each claim by itself, conditional on the cursor being unchanged; results in the order of the claims."""
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
+        """Each claim by itself, conditional on the cursor being unchanged; what became of each, in their order."""
 
     def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
-        """Take a cursor that cannot be planned out of the index, with its error; False when it moved meanwhile."""
+        """Take a cursor that cannot be planned or claimed out of the index, with its error; False when it moved
+        meanwhile, or cannot be written at all.
+        """
 
     def watermark(self, shard: int) -> str | None:
         """The oldest bucket of a shard not known to be empty; None before the first round."""

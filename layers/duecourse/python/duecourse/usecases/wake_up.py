@@ -24,12 +24,14 @@ def wake_up(wakes: Sequence[Wake], store: CursorStore, lanes: Lanes, clock: Cloc
         now = clock.now()
         accepted = lanes.send([Outgoing(wake.message, delay(wake.due, Precision.SECOND, now)) for wake in group])
         sent = [wake for wake, fine in zip(group, accepted, strict=True) if fine]
-        results = store.clear(sent)
+        cleared = store.clear(sent)
+        results = [each.result for each in cleared]
         report.counts["WakesSent"] += len(sent)
         report.counts["SendsRefused"] += len(group) - len(sent)
         report.counts["ClaimsLost"] += results.count(ClaimResult.LOST)
-        failed = results.count(ClaimResult.FAILED)
+        failed = results.count(ClaimResult.FAILED) + results.count(ClaimResult.REFUSED)
         report.counts["ClaimsFailed"] += failed
+        report.counts["StatementsThrottled"] += sum(each.throttled for each in cleared)
         if len(sent) < len(group):
             report.add("send_refused", alarming=True, reason="wake-ups", refused=len(group) - len(sent))
         if failed:

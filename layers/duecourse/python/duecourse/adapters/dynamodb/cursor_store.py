@@ -2,55 +2,69 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import claims, cursor_item, values, wakes
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, shard_key
+from duecourse.adapters.threads import Threads
 from duecourse.domain.cursor import Cursor
-from duecourse.ports import BrokenCursor, Claim, ClaimResult, Clock, Wake
+from duecourse.ports import Alone, BrokenCursor, Claim, Claimed, Clock, Wake
 
 PAGE = 1000
 """Cursors read at once: with what is planned for them well under the memory of a small function."""
 
 
-class DynamoCursorStore:
-    """ports.CursorStore."""
+_logger = logging.getLogger(__name__)
 
-    def __init__(self, client: Any, table: str, clock: Clock) -> None:
+
+class DynamoCursorStore:
+    """ports.CursorStore. With `threads` it has several requests under way at once, and reads a page ahead."""
+
+    def __init__(self, client: Any, table: str, clock: Clock, threads: Threads | None = None) -> None:
         self._client = client
         self._table = table
         self._clock = clock
+        self._threads = threads
+        self._crew = threads or Alone()
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
-        """See ports.CursorStore."""
-        start: Item | None = None
+        """See ports.CursorStore. While a page is worked on, the next one is on its way."""
+        answer = self._page(slot, until, None)
         while True:
-            answer = self._client.query(
-                TableName=self._table,
-                IndexName="due",
-                KeyConditionExpression="#slot = :slot AND #due <= :until",
-                ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
-                ExpressionAttributeValues=values.pack({":slot": slot, ":until": int(until)}),
-                Limit=PAGE,
-                **({} if start is None else {"ExclusiveStartKey": start}),
-            )
+            start = answer.get("LastEvaluatedKey")
+            fetch = partial(self._page, slot, until, start)
+            ahead = None if start is None or self._threads is None else self._threads.begin(fetch)
             if answer["Items"]:
                 yield [_read(item) for item in answer["Items"]]
-            start = answer.get("LastEvaluatedKey")
             if start is None:
                 return
+            answer = fetch() if ahead is None else ahead.result()
 
-    def claim(self, wanted: Sequence[Claim], shards: int) -> list[ClaimResult]:
-        """See ports.CursorStore."""
-        return claims.claim(self._client, self._table, wanted, shards, self._clock)
+    def _page(self, slot: str, until: float, start: Item | None) -> dict[str, Any]:
+        answer: dict[str, Any] = self._client.query(
+            TableName=self._table,
+            IndexName="due",
+            KeyConditionExpression="#slot = :slot AND #due <= :until",
+            ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
+            ExpressionAttributeValues=values.pack({":slot": slot, ":until": int(until)}),
+            Limit=PAGE,
+            **({} if start is None else {"ExclusiveStartKey": start}),
+        )
+        return answer
 
-    def clear(self, done: Sequence[Wake]) -> list[ClaimResult]:
+    def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
         """See ports.CursorStore."""
-        return wakes.clear(self._client, self._table, done, self._clock)
+        return claims.claim(self._client, self._table, wanted, shards, self._clock, self._crew)
+
+    def clear(self, done: Sequence[Wake]) -> list[Claimed]:
+        """See ports.CursorStore."""
+        return wakes.clear(self._client, self._table, done, self._clock, self._crew)
 
     def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """See ports.CursorStore."""
@@ -62,13 +76,18 @@ class DynamoCursorStore:
             case BrokenCursor():
                 where = {"PK": {"S": cursor.key[0]}, "SK": {"S": cursor.key[1]}}
                 stand = {"due": cursor.due}
-        return self._update(
-            where,
-            "SET #error = :error REMOVE #slot",
-            " AND ".join(["attribute_exists(#slot)", *(f"#{name} = :{name}" for name in stand)]),
-            ["error", "slot", *stand],
-            {"error": error[:400]} | stand,
-        )
+        try:
+            return self._update(
+                where,
+                "SET #error = :error REMOVE #slot",
+                " AND ".join(["attribute_exists(#slot)", *(f"#{name} = :{name}" for name in stand)]),
+                ["error", "slot", *stand],
+                {"error": error[:400]} | stand,
+            )
+        except (BotoCoreError, ClientError) as problem:
+            # It stays in the index and is met again by the next round; the round that met it now goes on.
+            _logger.error("a cursor could not be set aside", extra={"cursor": where, "error": str(problem)})  # noqa: TRY400
+            return False
 
     def watermark(self, shard: int) -> str | None:
         """See ports.CursorStore."""

@@ -8,17 +8,18 @@ from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb.keys import Item
 
-RETRYABLE = frozenset(
+THROTTLED = frozenset(
     {
-        "TransactionConflict",
         "ThrottlingError",
         "ThrottlingException",
         "ProvisionedThroughputExceeded",
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
-        "InternalServerError",
     }
 )
+"""Codes that ask to come back later."""
+
+RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
 """Codes of single statements and cancelled transactions after which the same write may be tried again.
 
 Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledException.

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.errors import RETRYABLE
 from duecourse.adapters.dynamodb.keys import WAKE_PREFIX, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.statements import BATCH, Statement, execute
 from duecourse.domain.sharding import shard_of, slot_of
 from duecourse.messages import read_run_message
-from duecourse.ports import ClaimResult, Clock, Wake
-
-BATCH = 25
-TRIES = 4
+from duecourse.ports import Claimed, ClaimResult, Clock, Crew, Wake
 
 
 class DynamoWakes:
@@ -57,41 +54,20 @@ def is_wake(item: Item) -> bool:
     return bool(item["SK"]["S"].startswith(WAKE_PREFIX))
 
 
-def clear(client: Any, table: str, wakes: Sequence[Wake], clock: Clock) -> list[ClaimResult]:
-    """Remove each by a conditional PartiQL statement, 25 a request; LOST where it was armed anew, or is gone already.
-
-    What BatchExecuteStatement promises is said in `claims`.
-    """
-    results = [ClaimResult.LOST] * len(wakes)
+def clear(client: Any, table: str, wakes: Sequence[Wake], clock: Clock, crew: Crew) -> list[Claimed]:
+    """Remove each by itself; LOST where it was armed anew, or is gone already."""
     first: dict[tuple[str, str, str], int] = {}
     for index, wake in enumerate(wakes):
         first.setdefault((wake.message.tenant, wake.message.job_id, wake.key), index)
     unique = list(first.values())
-    for begin in range(0, len(unique), BATCH):
-        _batch(client, table, wakes, unique[begin : begin + BATCH], results, clock)
+    outcomes = execute(client, [_statement(table, wakes[index]) for index in unique], clock, crew)
+    results = [Claimed(ClaimResult.LOST)] * len(wakes)
+    for index, outcome in zip(unique, outcomes, strict=True):
+        results[index] = outcome.claimed()
     return results
 
 
-def _batch(
-    client: Any, table: str, wakes: Sequence[Wake], open_: list[int], results: list[ClaimResult], clock: Clock
-) -> None:
-    for attempt in range(1, TRIES + 1):
-        answer = client.batch_execute_statement(Statements=[_statement(table, wakes[index]) for index in open_])
-        again: list[int] = []
-        for index, response in zip(open_, answer["Responses"], strict=True):
-            code = response.get("Error", {}).get("Code")
-            lost = code in ("ConditionalCheckFailed", "ConditionalCheckFailedException")
-            results[index] = ClaimResult.WON if code is None else ClaimResult.LOST if lost else ClaimResult.FAILED
-            if code in RETRYABLE:
-                again.append(index)
-        if not again:
-            return
-        open_ = again
-        if attempt < TRIES:
-            clock.sleep_until(clock.now() + 0.05 * 2**attempt)
-
-
-def _statement(table: str, wake: Wake) -> dict[str, Any]:
+def _statement(table: str, wake: Wake) -> Statement:
     where = values.pack(
         {"PK": job_partition(wake.message.tenant, wake.message.job_id), "SK": wake.key, "due": wake.due}
     )

@@ -14,6 +14,19 @@ BATCH_BYTES = 256 * 1024
 """Bodies of one batch together. SQS takes 1 MiB since 2025; it took this much before, as emulators may still do, and
 messages of a few hundred bytes never come near either."""
 
+_SENDERS_FAULT = frozenset(
+    {
+        "AWS.SimpleQueueService.BatchRequestTooLong",
+        "BatchRequestTooLong",
+        "InvalidMessageContents",
+        "InvalidParameterValue",
+        "InvalidParameterValueException",
+        "ValidationException",
+    }
+)
+"""Codes with which SQS refuses a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
+Errors)."""
+
 _logger = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
@@ -45,6 +58,9 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
     try:
         answer = client.send_message_batch(QueueUrl=queue_url, Entries=entries)
     except (BotoCoreError, ClientError) as problem:
+        if len(batch) > 1 and isinstance(problem, ClientError) and problem.response["Error"]["Code"] in _SENDERS_FAULT:
+            # One of them spoils it for all: each by itself.
+            return set().union(*(send_batch(client, queue_url, [one]) for one in batch))
         _logger.warning(
             "no message of a batch was accepted",
             extra={"queue_url": queue_url, "messages": len(batch), "error": str(problem)},

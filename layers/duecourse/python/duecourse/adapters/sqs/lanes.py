@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from duecourse.adapters.sqs.batch import Entry, batches, send_batch
 from duecourse.domain.job import Lane
-from duecourse.ports import Outgoing
+from duecourse.ports import Alone, Crew, Outgoing
 
 _logger = logging.getLogger(__name__)
 
@@ -18,10 +19,14 @@ class SqsLanes:
     and still in parallel; it orders nothing.
     """
 
-    def __init__(self, client: Any, queue_urls: Mapping[Lane, str], *, hurried: bool = False) -> None:
+    def __init__(
+        self, client: Any, queue_urls: Mapping[Lane, str], *, hurried: bool = False, crew: Crew | None = None
+    ) -> None:
         """`queue_urls` holds the lanes that this process may send to: all of them, or a worker's own. `hurried`: after
-        a batch of which nothing was accepted the others are not tried, since somebody waits for the answer.
+        a batch of which nothing was accepted the others are not tried, since somebody waits for the answer. Without
+        hurry a `crew` sends batches side by side.
         """
+        self._crew = crew or Alone()
         self._client = client
         self._queue_urls = queue_urls
         self._hurried = hurried
@@ -43,9 +48,13 @@ class SqsLanes:
                     "this function knows no queue of the lane", extra={"lane": lane, "messages": len(entries)}
                 )
                 continue
+            if not self._hurried:
+                send = partial(send_batch, self._client, queue_url)
+                accepted = accepted.union(*self._crew.map(send, list(batches(entries))))
+                continue
             for batch in batches(entries):
                 taken = send_batch(self._client, queue_url, batch)
-                if self._hurried and not taken:
+                if not taken:
                     return accepted
                 accepted |= taken
         return accepted

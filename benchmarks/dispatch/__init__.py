@@ -1,0 +1,1 @@
+"""What dispatching costs: client CPU, requests and capacity, beside the textbook loop."""

@@ -1,0 +1,85 @@
+"""Client CPU, requests and capacity units of dispatching, beside the textbook loop in the same run.
+
+    python -m benchmarks.dispatch [--json] [--firings 10000]
+
+A wire that answers at once stands for DynamoDB and SQS, so what is measured is our side, which is what a Lambda is
+billed for. 10,000 firings of one shard: daily jobs that are all due in one minute, jobs that fire every minute, jobs
+that fire every ten seconds; overlap allowed, and the default (skip) beside it. The textbook reads a page and then sends
+one SendMessage and writes one UpdateItem for each firing: once with boto3's clients as they come, once with our own
+clients' settings ("tuned"). The sides take turns; ratios are pair by pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from benchmarks.about import about
+from benchmarks.dispatch.cases import CASES
+from benchmarks.dispatch.measure import MEMORY_DUE, MOST_MEMORY_MB, measure, peak_memory
+from benchmarks.wire.client import wire
+
+MOST_REQUESTS = 160
+
+
+def result(firings: int) -> dict[str, Any]:
+    """All cases, and what the budgets say."""
+    cases: dict[str, dict[str, Any]] = {}
+    with wire() as at:
+        for case in CASES:
+            print(f"dispatch: {case.says} ...", file=sys.stderr, flush=True)
+            cases[case.name] = measure(at, case, firings)
+    print(f"dispatch: memory with {MEMORY_DUE:,} due ...", file=sys.stderr, flush=True)
+    peak = peak_memory("distinct", MEMORY_DUE)
+    budgets: dict[str, bool] = {f"peak_memory_{MOST_MEMORY_MB}_mb": peak <= MOST_MEMORY_MB}
+    for case in CASES:
+        figures = cases[case.name]
+        budgets[f"{case.name}_{case.least_ratio}_times_textbook"] = figures["cpu_ratio_vs_textbook"] >= case.least_ratio
+        budgets[f"{case.name}_wru_at_most_{case.most_write_units}"] = figures["wru_per_firing"] <= case.most_write_units
+        budgets[f"{case.name}_requests_at_most_{MOST_REQUESTS}"] = figures["requests_per_1000"] <= MOST_REQUESTS
+    return {
+        **about("dispatch", ["boto3", "botocore", "orjson"]),
+        "firings": firings,
+        "cases": cases,
+        "memory": {"due": MEMORY_DUE, "peak_rss_mb": peak},
+        "budgets": budgets,
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    """The result for people."""
+    lines = [
+        f"{'':12}{'CPU ms':>9}{'textbook':>10}{'ratio':>8}{'tuned':>8}{'req/1000':>10}{'WRU':>7}{'+lock':>7}{'RRU':>8}{'MB':>7}"
+    ]
+    for name, case in found["cases"].items():
+        lines.append(
+            f"{name:12}{case['cpu_ms_per_firing']:>9.4f}{case['textbook_cpu_ms_per_firing']['median']:>10.4f}"
+            f"{case['cpu_ratio_vs_textbook']:>8.1f}{case['cpu_ratio_vs_tuned_textbook_spread']['median']:>8.1f}"
+            f"{case['requests_per_1000']:>10}{case['wru_per_firing']:>7.2f}{case['wru_per_firing_overlap_skip']:>7.2f}"
+            f"{case['rru_per_firing']:>8.3f}{case['peak_rss_mb']:>7.1f}"
+        )
+    memory = found["memory"]
+    lines += ["", f"{memory['due']:,} due in one slot: {memory['peak_rss_mb']} MB at most", ""]
+    lines += [f"{'met' if met else 'MISSED':8}{name}" for name, met in found["budgets"].items()]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 when a budget is missed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.dispatch",
+        description=(__doc__ or "").splitlines()[0],
+        epilog="example: python -m benchmarks.dispatch --json > benchmarks/results/dispatch.json",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--firings", type=int, default=10_000, help="of each case (10000)")
+    chosen = parser.parse_args(arguments)
+    found = result(chosen.firings)
+    print(json.dumps(found, indent=2) if chosen.json else table(found))
+    return 0 if all(found["budgets"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,85 @@
+"""The jobs of each case, as the due index holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count, islice
+from zoneinfo import ZoneInfo
+
+from duecourse.adapters.dynamodb import cursor_item
+from duecourse.adapters.dynamodb.keys import Item
+from duecourse.domain.cursor import Cursor, cursor_for
+from duecourse.domain.job import Job
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.sharding import shard_of
+from duecourse.domain.targets import HttpTarget
+
+SHARDS = 16
+SHARD = 7
+NOW = 1_795_244_400  # 2026-11-21T07:00:00Z, a second's first moment
+TENANT = "acme"
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")
+
+PAGE = 1000
+"""Entries a page of the wire holds: about a third of the megabyte that DynamoDB returns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Jobs of one kind, each next due `ahead` seconds after NOW, and what may be spent on a firing."""
+
+    name: str
+    says: str
+    expression: str
+    ahead: int
+    firings: int
+    """Occurrences that one claim covers."""
+    least_ratio: float
+    most_write_units: float
+
+    def cursors(self, wanted: int) -> list[Cursor]:
+        """Cursors of one shard, oldest first, that together fire `wanted` times (or a little more)."""
+        made = (cursor_for(job, NOW + self.ahead - 1) for job in islice(self._jobs(), -(-wanted // self.firings)))
+        return sorted(made, key=lambda cursor: cursor.due or 0)
+
+    def _jobs(self) -> Iterator[Job]:
+        ids = (f"{self.name.replace('_', '-')}-report-{number:06d}" for number in count())
+        for number, job_id in enumerate(job_id for job_id in ids if shard_of(TENANT, job_id, SHARDS) == SHARD):
+            yield Job(
+                tenant=TENANT,
+                id=job_id,
+                schedule=self._schedule(number),
+                target=HttpTarget("https://example.com/hook"),
+                generation=NOW * 1000 - number,
+                created_at=NOW,
+                updated_at=NOW,
+                changed_at=NOW,
+                created_generation=NOW * 1000 - number,
+            )
+
+    def _schedule(self, number: int) -> ScheduleSpec:
+        """Its expression on the wall clock of one of the zones, so that jobs share neither expression nor zone."""
+        zone = ZONES[number % len(ZONES)]
+        at = datetime.fromtimestamp(NOW + self.ahead + number % 60, UTC).astimezone(ZoneInfo(zone))
+        expression = self.expression.format(second=at.second, minute=at.minute, hour=at.hour)
+        return ScheduleSpec(expression, zone, anchor=NOW)
+
+
+CASES = (
+    Case("distinct", "daily jobs, all due in one minute", "{second} {minute} {hour} * * *", 120, 1, 7, 5),
+    Case("minutely", "jobs that fire every minute", "{second} * * * * *", 240, 10, 12, 2.4),
+    Case("ten_seconds", "jobs that fire every ten seconds", "*/10 * * * * *", 240, 61, 12, 2.4),
+)
+"""The last two stand where a claim leaves them: picked up when due within the lead of 300 s, enqueued up to 840 s."""
+
+
+def named(name: str) -> Case:
+    """The case of that name. Raises KeyError."""
+    return {case.name: case for case in CASES}[name]
+
+
+def items(cursors: list[Cursor]) -> list[Item]:
+    """As stored."""
+    return [cursor_item.to_item(cursor, SHARDS) for cursor in cursors]

@@ -1,0 +1,13 @@
+"""Puts a case's jobs on a wire, from a process of its own: python -m benchmarks.dispatch.load URL CASE FIRINGS."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.dispatch.cases import named
+from benchmarks.dispatch.sides import load
+from benchmarks.wire.client import WireAt
+
+if __name__ == "__main__":
+    _, url, name, firings = sys.argv
+    load(WireAt(url), named(name), int(firings))

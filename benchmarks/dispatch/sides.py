@@ -1,0 +1,149 @@
+"""The two sides: our dispatcher as its function makes it, and the loop that textbooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from time import process_time
+from typing import Any
+
+import boto3
+import orjson
+
+from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, Case, items
+from benchmarks.wire.client import WireAt
+from duecourse.adapters.aws import AwsClients
+from duecourse.bootstrap.dispatch import dispatch
+from duecourse.domain.sharding import slot_of
+from duecourse.usecases.dispatch import Dispatch
+
+QUEUE = "http://127.0.0.1/000000000000/normal"
+ENVIRONMENT = {
+    "DUECOURSE_STAGE": "bench",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_SHARDS": str(SHARDS),
+    "DUECOURSE_LEAD_SECONDS": "300",
+    "DUECOURSE_REACH_SECONDS": "840",
+    "DUECOURSE_RUN_RETENTION_DAYS": "90",
+    "DUECOURSE_BUS_NAME": "bus",
+    **{f"DUECOURSE_QUEUE_URL_{lane}": QUEUE for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
+}
+
+
+class StillClock:
+    """Stands at a second's first moment: nobody waits for the next one, as that costs time and no CPU."""
+
+    def now(self) -> float:
+        """NOW."""
+        return float(NOW)
+
+    def sleep_until(self, instant: float) -> None:
+        """Nothing to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Client CPU (s) of so many firings."""
+
+    cpu: float
+    firings: int
+
+    @property
+    def milliseconds(self) -> float:
+        """Of one firing."""
+        return 1000 * self.cpu / self.firings
+
+
+def dispatcher() -> Dispatch:
+    """As functions/dispatch has it, but for the clock."""
+    return replace(dispatch(ENVIRONMENT), clock=StillClock())
+
+
+def load(at: WireAt, case: Case, wanted: int) -> list[dict[str, Any]]:
+    """Put a case's jobs on the wire; their items."""
+    at.clear()
+    stored = items(case.cursors(wanted))
+    for begin in range(0, len(stored), PAGE):
+        page = stored[begin : begin + PAGE]
+        at.append(slot_of(NOW + case.ahead, SHARD), page)
+    at.put({f"SHARD#{SHARD}/WATERMARK": {"bucket": {"S": "2026-11-21T05"}}})
+    return stored
+
+
+def measured(work: Callable[[], int]) -> Taken:
+    """`work` says how many firings it dispatched."""
+    begin = process_time()
+    firings = work()
+    return Taken(process_time() - begin, firings)
+
+
+def ours(dispatch: Dispatch) -> int:
+    """A round; how many messages were accepted. Raises AssertionError where it did not do it all."""
+    report = dispatch(SHARD, NOW + 1e6)
+    wrong = {name: count for name, count in report.counts.items() if name in WRONG and count}
+    if wrong or not report.counts["Enqueued"]:
+        raise AssertionError(f"the round went wrong: {wrong} {report.counts}")
+    return report.counts["Enqueued"]
+
+
+WRONG = ("ClaimsLost", "ClaimsFailed", "SendsRefused", "CursorsSetAside", "AfterClaimsFailed")
+
+
+@dataclass(frozen=True, slots=True)
+class Textbook:
+    """Reads a page, then sends one message and writes one conditional update for each firing. It does not compute what
+    comes next, which a real one would have to.
+    """
+
+    dynamodb: Any
+    sqs: Any
+
+    @classmethod
+    def create(cls) -> Textbook:
+        """On clients with our own settings."""
+        clients = AwsClients()
+        return cls(clients.get("dynamodb"), clients.get("sqs"))
+
+    @classmethod
+    def plain(cls) -> Textbook:
+        """On boto3's clients as they come."""
+        return cls(boto3.client("dynamodb"), boto3.client("sqs"))
+
+    def __call__(self, slot: str, firings: int, pages: Iterable[int], share: int) -> int:
+        """Dispatch the first `share` jobs of the pages, `firings` of each; how many that were."""
+        done = 0
+        for page in pages:
+            for item in self._page(slot, page)[:share]:
+                for _ in range(firings):
+                    self._fire(item)
+                    done += 1
+        return done
+
+    def _page(self, slot: str, page: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.dynamodb.query(
+            TableName="jobs",
+            IndexName="due",
+            KeyConditionExpression="slot = :slot AND due <= :until",
+            ExpressionAttributeValues={":slot": {"S": slot}, ":until": {"N": str(NOW + 300)}},
+            ExclusiveStartKey={"page": {"N": str(page)}},
+        )["Items"]
+        return found
+
+    def _fire(self, item: dict[str, Any]) -> None:
+        due = int(item["due"]["N"])
+        body = {"job": item["PK"]["S"], "due": due, "generation": item["generation"]["N"]}
+        self.sqs.send_message(QueueUrl=QUEUE, MessageBody=orjson.dumps(body).decode(), DelaySeconds=60)
+        self.dynamodb.update_item(
+            TableName="jobs",
+            Key={"PK": item["PK"], "SK": item["SK"]},
+            UpdateExpression="SET #due = :next, #slot = :slot",
+            ConditionExpression="#due = :due AND generation = :generation",
+            ExpressionAttributeNames={"#due": "due", "#slot": "slot"},
+            ExpressionAttributeValues={
+                ":next": {"N": str(due + 86_400)},
+                ":slot": item["slot"],
+                ":due": item["due"],
+                ":generation": item["generation"],
+            },
+        )

@@ -1,0 +1,1 @@
+"""A wire that answers at once: what a client costs when DynamoDB and SQS cost nothing."""

@@ -1,0 +1,73 @@
+"""Starts the wire, loads it, and reads what it counted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+FAKE_ACCOUNT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WireAt:
+    """A running wire."""
+
+    url: str
+
+    def append(self, slot: str, items: Sequence[Mapping[str, Any]]) -> None:
+        """One more page of a slot of the due index."""
+        self._post("load", {"append": {slot: list(items)}})
+
+    def put(self, items: Mapping[str, Mapping[str, Any]]) -> None:
+        """Items that are found by key, `PK/SK`."""
+        self._post("load", {"items": items})
+
+    def clear(self) -> None:
+        """Forget all pages."""
+        self._post("load", {"clear": True})
+
+    def counts(self) -> Counter[str]:
+        """Requests by operation since the last time, with `statements` and `messages` inside them."""
+        return Counter(orjson.loads(self._post("counts", {})))
+
+    def units(self) -> Counter[str]:
+        """Units of capacity (`write`, `read`) that single reads and writes took since the last time."""
+        return Counter(orjson.loads(self._post("units", {})))
+
+    def _post(self, path: str, document: Mapping[str, Any]) -> bytes:
+        request = urllib.request.Request(f"{self.url}/{path}", data=orjson.dumps(document), method="POST")
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            body: bytes = answer.read()
+            return body
+
+
+@contextmanager
+def wire() -> Iterator[WireAt]:
+    """A wire in a process of its own, and this process's environment pointing at it; both end with the block."""
+    before = dict(os.environ)
+    command = [sys.executable, "-m", "benchmarks.wire.server"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            url = f"http://127.0.0.1:{process.stdout.readline().strip()}" if process.stdout else ""
+            os.environ.update(FAKE_ACCOUNT, AWS_ENDPOINT_URL=url)
+            yield WireAt(url)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+            if process.stdin:
+                process.stdin.close()
+            process.wait(10)

@@ -1,0 +1,147 @@
+"""The other end of the wire, in a process of its own: reads each request, counts it, answers at once and truthfully
+shaped. It decides nothing: every condition holds, every message is accepted.
+
+    python -m benchmarks.wire.server        prints its port, serves until its standard input ends
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from typing import Any
+
+import orjson
+
+from benchmarks.wire.billing import Billed, key_of
+from benchmarks.wire.capacity import item_bytes
+
+EMPTY = b"{}"
+TARGET = "target"
+"""The path of an HTTP target: `POST /target` is answered like a Lambda function's invocation."""
+ANSWER = b'{"taken":true}'
+
+
+class Wire:
+    """What the answers are made of: the pages of the due index, and items by key; set by `POST /load`."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, list[bytes]] = {}
+        self.items: dict[str, bytes] = {}
+        self.sizes: dict[str, int] = {}
+        self.billed = Billed()
+        self.counts: Counter[str] = Counter()
+
+    def answer(self, target: str, body: bytes) -> bytes:
+        """The body of the answer to one request."""
+        if target == "load":
+            return self._load(body)
+        if target == "counts":
+            counts, self.counts = self.counts, Counter()
+            return orjson.dumps(counts)
+        if target == "units":
+            units, self.billed.units = self.billed.units, Counter()
+            return orjson.dumps(units)
+        if target == TARGET or target.endswith("/invocations"):
+            self.counts[TARGET] += 1
+            return ANSWER
+        operation = target.partition(".")[2]
+        self.counts[operation] += 1
+        match operation:
+            case "Query":
+                return self._page(orjson.loads(body))
+            case "GetItem":
+                key = key_of(orjson.loads(body)["Key"])
+                self.billed.read(self.sizes.get(key, 0))
+                return self.items.get(key, EMPTY)
+            case "PutItem":
+                self.billed.put(orjson.loads(body)["Item"])
+            case "UpdateItem":
+                request = orjson.loads(body)
+                self.billed.update(request["Key"], request.get("ExpressionAttributeValues", {}))
+            case "DeleteItem":
+                self.billed.delete(orjson.loads(body)["Key"])
+            case "TransactGetItems" | "BatchGetItem":
+                raise NotImplementedError(operation)
+            case "BatchExecuteStatement":
+                statements = len(orjson.loads(body)["Statements"])
+                self.counts["statements"] += statements
+                return b'{"Responses":[' + b",".join([b'{"TableName":"jobs"}'] * statements) + b"]}"
+            case "SendMessageBatch":
+                entries = orjson.loads(body)["Entries"]
+                self.counts["messages"] += len(entries)
+                taken = b",".join(
+                    b'{"Id":"%s","MessageId":"m","MD5OfMessageBody":"x"}' % entry["Id"].encode() for entry in entries
+                )
+                return b'{"Successful":[' + taken + b'],"Failed":[]}'
+            case "SendMessage":
+                self.counts["messages"] += 1
+                return b'{"MessageId":"m","MD5OfMessageBody":"x"}'
+        return EMPTY
+
+    def _load(self, body: bytes) -> bytes:
+        loaded: dict[str, Any] = orjson.loads(body)
+        for slot, page in loaded.get("append", {}).items():
+            self.pages.setdefault(slot, []).append(orjson.dumps(page))
+        for key, item in loaded.get("items", {}).items():
+            self.items[key] = orjson.dumps({"Item": item})
+            self.sizes[key] = item_bytes(item)
+        if loaded.get("clear"):
+            self.pages.clear()
+            self.billed.forget()
+        return EMPTY
+
+    def _page(self, query: dict[str, Any]) -> bytes:
+        """Page n of a slot; the key to go on from is its number."""
+        values = query["ExpressionAttributeValues"]
+        pages = self.pages.get(values[":slot"]["S"], []) if ":slot" in values else []
+        number = int(query["ExclusiveStartKey"]["page"]["N"]) if "ExclusiveStartKey" in query else 0
+        if number >= len(pages):
+            return b'{"Items":[],"Count":0,"ScannedCount":0}'
+        onward = b'"LastEvaluatedKey":{"page":{"N":"%d"}},' % (number + 1) if number + 1 < len(pages) else b""
+        return b"{" + onward + b'"Items":' + pages[number] + b"}"
+
+
+class Connection(asyncio.Protocol):
+    """HTTP/1.1 with keep-alive, as much of it as botocore speaks."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.waiting = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way back."""
+        self.transport: Any = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every request that is whole."""
+        self.waiting += data
+        while (end := self.waiting.find(b"\r\n\r\n")) >= 0:
+            head = self.waiting[:end].decode("latin-1")
+            fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
+            fields = {name.lower(): value for name, value in fields.items()}
+            length = int(fields.get("content-length", 0))
+            if len(self.waiting) < end + 4 + length:
+                return
+            body = self.waiting[end + 4 : end + 4 + length]
+            self.waiting = self.waiting[end + 4 + length :]
+            path = head.split(" ", 2)[1].lstrip("/")
+            answer = self.wire.answer(fields.get("x-amz-target", path), body)
+            head_of_answer = (
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
+            )
+            self.transport.write(head_of_answer % len(answer) + answer)
+
+
+async def serve() -> None:
+    """Serve on the loopback interface until standard input ends: so it ends with whoever started it."""
+    loop = asyncio.get_running_loop()
+    wire = Wire()
+    server = await loop.create_server(lambda: Connection(wire), "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

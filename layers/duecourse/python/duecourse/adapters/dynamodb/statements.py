@@ -1,0 +1,102 @@
+"""Many conditional writes by PartiQL: 25 a request, each succeeding or failing by itself.
+
+Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is refused; the SDK
+retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
+and wrong on moto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb.errors import RETRYABLE, THROTTLED
+from duecourse.adapters.dynamodb.keys import Item
+from duecourse.ports import Claimed, ClaimResult, Clock, Crew
+
+BATCH = 25
+TRIES = 4
+FIRST_WAIT_SECONDS = 0.1
+"""Before the second try; twice as long before each further one. Together well below a second: a dispatcher has little
+time, and its next tick tries again.
+"""
+
+CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
+
+NEVER = frozenset({"ValidationError", "ValidationException", "ItemCollectionSizeLimitExceeded", "DuplicateItem"})
+"""Codes of statements that will fail whoever sends them and whenever (BatchStatementError)."""
+
+Statement = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a statement: `code` is None when it was executed. `found` is the item as it is, where a failed
+    condition was to tell. `throttled`: how often it was put off.
+    """
+
+    code: str | None = None
+    message: str = ""
+    found: Item | None = None
+    throttled: int = 0
+
+    def claimed(self, *, lost: ClaimResult = ClaimResult.LOST) -> Claimed:
+        """In the words of the ports; `lost` for a condition that failed."""
+        if self.code is None:
+            return Claimed(ClaimResult.WON, throttled=self.throttled)
+        if self.code in CONDITION_FAILED:
+            return Claimed(lost, throttled=self.throttled)
+        result = ClaimResult.REFUSED if self.code in NEVER else ClaimResult.FAILED
+        return Claimed(result, f"{self.code}: {self.message}", self.throttled)
+
+
+def execute(client: Any, statements: Sequence[Statement], clock: Clock, crew: Crew) -> list[Outcome]:
+    """Execute each, of which no two may write the same item; the outcomes in their order. Never raises for what
+    DynamoDB answers, or where it does not answer.
+    """
+    batches = [statements[begin : begin + BATCH] for begin in range(0, len(statements), BATCH)]
+    done = crew.map(lambda batch: _batch(client, batch, clock), batches)
+    return [outcome for outcomes in done for outcome in outcomes]
+
+
+def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[Outcome]:
+    """One request; those of its statements that were throttled again by themselves, a little later each time."""
+    outcomes = [Outcome()] * len(statements)
+    open_ = list(range(len(statements)))
+    puts_off = 0
+    while True:
+        made = _request(client, [statements[index] for index in open_], puts_off)
+        for index, outcome in zip(open_, made, strict=True):
+            outcomes[index] = outcome
+        open_ = [index for index in open_ if outcomes[index].code in RETRYABLE]
+        puts_off += 1
+        if not open_ or puts_off == TRIES:
+            return outcomes
+        clock.sleep_until(clock.now() + FIRST_WAIT_SECONDS * 2 ** (puts_off - 1))
+
+
+def _request(client: Any, statements: Sequence[Statement], throttled: int) -> list[Outcome]:
+    try:
+        answer = client.batch_execute_statement(Statements=statements)
+    except ClientError as problem:
+        code, message = problem.response["Error"]["Code"], problem.response["Error"].get("Message", "")
+        if code in NEVER and len(statements) > 1:
+            # One of them spoils it for all: each by itself, once.
+            return [outcome for one in statements for outcome in _request(client, [one], throttled)]
+        # botocore has tried a throttled request several times already: it is not retried here once more.
+        return [
+            Outcome("RequestFailed" if code in RETRYABLE else code, f"{code}: {message}", None, throttled + 1)
+        ] * len(statements)
+    except BotoCoreError as problem:
+        return [Outcome("RequestFailed", f"{type(problem).__name__}: {problem}", None, throttled)] * len(statements)
+    return [_outcome(response.get("Error"), throttled) for response in answer["Responses"]]
+
+
+def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
+    if error is None:
+        return Outcome(throttled=throttled)
+    code = error["Code"]
+    return Outcome(code, error.get("Message", ""), error.get("Item") or None, throttled + (code in THROTTLED))

@@ -1,0 +1,101 @@
+"""Cursors with what is to be done with them, in groups that are sent and claimed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.plan import Plan, plan
+from duecourse.domain.schedule import ScheduleError
+from duecourse.ports import BrokenCursor, Clock, CursorStore
+from duecourse.usecases.report import Report
+
+SMALLEST_GROUP = 100
+"""Cursors: ten full batches of messages, four of claims."""
+
+LARGEST_GROUP = 1000
+"""What a partition of DynamoDB takes in a second (1,000 write units), so one group a second is a shard's full speed."""
+
+GROUP_FIRINGS = 2000
+"""A group ends earlier when its cursors fire often, so that memory stays flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A cursor and what is to be done with it."""
+
+    cursor: Cursor
+    plan: Plan
+
+
+@dataclass(slots=True)
+class GroupSize:
+    """How many cursors are sent and claimed together: few at first, twice as many after each group that went well.
+
+    What was sent and could not be claimed is sent again by the next round; so little is sent until claims go through,
+    and little again as soon as the table asks to come back later.
+    """
+
+    cursors: int = SMALLEST_GROUP
+
+    def went(self, *, well: bool) -> None:
+        """Learn from a group."""
+        self.cursors = min(2 * self.cursors, LARGEST_GROUP) if well else SMALLEST_GROUP
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Plans pages of the due index up to `reach` seconds ahead."""
+
+    cursors: CursorStore
+    clock: Clock
+    reach: int
+
+    def groups(self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, report: Report) -> Iterator[list[Planned]]:
+        """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once."""
+        group: list[Planned] = []
+        firings = 0
+        known: set[tuple[str, str]] = set()
+        for cursor in page:
+            planned = self._plan(cursor, report)
+            if planned is None or (key := (planned.cursor.tenant, planned.cursor.job_id)) in known:
+                continue
+            known.add(key)
+            group.append(planned)
+            firings += len(planned.plan.firings)
+            if len(group) >= size.cursors or firings >= GROUP_FIRINGS:
+                yield group
+                group, firings = [], 0
+        if group:
+            yield group
+
+    def again(self, planned: Planned, until: float) -> Planned | None:
+        """The cursor after its claim, planned anew, where it is still due by `until`."""
+        cursor = planned.plan.cursor
+        if cursor.due is None or cursor.due > until:
+            return None
+        return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.reach))
+
+    def set_aside(self, cursor: Cursor | BrokenCursor, error: str, report: Report) -> None:
+        """Take a cursor out of the index, so that it blocks nobody."""
+        done = self.cursors.set_aside(cursor, error)
+        report.counts["CursorsSetAside"] += done
+        name = cursor.job_id if isinstance(cursor, Cursor) else cursor.key[0]
+        report.add("cursor_set_aside", alarming=True, job_id=name, error=error, done=done)
+
+    def _plan(self, cursor: Cursor | BrokenCursor, report: Report) -> Planned | None:
+        """A cursor with its plan; one that cannot be read or planned is set aside."""
+        match cursor:
+            case BrokenCursor():
+                self.set_aside(cursor, cursor.error, report)
+                return None
+            case Cursor():
+                try:
+                    return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.reach))
+                except (ScheduleError, ExclusionError) as problem:
+                    self.set_aside(cursor, str(problem), report)
+                except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
+                    self.set_aside(cursor, f"the cursor cannot be planned: {problem!r}", report)
+                return None

@@ -1,0 +1,119 @@
+"""Send the messages of a group of cursors, then claim them. What follows from a claim follows once it is won."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, CursorStore, Lanes, Outgoing, Randomness
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
+from duecourse.usecases.planning import Planned
+from duecourse.usecases.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What became of a group's claims. `refused` come with what the table said of them."""
+
+    won: list[Planned]
+    refused: list[tuple[Planned, str]]
+    failed: str | None
+    """Why one or more failed for another reason than their condition."""
+    throttled: int
+
+    @property
+    def well(self) -> bool:
+        """Whether the table took it all without asking to come back later."""
+        return not self.throttled and self.failed is None
+
+
+@dataclass(frozen=True, slots=True)
+class SendAndClaim:
+    """`shards` is where claimed cursors go; `crew` does what follows from claims side by side."""
+
+    cursors: CursorStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    after_claim: AfterClaim
+    crew: Crew
+    shards: int
+
+    def __call__(self, group: list[Planned], report: Report) -> Group:
+        """Send, claim those whose messages were all accepted, and let follow what follows."""
+        sent = self._send(group, report)
+        claims = self.cursors.claim([Claim(planned.cursor, planned.plan.cursor) for planned in sent], self.shards)
+        done = _sorted(sent, claims)
+        counted = [claimed.result for claimed in claims]
+        report.counts["ClaimsWon"] += len(done.won)
+        report.counts["ClaimsLost"] += counted.count(ClaimResult.LOST)
+        report.counts["ClaimsRefused"] += len(done.refused)
+        report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED)
+        report.counts["StatementsThrottled"] += done.throttled
+        self._follow(done.won, report)
+        return done
+
+    def _send(self, group: list[Planned], report: Report) -> list[Planned]:
+        """Send the messages of a group; those cursors of which every message was accepted."""
+        now = self._aligned(group)
+        batches = [outgoing(p.cursor, p.plan, now=now, nonce=self.randomness.nonce) for p in group]
+        flat: list[Outgoing] = list(chain.from_iterable(batches))
+        accepted = iter(self.lanes.send(flat) if flat else [])
+        sent: list[Planned] = []
+        for planned, batch in zip(group, batches, strict=True):
+            fine = [next(accepted) for _ in batch]
+            report.counts["Enqueued"] += sum(fine)
+            if all(fine):
+                sent.append(planned)
+            else:
+                report.counts["SendsRefused"] += fine.count(False)
+                report.add("send_refused", alarming=True, job_id=planned.cursor.job_id, refused=fine.count(False))
+        return sent
+
+    def _aligned(self, group: Iterable[Planned]) -> float:
+        """Wait for the start of the next second where that makes messages visible on theirs; the time then."""
+        now = self.clock.now()
+        waits = any(planned.plan.firings and planned.plan.firings[-1].due > now for planned in group)
+        if waits and now % 1 > ALIGNED_SECONDS:
+            self.clock.sleep_until(int(now) + 1)
+            return self.clock.now()
+        return now
+
+    def _follow(self, won: list[Planned], report: Report) -> None:
+        """Most claims have nothing to follow from them; the others' records are written side by side."""
+        now = self.clock.now()
+        busy = [planned for planned in won if self.after_claim.has_work(planned.plan, now)]
+        if busy:
+            for told in self.crew.map(self._follow_one, busy):
+                report.merge(told)
+
+    def _follow_one(self, planned: Planned) -> Report:
+        """Nobody repeats what follows from a claim, so one that fails must not take the others' with it."""
+        report = Report()
+        try:
+            self.after_claim.follow(planned.cursor, planned.plan, report)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the claim stands
+            job_id, error = planned.cursor.job_id, f"{type(problem).__name__}: {problem}"
+            report.counts["AfterClaimsFailed"] += 1
+            report.add("after_claim_failed", alarming=True, job_id=job_id, reason=planned.plan.reason, error=error)
+        return report
+
+
+def _sorted(sent: list[Planned], claims: list[Claimed]) -> Group:
+    """Each by what became of it; the lost ones are somebody else's."""
+    won: list[Planned] = []
+    refused: list[tuple[Planned, str]] = []
+    failed: str | None = None
+    for planned, claimed in zip(sent, claims, strict=True):
+        match claimed.result:
+            case ClaimResult.WON:
+                won.append(planned)
+            case ClaimResult.REFUSED:
+                refused.append((planned, claimed.error or "refused"))
+            case ClaimResult.FAILED:
+                failed = claimed.error or "no reason given"
+            case ClaimResult.LOST:
+                pass
+    return Group(won, refused, failed, sum(claimed.throttled for claimed in claims))

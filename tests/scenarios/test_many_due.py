@@ -1,0 +1,168 @@
+"""More due than goes at once, and cursors that cannot be claimed among many that can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from duecourse.domain.plan import SkippedRange
+from duecourse.domain.run import Run, RunState
+from duecourse.ports import Claim, Claimed, ClaimResult, Conflict, CursorStore, RunStore
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.planning import LARGEST_GROUP, SMALLEST_GROUP, GroupSize
+from tests.support.jobs import NOON, cursor, job
+from tests.support.runs import run
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@dataclass
+class Claims:
+    """A cursor store that lets `judge` say what becomes of a claim; None leaves it to the real one."""
+
+    store: CursorStore
+    judge: Callable[[Claim], Claimed | None] = lambda _: None
+    groups: list[list[str]] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
+        self.groups.append([claim.cursor.job_id for claim in claims])
+        given = [self.judge(claim) for claim in claims]
+        left = [claim for claim, said in zip(claims, given, strict=True) if said is None]
+        real = iter(self.store.claim(left, shards) if left else [])
+        return [next(real) if said is None else said for said in given]
+
+
+def refusing(*job_ids: str) -> Callable[[Claim], Claimed | None]:
+    too_large = Claimed(ClaimResult.REFUSED, "ValidationError: Item size has exceeded the maximum allowed size")
+    return lambda claim: too_large if claim.cursor.job_id in job_ids else None
+
+
+def add(world: World, count: int, expression: str = "rate(300 seconds)") -> None:
+    for number in range(count):
+        of = job(expression, id=f"job-{number:03}")
+        world.jobs.create(of, cursor(of))
+
+
+def error_of(world: World, job_id: str) -> str | None:
+    standing = world.jobs.get_cursor("default", job_id)
+    assert standing is not None
+    return standing.error
+
+
+def test_a_cursor_whose_claim_the_table_refuses_is_set_aside_and_delays_nobody(world: World) -> None:
+    add(world, 250)
+    world.cursors = Claims(world.cursors, refusing("job-007"))
+    world.until(NOON + 301)
+    assert len(set(world.caller.runs)) == 250  # its message went out before the claim, as every one does
+    assert world.count("CursorsSetAside") == 1
+    assert error_of(world, "job-007") == (
+        "its claim is refused: ValidationError: Item size has exceeded the maximum allowed size"
+    )
+    assert error_of(world, "job-008") is None
+
+
+def test_nothing_is_set_aside_when_the_table_refuses_every_claim(world: World) -> None:
+    add(world, 3)
+    world.cursors = Claims(world.cursors, refusing("job-000", "job-001", "job-002"))
+    report = world.dispatch()
+    assert report.counts["CursorsSetAside"] == 0
+    assert [event.action for event in report.events if event.alarming] == ["claims_refused"]
+    world.cursors = world.cursors.store
+    world.until(NOON + 301)
+    assert sorted(world.caller.runs) == [f"job-{number:03}.20261121T120500Z" for number in range(3)]
+
+
+def test_cursors_that_cannot_be_read_among_many_that_can_delay_none_of_them(world: World) -> None:
+    add(world, 150)
+    for number in (0, 40, 149):
+        world.tables.client.update_item(
+            TableName=world.tables.jobs,
+            Key={"PK": {"S": f"JOB#default#job-{number:03}"}, "SK": {"S": "CURSOR"}},
+            UpdateExpression="SET #rules = :nonsense",
+            ExpressionAttributeNames={"#rules": "rules"},
+            ExpressionAttributeValues={":nonsense": {"S": "{"}},
+        )
+    report = world.dispatch()
+    assert (report.counts["ClaimsWon"], report.counts["CursorsSetAside"]) == (147, 3)
+
+
+def test_what_one_round_cannot_take_the_next_one_does_in_the_order_of_due_time(world: World) -> None:
+    for number in range(260):
+        of = job("rate(1 day)", id=f"job-{number:03}", at=NOON - 86_400 + (number * 37) % 260)
+        world.jobs.create(of, cursor(of))
+    slow = Claims(world.cursors)
+
+    def a_claim_takes_its_time(_: Claim) -> None:
+        world.clock.sleep_until(world.clock.now() + 0.5)
+
+    slow.judge = a_claim_takes_its_time
+    rounds = [world.dispatch(slow) for _ in range(3)]  # each has 45 s, and a group of 100 takes 50
+    reasons = [event.facts["reason"] for made in rounds for event in made.events if event.action == "round_stopped"]
+    assert reasons == ["out of time; the next tick goes on"] * 2
+    assert [made.counts["ClaimsWon"] for made in rounds] == [100, 100, 60]
+    order = [job_id for group in slow.groups for job_id in group]
+    by_due = [f"job-{number:03}" for number in sorted(range(260), key=lambda number: (number * 37) % 260)]
+    assert order == by_due
+
+
+def test_claims_that_fail_stop_further_sends(world: World) -> None:
+    add(world, 250)
+    world.cursors = Claims(world.cursors, lambda _: Claimed(ClaimResult.FAILED, "AccessDenied: no", 0))
+    report = world.dispatch()
+    assert report.counts["Enqueued"] == SMALLEST_GROUP * 2  # a group's: twelve o'clock five, and ten
+    (stopped,) = [event for event in report.events if event.action == "round_stopped"]
+    assert stopped.facts["reason"] == "a claim failed for another reason than its condition: AccessDenied: no"
+
+
+def test_groups_grow_while_claims_go_well_and_are_small_again_once_the_table_is_busy() -> None:
+    size = GroupSize()
+    grown = []
+    for _ in range(5):
+        size.went(well=True)
+        grown.append(size.cursors)
+    assert grown == [200, 400, 800, LARGEST_GROUP, LARGEST_GROUP]
+    size.went(well=False)
+    assert size.cursors == SMALLEST_GROUP
+
+
+@dataclass
+class Counted:
+    """A run store that counts its writes."""
+
+    store: RunStore
+    writes: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        self.writes += 1
+        return self.store.write(run, previous)
+
+
+def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_in_a_few_requests(
+    world: World,
+) -> None:
+    of = job("rate(1 second)")
+    standing = cursor(of)
+    for second in range(1, 121):  # the first two minutes, which the API sent at once
+        assert world.run_store.write(run(of, RunState.SUCCEEDED, after=second), None) is None
+    runs = Counted(world.run_store)
+    after = AfterClaim(world.jobs, runs, world.clock, 90)
+    first, last = int(NOON) + 1, int(NOON) + 600
+    record = after.record(standing, SkippedRange(first, last, 600, "missed"))
+    assert record is not None
+    assert (record.occurrence, record.through, record.count) == (int(NOON) + 121, last, 480)
+    assert runs.writes == 2
+    assert after.record(standing, SkippedRange(first, first + 99, 100, "missed")) is None

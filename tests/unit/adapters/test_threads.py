@@ -1,0 +1,41 @@
+"""Work side by side."""
+
+from __future__ import annotations
+
+from threading import Barrier, current_thread
+
+import pytest
+
+from duecourse.adapters.threads import Threads
+
+
+def test_work_is_done_side_by_side_and_comes_back_in_the_order_of_the_items() -> None:
+    meeting = Barrier(4, timeout=30)  # passed only if four are at work at once
+
+    def work(number: int) -> int:
+        meeting.wait()
+        return number * number
+
+    assert Threads(4).map(work, [3, 1, 2, 0]) == [9, 1, 4, 0]
+
+
+def test_a_single_item_needs_no_thread() -> None:
+    assert Threads(4).map(lambda _: current_thread(), ["one"]) == [current_thread()]
+    assert Threads(4).map(str, []) == []
+
+
+def test_a_failure_is_raised_once_all_have_ended() -> None:
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        if number == 0:
+            raise ValueError("the first")
+        done.append(number)
+
+    with pytest.raises(ValueError, match="the first"):
+        Threads(2).map(work, range(6))
+    assert sorted(done) == [1, 2, 3, 4, 5]
+
+
+def test_what_was_begun_is_there_when_it_is_wanted() -> None:
+    assert Threads(1).begin(lambda: "later").result(timeout=30) == "later"
