@@ -47,8 +47,9 @@ synth: setup ## write the prod template to cdk.out (no account needed)
 	@$(CDK) synth --quiet -c stage=prod
 	@echo "cdk.out/Duecourse-prod.template.json is written"
 
-bench: setup ## measure the budgets
-	$(BIN)/python -m benchmarks.schedule
+bench: setup ## measure every budget, write benchmarks/RESULTS.md (BENCH="--only cost": that one alone)
+	$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements-bench.txt
+	$(BIN)/python -m benchmarks.results $(BENCH)
 
 bench-flood: setup ## one tenant floods the API of the local stack, another asks: a minute
 	$(BIN)/python -m benchmarks.flood
@@ -72,9 +73,11 @@ lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions
 	$(COMPILE) scripts/requirements-uv.in -o scripts/requirements-uv.txt
 	$(COMPILE) layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
 	$(COMPILE) requirements-dev.in -o requirements-dev.txt
+	$(COMPILE) requirements-bench.in -o requirements-bench.txt
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
 	node -e 'const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); for (const name in lock.packages) delete lock.packages[name].funding; fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")'
-	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt scripts/requirements-uv.txt package-lock.json
+	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt requirements-bench.txt \
+		scripts/requirements-uv.txt package-lock.json
 
 clean: ## remove what was built; the local stack's data stay
 	rm -rf .venv .tools node_modules cdk.out .build .mypy_cache .pytest_cache .ruff_cache .grimp_cache .import_linter_cache .hypothesis

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.about import about
 from benchmarks.lanes_load import LaneJob, Load, whole_second
 from benchmarks.lanes_report import Report, report, started_per_second
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
@@ -233,7 +234,9 @@ def main(arguments: list[str]) -> int:
     except (CliError, ApiError, ApiUnreachableError) as error:
         print(f"the lanes could not be measured: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(made.document(), indent=2) if given.json else made)
+    kept = {check.name.replace(" ", "_"): check.kept for check in made.checks}
+    document = {**about("lanes", ["ministack"]), **made.document(), "budgets": kept}
+    print(json.dumps(document, indent=2) if given.json else made)
     return 0 if made.kept else 1
 
 

@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,6 +27,7 @@ from zoneinfo import ZoneInfo
 from croniter import croniter
 from cronsim import CronSim
 
+from benchmarks.about import about
 from duecourse.domain.schedule import TZDATA_VERSION, ScheduleSpec, compile_schedule
 from duecourse.domain.schedule.compile import forget
 
@@ -192,14 +191,10 @@ def measure() -> dict[str, Any]:
             }
         )
     hard = worst()
+    head = about("schedule", ["croniter", "cronsim"])
+    head["versions"] |= {"tzdata": TZDATA_VERSION, "croner": version_of_croner}
     return {
-        "python": platform.python_version(),
-        "versions": {
-            "tzdata": TZDATA_VERSION,
-            "croniter": version("croniter"),
-            "cronsim": version("cronsim"),
-            "croner": version_of_croner,
-        },
+        **head,
         "notes": [note] if note else [],
         "expressions": rows,
         "worst": hard,

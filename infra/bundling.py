@@ -1,10 +1,11 @@
-"""Builds the dependencies layer from its hashed lock with uv: no Docker, and for another machine if need be."""
+"""Builds the layers: no Docker, and for another machine if need be. Dependencies come from their hashed lock by uv."""
 
 import hashlib
 import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from infra.uv import environment, find_uv
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
-RECIPE = "4"  # raise it when the steps below change what they build
+CORE = ROOT / "layers" / "duecourse"
+RECIPE = "5"  # raise it when the steps below change what they build
 
 # botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.
 # Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
@@ -54,10 +56,33 @@ class Target:
         return cls(python=python, machine=machine, this_machine=True, services=SERVICES | more)
 
     @property
+    def interpreter(self) -> str | None:
+        """A Python of the target's version on this machine, to compile with; None where there is none."""
+        if self.this_machine:
+            return sys.executable
+        found = shutil.which(f"python{self.python}")
+        if found is None:
+            return None
+        version = "import sys; print('%d.%d' % sys.version_info[:2])"
+        said = subprocess.run([found, "-c", version], capture_output=True, text=True, check=False)
+        return found if said.stdout.strip() == self.python else None
+
+    @property
     def asset_hash(self) -> str:
         """Changes when what would be built changes, and only then: an unchanged layer is not built again."""
-        parts = (RECIPE, self.python, self.machine, *sorted(self.services), LOCK.read_text())
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return _digest(self._recipe, *sorted(self.services), LOCK.read_text())
+
+    @property
+    def core_hash(self) -> str:
+        """The same for the layer of the package duecourse."""
+        return _digest(
+            self._recipe,
+            *(f"{file.relative_to(CORE)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in _core_files()),
+        )
+
+    @property
+    def _recipe(self) -> str:
+        return f"{RECIPE} {self.python} {self.machine} {'compiled' if self.interpreter else 'source'}"
 
     def uv_options(self) -> list[str]:
         """How uv is told about the target."""
@@ -76,9 +101,36 @@ def install(target: Target, folder: Path) -> None:
     command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--link-mode", "copy", "-r", str(LOCK)]
     run(command, "the dependencies layer could not be built with uv")
     prune(site, target.services)
-    if target.this_machine:  # the local stack unpacks the layer for each function: spare it compiling, too
-        compile_all = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
-        run(compile_all, "the packages of the dependencies layer could not be compiled")
+    compile_all(target, site)
+
+
+def install_core(target: Target, folder: Path) -> None:
+    """Fill `folder` as a layer: python/ with the package duecourse."""
+    for file in _core_files():
+        copy = folder / file.relative_to(CORE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    compile_all(target, folder / "python")
+
+
+def compile_all(target: Target, site: Path) -> None:
+    """Compile beforehand where a Python of the target's version is at hand. A layer cannot be written to, so every cold
+    start would compile anew all that it imports: most of a second.
+    """
+    if (interpreter := target.interpreter) is not None:
+        command = [interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
+        run(command, "the packages of a layer could not be compiled")
+
+
+def _core_files() -> list[Path]:
+    """What belongs into the layer: no caches, no dot files."""
+    hidden = ("__pycache__", ".")
+    files = (file for file in CORE.rglob("*") if file.is_file())
+    return sorted(file for file in files if not any(part.startswith(hidden) for part in file.relative_to(CORE).parts))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def run(command: list[str], failure: str) -> None:
@@ -108,20 +160,30 @@ def prune(site: Path, services: frozenset[str]) -> None:
 class LocalBundling:
     """CDK's hook for building an asset without Docker."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, build: Callable[[Target, Path], None]) -> None:
         self._target = target
+        self._build = build
 
     def try_bundle(self, output_dir: str, *_options: Any, **_more: Any) -> bool:
         """Build into CDK's folder; there is no Docker to fall back to, so a failure is raised."""
-        install(self._target, Path(output_dir))
+        self._build(self._target, Path(output_dir))
         return True
 
 
 def dependencies_code(target: Target) -> lambda_.Code:
-    """The layer's content as an asset."""
+    """The content of the layer of third-party packages as an asset."""
+    return _code(LOCK.parent, target.asset_hash, LocalBundling(target, install))
+
+
+def core_code(target: Target) -> lambda_.Code:
+    """The content of the layer of the package duecourse as an asset."""
+    return _code(CORE, target.core_hash, LocalBundling(target, install_core))
+
+
+def _code(source: Path, asset_hash: str, bundling: LocalBundling) -> lambda_.Code:
     return lambda_.Code.from_asset(
-        str(LOCK.parent),
-        asset_hash=target.asset_hash,
+        str(source),
+        asset_hash=asset_hash,
         asset_hash_type=AssetHashType.CUSTOM,
-        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=LocalBundling(target)),
+        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=bundling),
     )

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.auth_config import AuthConfig, LimitsConfig
-from infra.lanes_config import LANES, SMALLEST_MAX_CONCURRENCY, LaneConfig
+from infra.lanes_config import LANES, LARGEST_MAX_CONCURRENCY, SMALLEST_MAX_CONCURRENCY, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
+from infra.throughput_config import ThroughputConfig
 
 DISPATCH_TIMEOUT_SECONDS = 50
 SHARD_VISIBILITY_SECONDS = 60
 LARGEST_SQS_DELAY_SECONDS = 900
+MOST_SHARDS = 9_999  # four digits in the names of slots
 SECRET_STORES = ("parameters", "secrets_manager")
 
 
@@ -30,6 +32,11 @@ class ReservedConcurrency:
     tick: int | None = None
     dispatch: int | None = None
     api: int | None = None
+
+    @property
+    def whole(self) -> int:
+        """What is taken from the account's concurrency."""
+        return sum(each or 0 for each in (self.tick, self.dispatch, self.api))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class StageConfig:
 
     stage: str
     shards: int
-    """Grows on a live system, never shrinks."""
+    """Grows on a live system by another deployment, never shrinks: see docs/sizing.md."""
     lanes: Mapping[str, LaneConfig]
     auth: AuthConfig
     """Who may call the API."""
@@ -80,6 +87,12 @@ class StageConfig:
     catch_up_alarm_size: int = 1_000
     """Missed occurrences within five minutes above which an operator is told."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
+    account_concurrency: int = 1_000
+    """The account's quota of concurrent executions in this region, 1,000 unless it was raised (AWS Lambda Developer
+    Guide, "Lambda quotas"): what the lanes may take at most must leave room for what is reserved.
+    """
+    throughput: ThroughputConfig = field(default_factory=ThroughputConfig)
+    """What the tables take at once, for bursts that do not build up; costs when it is raised, nothing by the month."""
     alarm_email: str | None = None
 
     def __post_init__(self) -> None:
@@ -101,7 +114,7 @@ class StageConfig:
     def _problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         checks = [
-            ("shards", self.shards >= 1, "must be at least 1"),
+            ("shards", 1 <= self.shards <= MOST_SHARDS, f"must lie between 1 and {MOST_SHARDS}"),
             ("lanes", tuple(self.lanes) == LANES, f"must be {', '.join(LANES)}"),
             ("default_precision", self.default_precision in {"second", "exact"}, "must be second or exact"),
             ("private_targets", self.private_targets in {"allow", "refuse"}, "must be allow or refuse"),
@@ -123,9 +136,19 @@ class StageConfig:
             least = SMALLEST_MAX_CONCURRENCY if name == "dispatch" else 1
             fits = reserved is None or reserved >= least
             checks.append((f"reserved_concurrency.{name}", fits, f"must be None or at least {least}"))
+        # It is also how many shards the queue's event source works on at a time.
+        fits = (self.reserved_concurrency.dispatch or 0) <= LARGEST_MAX_CONCURRENCY
+        checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {LARGEST_MAX_CONCURRENCY}"))
+        taken = sum(lane.most_concurrent for lane in self.lanes.values()) + self.reserved_concurrency.whole
+        fits = taken <= self.account_concurrency
+        checks.append(("account_concurrency", fits, f"must be at least {taken}, which the lanes and the reserved take"))
         yield from ((name, problem) for name, fine, problem in checks if not fine)
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
+            if lane.pollers is not None and self.runs_on_this_machine:
+                yield f"lanes.{name}.pollers", "must be None on this machine: the emulator has one poller a queue"
+        problems = self.throughput.problems(on_this_machine=self.runs_on_this_machine)
+        yield from ((f"throughput.{field}", problem) for field, problem in problems)
         problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
         yield from ((f"auth.{field}", problem) for field, problem in problems)
         yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())

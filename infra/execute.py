@@ -91,7 +91,11 @@ class Execute(Construct):
             },
         )
         worker.consume(
-            queue.queue_arn, batch_size=lane.batch_size, max_concurrency=lane.max_concurrency, report_failures=True
+            queue.queue_arn,
+            batch_size=lane.batch_size,
+            max_concurrency=lane.max_concurrency,
+            report_failures=True,
+            pollers=lane.pollers,
         )
         return worker
 

@@ -5,6 +5,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.warm import warm
 
 DUE_INDEX = "due"
 TENANT_INDEX = "tenant"
@@ -21,6 +22,7 @@ class JobsTable(Construct):
             partition_key=dynamodb.Attribute(name="PK", type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name="SK", type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            warm_throughput=warm(config.throughput.jobs),
             time_to_live_attribute="expires_at",
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
@@ -33,12 +35,14 @@ class JobsTable(Construct):
             index_name=DUE_INDEX,
             partition_key=dynamodb.Attribute(name="slot", type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name="due", type=dynamodb.AttributeType.NUMBER),
+            warm_throughput=warm(config.throughput.due),
         )
         # Lists a tenant's jobs; sparse: only the definition carries the two attributes.
         self.table.add_global_secondary_index(
             index_name=TENANT_INDEX,
             partition_key=dynamodb.Attribute(name="tenant", type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name="job_id", type=dynamodb.AttributeType.STRING),
+            warm_throughput=warm(config.throughput.tenant),
         )
 
     @property

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from infra.throughput_config import Pollers
+
 LANES = ("high", "normal", "low", "long")
-SMALLEST_MAX_CONCURRENCY = 2  # what SQS event sources accept
+
+SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY = 2, 1_000
+"""What a queue's event source accepts (AWS Lambda API Reference, "ScalingConfig")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +20,18 @@ class LaneConfig:
     timeout_seconds: int
     """The function's timeout; messages are hidden for 30 s more."""
     batch_size: int
-    max_concurrency: int
-    """Most executions of this lane side by side; keeps a burst from taking the account's whole concurrency."""
+    max_concurrency: int | None
+    """Most executions of this lane side by side; keeps a burst from taking the account's whole concurrency. None where
+    there are provisioned pollers, whose number is the limit then: AWS takes only one of the two.
+    """
     memory_mb: int = 512
+    pollers: Pollers | None = None
+    """Provisioned pollers, for lanes that must not wait until Lambda has found out that they are full."""
+
+    @property
+    def most_concurrent(self) -> int:
+        """Most executions of this lane side by side, by whichever limit it has."""
+        return self.pollers.most_concurrent if self.pollers is not None else self.max_concurrency or 0
 
     @property
     def visibility_seconds(self) -> int:
@@ -31,14 +44,30 @@ class LaneConfig:
             yield "timeout_seconds", "must lie between 1 and 900"
         if not 1 <= self.batch_size <= 10:
             yield "batch_size", "must lie between 1 and 10"
-        if self.max_concurrency < SMALLEST_MAX_CONCURRENCY:
-            yield "max_concurrency", f"must be at least {SMALLEST_MAX_CONCURRENCY}"
+        fewest, most = SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY
+        if self.pollers is None:
+            if self.max_concurrency is None or not fewest <= self.max_concurrency <= most:
+                yield "max_concurrency", f"must lie between {fewest} and {most}, unless there are pollers"
+        else:
+            if self.max_concurrency is not None:
+                yield "max_concurrency", "must be None where there are pollers: AWS takes only one of the two"
+            yield from ((f"pollers.{name}", problem) for name, problem in self.pollers.problems())
         if not 128 <= self.memory_mb <= 10_240:
             yield "memory_mb", "must lie between 128 and 10240"
 
 
-def lanes(*, high: int, normal: int, low: int, long: int) -> dict[str, LaneConfig]:
-    """The four lanes with their concurrency; jobs of up to 90 s run in the first three, up to 840 s in `long`."""
+def lanes(
+    *, high: int | Pollers, normal: int | Pollers, low: int | Pollers, long: int | Pollers
+) -> dict[str, LaneConfig]:
+    """The four lanes, each with its `max_concurrency` or its pollers; jobs of up to 90 s run in the first three, up to
+    840 s in `long`.
+    """
     short = {"high": high, "normal": normal, "low": low}
-    made = {name: LaneConfig(timeout_seconds=120, batch_size=10, max_concurrency=most) for name, most in short.items()}
-    return {**made, "long": LaneConfig(timeout_seconds=900, batch_size=1, max_concurrency=long)}
+    made = {name: _lane(size, timeout_seconds=120, batch_size=10) for name, size in short.items()}
+    return {**made, "long": _lane(long, timeout_seconds=900, batch_size=1)}
+
+
+def _lane(size: int | Pollers, *, timeout_seconds: int, batch_size: int) -> LaneConfig:
+    """A lane that grows as its size says."""
+    most, pollers = (None, size) if isinstance(size, Pollers) else (size, None)
+    return LaneConfig(timeout_seconds, batch_size, most, pollers=pollers)

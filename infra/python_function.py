@@ -9,8 +9,9 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.bundling import ROOT, Target, dependencies_code
+from infra.bundling import ROOT, Target, core_code, dependencies_code
 from infra.config import StageConfig
+from infra.throughput_config import Pollers
 
 NOT_CODE = ["**/__pycache__", "**/*.pyc"]
 LOG_RETENTION = {
@@ -37,10 +38,9 @@ class PythonRuntime(Construct):
             target = Target.lambda_arm64("3.14", called)
             self.runtime = lambda_.Runtime.PYTHON_3_14
             self.architecture = lambda_.Architecture.ARM_64
-        core = lambda_.Code.from_asset(str(ROOT / "layers" / "duecourse"), exclude=NOT_CODE)
         self.layers: Sequence[lambda_.LayerVersion] = (
             self._layer("Dependencies", "Third-party packages, from the lock", dependencies_code(target)),
-            self._layer("Core", "The package duecourse", core),
+            self._layer("Core", "The package duecourse", core_code(target)),
         )
 
     def _layer(self, name: str, description: str, code: lambda_.Code) -> lambda_.LayerVersion:
@@ -113,9 +113,15 @@ class PythonFunction(Construct):
         self.function.add_to_role_policy(iam.PolicyStatement(actions=list(actions), resources=list(resources)))
 
     def consume(
-        self, queue_arn: str, *, batch_size: int, max_concurrency: int | None, report_failures: bool
+        self,
+        queue_arn: str,
+        *,
+        batch_size: int,
+        max_concurrency: int | None,
+        report_failures: bool,
+        pollers: Pollers | None = None,
     ) -> lambda_.EventSourceMapping:
-        """Let SQS invoke this function, with just the permissions that its poller uses."""
+        """Let SQS invoke this function, with just the permissions that its pollers use, provisioned or not."""
         poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
         self.allow(poller, [queue_arn])
         return self.function.add_event_source_mapping(
@@ -123,6 +129,9 @@ class PythonFunction(Construct):
             event_source_arn=queue_arn,
             batch_size=batch_size,
             max_concurrency=max_concurrency,
+            provisioned_poller_config=None
+            if pollers is None
+            else lambda_.ProvisionedPollerConfig(minimum_pollers=pollers.minimum, maximum_pollers=pollers.maximum),
             report_batch_item_failures=report_failures,
         )
 

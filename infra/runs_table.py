@@ -5,6 +5,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.warm import warm
 
 DEAD_INDEX = "dead"
 
@@ -20,6 +21,7 @@ class RunsTable(Construct):
             partition_key=dynamodb.Attribute(name="PK", type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name="SK", type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            warm_throughput=warm(config.throughput.runs),
             time_to_live_attribute="expires_at",
             stream=dynamodb.StreamViewType.OLD_IMAGE,  # what expires is archived from its last image
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
@@ -33,6 +35,7 @@ class RunsTable(Construct):
             index_name=DEAD_INDEX,
             partition_key=dynamodb.Attribute(name="dead_key", type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name="died_at", type=dynamodb.AttributeType.NUMBER),
+            warm_throughput=warm(config.throughput.dead),
         )
 
     @property

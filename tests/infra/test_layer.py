@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.bundling import LOCK, SERVICES, BundlingError, Target, install, prune
+from infra.bundling import LOCK, SERVICES, BundlingError, Target, install, install_core, prune
 from infra.targets_config import AllowedTargetsConfig
 from infra.uv import base_python
 from tests.support.template import ROOT
@@ -55,6 +55,22 @@ def test_the_layer_leaves_room_for_the_code() -> None:
     files = [path for path in built(Target.lambda_arm64("3.14")).rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 40_000_000  # Lambda unpacks at most 250 MB
     assert len(files) < 2_500
+
+
+def test_the_core_is_compiled_where_its_python_is_at_hand_as_a_layer_cannot_be_written_to(tmp_path: Path) -> None:
+    install_core(Target.host(), tmp_path)
+    sources = {path.stem for path in (tmp_path / "python" / "duecourse" / "domain").glob("*.py")}
+    compiled = {path.name.split(".")[0] for path in (tmp_path / "python" / "duecourse" / "domain").rglob("*.pyc")}
+    assert sources
+    assert sources <= compiled
+
+
+def test_a_python_that_is_not_here_leaves_the_core_as_source(tmp_path: Path) -> None:
+    nowhere = Target(python="3.99", machine="aarch64-manylinux2014", this_machine=False)
+    install_core(nowhere, tmp_path)
+    assert nowhere.interpreter is None
+    assert list(tmp_path.rglob("*.py"))
+    assert not list(tmp_path.rglob("*.pyc"))
 
 
 def test_an_unchanged_lock_is_not_built_again() -> None:

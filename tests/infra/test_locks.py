@@ -9,7 +9,12 @@ import pytest
 
 from tests.support.template import ROOT
 
-PYTHON_LOCKS = ("layers/dependencies/requirements.txt", "requirements-dev.txt", "scripts/requirements-uv.txt")
+PYTHON_LOCKS = (
+    "layers/dependencies/requirements.txt",
+    "requirements-dev.txt",
+    "requirements-bench.txt",
+    "scripts/requirements-uv.txt",
+)
 
 
 def versions(lock: str) -> dict[str, str]:
@@ -32,6 +37,11 @@ def test_every_locked_package_has_hashes(lock: str) -> None:
 
 def test_what_is_tested_is_what_runs() -> None:
     assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements-dev.txt").items()
+
+
+def test_benchmarks_change_no_version_of_the_environment() -> None:
+    tested, measured = versions("requirements-dev.txt"), versions("requirements-bench.txt")
+    assert {name: tested[name] for name in tested.keys() & measured.keys()}.items() <= measured.items()
 
 
 def test_node_tools_are_pinned_and_have_hashes() -> None:

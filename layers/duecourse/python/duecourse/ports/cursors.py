@@ -22,10 +22,13 @@ class BrokenCursor:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index."""
+    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index. `shard`:
+    where it stays, whatever its own shard is; None: it goes to its own.
+    """
 
     cursor: Cursor
     moved: Cursor
+    shard: int | None = None
 
 
 class ClaimResult(StrEnum):

@@ -6,7 +6,7 @@ and the workers drop the repeats. That is the whole of its recovery.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
 from duecourse.ports import Alone, Clock, Crew, CursorStore, Lanes, Randomness, Wake
@@ -78,6 +78,7 @@ class _Round:
 
     def run(self, shard: int) -> Report:
         """Every bucket from the watermark to what is due soon, oldest first."""
+        self.send_and_claim = replace(self.send_and_claim, shard=shard)
         now = self.uses.clock.now()
         behind = bucket_of(now - WATERMARK_LAG_SECONDS)
         watermark = self.uses.cursors.watermark(shard)

@@ -40,11 +40,13 @@ class SendAndClaim:
     after_claim: AfterClaim
     crew: Crew
     shards: int
+    shard: int = 0
+    """The one whose round this is."""
 
     def __call__(self, group: list[Planned], report: Report) -> Group:
         """Send, claim those whose messages were all accepted, and let follow what follows."""
         sent = self._send(group, report)
-        claims = self.cursors.claim([Claim(planned.cursor, planned.plan.cursor) for planned in sent], self.shards)
+        claims = self.cursors.claim([self._claim(planned) for planned in sent], self.shards)
         done = _sorted(sent, claims)
         counted = [claimed.result for claimed in claims]
         report.counts["ClaimsWon"] += len(done.won)
@@ -54,6 +56,14 @@ class SendAndClaim:
         report.counts["StatementsThrottled"] += done.throttled
         self._follow(done.won, report)
         return done
+
+    def _claim(self, planned: Planned) -> Claim:
+        """A cursor that is late still, in a long catch-up, stays with the shard whose watermark waits for it: in its
+        own, where the count was raised meanwhile, it might come to stand below the watermark, where nobody looks.
+        """
+        moved = planned.plan.cursor
+        late = moved.due is not None and moved.due < self.clock.now()
+        return Claim(planned.cursor, moved, self.shard if late else None)
 
     def _send(self, group: list[Planned], report: Report) -> list[Planned]:
         """Send the messages of a group; those cursors of which every message was accepted."""

@@ -9,6 +9,7 @@ from typing import Any
 from duecourse.adapters.dynamodb.keys import CURSOR, job_partition
 from duecourse.adapters.dynamodb.statements import CONDITION_FAILED, Outcome, Statement, execute
 from duecourse.adapters.dynamodb.values import pack
+from duecourse.domain.sharding import slot_of
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew
 
 _LOST = Claimed(ClaimResult.LOST)
@@ -43,7 +44,7 @@ def _statement(table: str, claim: Claim, shards: int) -> Statement:
     cursor, moved = claim.cursor, claim.moved
     written = pack(
         {
-            "slot": moved.slot(shards),
+            "slot": moved.slot(shards) if claim.shard is None or moved.due is None else slot_of(moved.due, claim.shard),
             "due": moved.due,
             "occurrence": moved.occurrence,
             "after": moved.after,

@@ -11,7 +11,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import claims, cursor_item, values, wakes
 from duecourse.adapters.dynamodb.errors import condition_failed
-from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, shard_key
+from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
+from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.threads import Threads
 from duecourse.domain.cursor import Cursor
 from duecourse.ports import Alone, BrokenCursor, Claim, Claimed, Clock, Wake
@@ -32,6 +33,7 @@ class DynamoCursorStore:
         self._clock = clock
         self._threads = threads
         self._crew = threads or Alone()
+        self._record = ShardRecord(client, table)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
         """See ports.CursorStore. While a page is worked on, the next one is on its way."""
@@ -60,7 +62,8 @@ class DynamoCursorStore:
 
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
         """See ports.CursorStore."""
-        return claims.claim(self._client, self._table, wanted, shards, self._clock, self._crew)
+        covered = self._record.covering(shards)  # before anything stands in a shard that no tick knows of
+        return claims.claim(self._client, self._table, wanted, covered, self._clock, self._crew)
 
     def clear(self, done: Sequence[Wake]) -> list[Claimed]:
         """See ports.CursorStore."""
@@ -106,17 +109,7 @@ class DynamoCursorStore:
 
     def highest_shards(self, shards: int) -> int:
         """See ports.CursorStore."""
-        item = self._get(SHARDS_KEY)
-        highest = 0 if item is None else values.integer(item, "shards")
-        if highest < shards:
-            self._update(
-                SHARDS_KEY,
-                "SET #shards = :shards",
-                "attribute_not_exists(PK) OR #shards < :shards",
-                ["shards"],
-                {"shards": shards},
-            )
-        return max(highest, shards)
+        return self._record.highest(shards)
 
     def _get(self, key: Item) -> Item | None:
         item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")

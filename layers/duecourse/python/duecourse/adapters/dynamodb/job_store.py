@@ -10,6 +10,7 @@ from duecourse.adapters.dynamodb import cursor_item, job_item, tag_markers, used
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
+from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
@@ -34,6 +35,7 @@ class DynamoJobStore:
         self._table = table
         self._shards = shards
         self._clock = clock
+        self._record = ShardRecord(client, table)
         self._pages = JobPages(client, table, self._job)
 
     def create(
@@ -50,7 +52,7 @@ class DynamoJobStore:
         writes = [
             self._put(item, ConditionExpression="attribute_not_exists(PK)"),
             self._counted(job, 1, quota),
-            self._put(cursor_item.to_item(cursor, self._shards)),
+            self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tag_markers.added(job, job.tags, self._table),
         ]
@@ -111,7 +113,7 @@ class DynamoJobStore:
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
             self._put(item, **_unchanged(job)),
-            self._put(cursor_item.to_item(cursor, self._shards), **_standing(standing)),
+            self._put_cursor(cursor, **_standing(standing)),
             *tag_markers.changed(job, changed, self._table),
         ]
         if payload is not None and (payload != had or job.revision == 0):
@@ -186,6 +188,9 @@ class DynamoJobStore:
 
     def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
         return {"Put": {"TableName": self._table, "Item": item} | condition}
+
+    def _put_cursor(self, cursor: Cursor, **condition: Any) -> dict[str, Any]:
+        return self._put(cursor_item.to_item(cursor, self._record.covering(self._shards)), **condition)
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}

@@ -7,6 +7,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import WAKE_PREFIX, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.statements import BATCH, Statement, execute
 from duecourse.domain.sharding import shard_of, slot_of
 from duecourse.messages import read_run_message
@@ -20,20 +21,24 @@ class DynamoWakes:
         self._client = client
         self._table = table
         self._shards = shards
+        self._record = ShardRecord(client, table)
 
     def put(self, wake: Wake) -> None:
         """See ports.Wakes."""
-        self._client.put_item(TableName=self._table, Item=to_item(wake, self._shards))
+        self._client.put_item(TableName=self._table, Item=self._item(wake))
 
     def put_all(self, wakes: Sequence[Wake]) -> None:
         """See ports.Wakes."""
-        items = [to_item(wake, self._shards) for wake in wakes]
+        items = [self._item(wake) for wake in wakes]
         for begin in range(0, len(items), BATCH):
             requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + BATCH]]
             answer = self._client.batch_write_item(RequestItems={self._table: requests})
             for left in answer.get("UnprocessedItems", {}).get(self._table, ()):
                 # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.
                 self._client.put_item(TableName=self._table, Item=left["PutRequest"]["Item"])
+
+    def _item(self, wake: Wake) -> Item:
+        return to_item(wake, self._record.covering(self._shards))
 
 
 def to_item(wake: Wake, shards: int) -> Item:

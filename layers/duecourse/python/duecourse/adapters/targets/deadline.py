@@ -26,7 +26,7 @@ class Deadline:
 
 
 class DeadlineSocket:
-    """As much of a socket as `http.client` uses.
+    """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the answer.
 
     A socket's own time-out starts anew with every read, so a peer that sends a byte now and then holds its caller for
     ever; here each read and each write gets only what is left.
@@ -46,9 +46,6 @@ class DeadlineSocket:
     def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002 - http.client only ever reads
         """A file of what comes in."""
         return io.BufferedReader(_Incoming(self._sock, self._deadline))
-
-    def close(self) -> None:
-        """Nothing: the socket belongs to whoever made it."""
 
 
 class _Incoming(io.RawIOBase):

@@ -1,8 +1,8 @@
 """HTTP targets.
 
-The standard library's `http.client` on a socket of our own, rather than a pool: the socket is connected to the very
-address that was checked, certificates are checked against the host's name, one deadline bounds everything from the name
-look-up to the last byte, no proxy of the environment and no redirect leads elsewhere.
+A socket of our own, rather than a client with its pool: it is connected to the very address that was checked,
+certificates are checked against the host's name, one deadline bounds everything from the name look-up to the last byte,
+no proxy of the environment and no redirect leads elsewhere. The standard library's `http.client` reads the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from http.client import HTTPConnection, HTTPException, IncompleteRead, responses
+from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
 from importlib.resources import files
 from typing import Any, cast
 
@@ -98,13 +98,10 @@ class HttpCaller:
         endpoint = request.endpoint
         addresses = addresses_of(endpoint.host, endpoint.port, self._resolve, deadline, private=self._private)
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
-            connection = HTTPConnection(endpoint.host, endpoint.port)
-            connection.sock = cast("Any", DeadlineSocket(sock, deadline))
-            connection.putrequest(request.method, endpoint.resource, skip_host=True, skip_accept_encoding=True)
-            for name, value in request.headers:
-                connection.putheader(name, value)
-            connection.endheaders(request.body)
-            with connection.getresponse() as response:
+            peer = DeadlineSocket(sock, deadline)
+            peer.sendall(request.written())
+            with HTTPResponse(cast("Any", peer), method=request.method) as response:
+                response.begin()
                 body = response.read(READ_BYTES + 1)
                 if len(body) <= READ_BYTES and response.length:
                     raise IncompleteRead(body, response.length)

@@ -50,6 +50,12 @@ class Request:
         """For messages."""
         return f"{self.method} {self.endpoint.origin}"
 
+    def written(self) -> bytes:
+        """As it goes out, in one piece. What stands in it was checked when it was made: no part can end its line."""
+        lines = [f"{self.method} {self.endpoint.resource} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
+
 
 def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline) -> Request:
     """The request of an attempt, its templates rendered and its secrets fetched before the deadline. Raises

@@ -1,0 +1,81 @@
+"""`python -m benchmarks.burst [--json] [--plots DIR] [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.about import about
+from benchmarks.burst.jobs import Placement
+from benchmarks.burst.limits import LIMITS
+from benchmarks.burst.report import JUDGED, budgets, report
+from benchmarks.burst.settings import SETTINGS, Assumptions
+from benchmarks.burst.simulate import FINEST, Simulated, scenarios, simulate
+
+
+def main() -> int:
+    """Simulate, report, and say whether the budget is kept."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.burst",
+        description="Simulates bursts of 500,000 jobs in a second and 20 million in a minute from AWS's published "
+        "limits, through the real tick, dispatcher and placement: when the last job is enqueued and started, and what "
+        "limits it. Takes some minutes.",
+        epilog="example: python -m benchmarks.burst --plots benchmarks/plots",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of the report")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write burst-*.png there (needs matplotlib)")
+    parser.add_argument("--quick", action="store_true", help="only the burst of the budget, at 256 shards")
+    options = parser.parse_args()
+    done = _simulate(quick=options.quick)
+    documents = [each.document() for each in done]
+    kept = budgets(documents)
+    if options.plots is not None:
+        from benchmarks.burst.plots import plot
+
+        for path in plot(done, options.plots):
+            print(f"written: {path}", file=sys.stderr)
+    if options.json:
+        document = {
+            **about("burst"),
+            "settings": [asdict(setting) for setting in SETTINGS],
+            "assumptions": asdict(Assumptions()),
+            "scenarios": documents,
+            "limits": [asdict(limit) for limit in LIMITS],
+            "budget_judged_by_setting": JUDGED,
+            "budgets": kept,
+        }
+        print(json.dumps(document, indent=2))
+    else:
+        print("\n".join(report(documents)))
+        print("\n" + "\n".join(f"budget {name} (setting {JUDGED}): {_verdict(met)}" for name, met in kept.items()))
+    return 0 if all(kept.values()) else 1
+
+
+def _verdict(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+def _simulate(*, quick: bool) -> list[Simulated]:
+    began, placements, done = time.monotonic(), dict[int, Placement](), []
+    for scenario in scenarios(quick=quick):
+        if scenario.jobs not in placements:
+            placements.clear()  # the largest takes 80 MB
+            print(f"placing {scenario.jobs:,} jobs", file=sys.stderr)
+            placements[scenario.jobs] = Placement.of(scenario.jobs, FINEST)
+        done.append(simulate(scenario, placements[scenario.jobs]))
+        enqueued = done[-1].enqueued
+        last = None if enqueued.last is None else round(enqueued.last, 1)
+        print(
+            f"{time.monotonic() - began:5.0f} s: {scenario.jobs:,} jobs, {scenario.setting.name}, {scenario.shards} "
+            f"shards, lead {scenario.lead}: last enqueued {last} s ({enqueued.limited_by})",
+            file=sys.stderr,
+        )
+    return done
+
+
+if __name__ == "__main__":
+    sys.exit(main())

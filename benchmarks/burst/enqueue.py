@@ -1,0 +1,205 @@
+"""The burst's way into its lane: a sample of shards through the real dispatcher, until they are in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import ceil, gcd
+
+from benchmarks.burst.conductor import Conductor
+from benchmarks.burst.jobs import BURST, Placement, ShardJobs
+from benchmarks.burst.ledger import DISPATCHERS, DUE_WRITES, JOBS_WRITES, STOPPED
+from benchmarks.burst.limits import DOUBLING_SECONDS, INDEX_WRITES, PARTITION_WRITES
+from benchmarks.burst.rounds import TICK_SECONDS, Dispatchers, Mark, Station
+from benchmarks.burst.settings import Scenario
+from benchmarks.burst.store import TENTH, Tables
+from duecourse.domain.job import MissedPolicy
+from duecourse.usecases.tick import Tick
+
+SAMPLE_JOBS = 40_000
+"""Jobs that a simulation works on at least, where there are that many; a sample is made of whole shards."""
+
+GRACE_SECONDS = MissedPolicy().grace_seconds
+
+MANY_SHARDS, FEW_SHARDS, MANY_JOBS = 16, 4, 300_000
+"""A sample whose shards compete for a table: that many of them, as long as they have fewer jobs than that (with 16
+shards of 64 the end comes within 5 % of where all 64 put it). Where each has enough in its own slot, one says all.
+"""
+
+SPEED_SECONDS = 120
+"""Once this long after the last job's second and its grace, a burst that is still not in is carried on by its speed:
+a round keeps nothing of the round before, so minutes repeat.
+"""
+
+
+@dataclass(slots=True)
+class Enqueued:
+    """What became of a burst: times are seconds after its first due second, negative before it."""
+
+    jobs: int
+    last: float | None
+    """When the last job's message was accepted; None: it never ends, since nothing moves."""
+    limited_by: str
+    waited: Mapping[str, float]
+    """Where the time of the shard that finished last went (s)."""
+    refused: Mapping[str, float]
+    """Claims that were throttled, for each job, by whom."""
+    sends_per_job: float
+    simulated_jobs: int
+    simulated_shards: int
+    carried_on: bool
+    """The end was reckoned from the speed of the last minutes."""
+    soonest: float = 0.0
+    """When AWS's limits alone would have let the last one in (see `soonest`)."""
+    curve: list[tuple[float, float]] = field(default_factory=list)
+    """(second, jobs enqueued by then)."""
+    visible: Counter[int] = field(default_factory=Counter)
+    """Messages by the tenth of a second in which workers can see them, repeats included; scaled to the whole burst."""
+
+
+def shard_speed(scenario: Scenario) -> float:
+    """Claims a second that AWS's limits leave to a shard when all are busy."""
+    setting = scenario.setting
+    shared = min(setting.due_writes / INDEX_WRITES.value, setting.jobs_writes) / scenario.shards
+    return min(PARTITION_WRITES.value, shared)
+
+
+def soonest(scenario: Scenario, fullest: int) -> float:
+    """When AWS's limits alone would have let the last job in (s after the first due second): from the first tick on,
+    each table, index and slot at its full rate and with its first second's store, without a moment's pause.
+    """
+    setting, jobs = scenario.setting, scenario.jobs
+    rates = (
+        (jobs, setting.jobs_writes),
+        (jobs * INDEX_WRITES.value, setting.due_writes),
+        (fullest, PARTITION_WRITES.value),
+    )
+    slowest = max(units / rate for units, rate in rates) - 1
+    return scenario.assumptions.tick_phase - scenario.lead + max(slowest, scenario.seconds - 1)
+
+
+def sampled_shards(scenario: Scenario) -> int:
+    """How many shards to simulate: enough jobs, and a whole number of dispatchers for them."""
+    shards, most = scenario.shards, min(scenario.setting.dispatchers, scenario.shards)
+    # The fewest shards that have a whole number of dispatchers; where nearly all have one, rounding down costs little.
+    step = 1 if 2 * most > shards else shards // gcd(shards, most)
+    speed = shard_speed(scenario)
+    each = min(scenario.jobs / shards, speed * (scenario.lead + scenario.seconds + SPEED_SECONDS))
+    competing = max(min(MANY_SHARDS, int(MANY_JOBS / each)), FEW_SHARDS)
+    least = 1 if speed >= PARTITION_WRITES.value else competing
+    wanted = max(ceil(SAMPLE_JOBS / each), least)
+    return min(-(-wanted // step) * step, shards)
+
+
+def enqueue(scenario: Scenario, placement: Placement, count: int | None = None) -> Enqueued:
+    """Simulate `count` shards (all of them for an exact answer) with their share of everything that shards share."""
+    count = sampled_shards(scenario) if count is None else count
+    chosen = placement.sample(count)
+    jobs = {shard: ShardJobs(placement.numbers(shard), scenario.seconds) for shard in chosen}
+    simulated = sum(map(len, jobs.values()))
+    share = simulated / scenario.jobs
+    began = float(BURST - scenario.lead)
+    conductor = Conductor(began)
+    tables = Tables(scenario.setting, began, share)
+    stations = [Station.of(scenario, shard, jobs[shard], tables, conductor) for shard in chosen]
+    most = max(min(scenario.setting.dispatchers, scenario.shards) * count // scenario.shards, 1)
+    dispatchers = Dispatchers(conductor, stations, scenario, most, began)
+    tick = Tick(stations[0].cursors, dispatchers, Mark(), stations[0].clock, scenario.shards)
+    first = began + scenario.assumptions.tick_phase
+
+    def left() -> int:
+        return sum(station.jobs.left for station in stations)
+
+    def ticking() -> None:
+        if left():
+            tick()
+            conductor.spawn(conductor.now - (conductor.now - first) % TICK_SECONDS + TICK_SECONDS, ticking)
+
+    conductor.spawn(first, ticking)
+    ends = BURST + scenario.seconds + GRACE_SECONDS + SPEED_SECONDS
+    conductor.run(lambda: not left() or conductor.now >= ends)
+    enqueued = _enqueued(scenario, stations, simulated, left(), conductor.now)
+    enqueued.soonest = soonest(scenario, placement.count(chosen[0]))
+    return enqueued
+
+
+def _enqueued(scenario: Scenario, stations: list[Station], simulated: int, left: int, now: float) -> Enqueued:
+    scale = scenario.jobs / simulated
+    firsts, visible, claimed, refused = Counter[int](), Counter[int](), Counter[int](), Counter[str]()
+    for station in stations:
+        firsts += station.lanes.enqueued
+        visible += station.lanes.visible
+        claimed += station.cursors.claimed
+        refused += station.cursors.refused
+    latest = max(stations, key=lambda station: (station.jobs.left, station.lanes.last))
+    seen = Counter({tenth: round(messages * scale) for tenth, messages in visible.items()})
+    curve = _curve(firsts, scale)
+    waited = latest.ledger.top(8) or {DISPATCHERS: round(now - BURST + scenario.lead, 1)}
+    limited_by = _limited_by(waited, refused)
+    last: float | None = max(station.lanes.last for station in stations) - BURST
+    if left:
+        speed = sum(jobs for tenth, jobs in claimed.items() if tenth > (now - SPEED_SECONDS) * TENTH) / SPEED_SECONDS
+        doubles = limited_by in (DUE_WRITES, JOBS_WRITES)
+        last = _carry_on(scenario, left, speed, doubles, now, scale, curve, seen)
+    return Enqueued(
+        jobs=scenario.jobs,
+        last=last,
+        limited_by=limited_by,
+        waited=waited,
+        refused={name: round(statements / simulated, 2) for name, statements in refused.items()},
+        sends_per_job=round(visible.total() / firsts.total(), 3),
+        simulated_jobs=simulated,
+        simulated_shards=len(stations),
+        carried_on=left > 0,
+        curve=curve,
+        visible=seen,
+    )
+
+
+def _limited_by(waited: Mapping[str, float], refused: Counter[str]) -> str:
+    """The limit behind what took longest. Rounds that stop for a refusal, or that hold up others' dispatchers by it,
+    are limited by whoever refused.
+    """
+    name = next(iter(waited))
+    if refused and (name == DISPATCHERS or name.startswith(STOPPED)):
+        return refused.most_common(1)[0][0]
+    return name
+
+
+def _curve(firsts: Counter[int], scale: float) -> list[tuple[float, float]]:
+    total, points = 0.0, []
+    for tenth in sorted(firsts):
+        total += firsts[tenth] * scale
+        points.append((tenth / TENTH - BURST, total))
+    return points
+
+
+def _carry_on(
+    scenario: Scenario,
+    left: int,
+    speed: float,
+    doubles: bool,
+    now: float,
+    scale: float,
+    curve: list[tuple[float, float]],
+    seen: Counter[int],
+) -> float | None:
+    """The rest at the speed of the last minutes: a round keeps nothing of the round before, so minutes repeat. A table
+    that was busy for half an hour takes twice as much from then on, up to its quota.
+    """
+    if speed <= 0:
+        return None
+    began, at, rest = now, now, float(left)
+    setting = scenario.setting
+    grows = min(setting.table_quota / setting.due_writes, setting.table_quota / setting.jobs_writes)
+    while rest > 0:
+        doublings = int((at - (BURST - scenario.lead)) // DOUBLING_SECONDS.value)
+        fast = speed * (min(2.0**doublings, grows) if doubles else 1.0)
+        done = min(fast, rest)
+        at += done / fast
+        rest -= done
+        seen[int(at * TENTH)] += round(done * scale)
+    curve.append((began - BURST, curve[-1][1]))
+    curve.append((at - BURST, float(scenario.jobs)))
+    return at - BURST

@@ -1,0 +1,36 @@
+"""Where a shard's time goes, by the name of what it waits for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+TICK = "first tick that finds the burst"
+NEXT_TICK = "next tick"
+ALIGNMENT = "alignment to the second"
+CPU = "dispatcher CPU"
+SENDS = "SQS round trips"
+TABLE = "DynamoDB round trips"
+DISPATCHERS = "dispatch concurrency"
+ROUND = "length of a round"
+JOBS_WRITES = "write throughput of the jobs table"
+DUE_WRITES = "write throughput of the due index"
+STOPPED = "next tick, since a claim failed ("
+"""And who refused it."""
+COLD = "cold starts and invocation"
+
+
+class Ledger:
+    """Seconds by name. `refused_by` is whom a claim of the present round failed for."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self.refused_by: str | None = None
+
+    def charge(self, name: str, seconds: float) -> None:
+        """Add to what a shard waited for."""
+        if seconds > 0:
+            self.seconds[name] += seconds
+
+    def top(self, count: int = 3) -> dict[str, float]:
+        """Those that took longest."""
+        return {name: round(seconds, 1) for name, seconds in self.seconds.most_common(count)}

@@ -1,0 +1,173 @@
+"""The clock of the system: ticks, the shard queue, and as many dispatchers as there may be."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from benchmarks.burst.conductor import Conductor
+from benchmarks.burst.jobs import ShardJobs
+from benchmarks.burst.ledger import COLD, DISPATCHERS, NEXT_TICK, ROUND, STOPPED, TICK, Ledger
+from benchmarks.burst.limits import SEND_BATCH
+from benchmarks.burst.settings import Scenario
+from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
+from duecourse.ports import Progress
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.report import Report
+
+TICK_SECONDS = 60
+RETENTION_SECONDS = 300
+"""Of the shard queue: an older round is worth nothing."""
+
+
+class Untouched:
+    """A port that a burst never needs: a call of it is a mistake of the model."""
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        """Any call."""
+        raise AssertionError(f"a burst of daily jobs has nothing to {name}")
+
+
+class Numbered:
+    """ports.Randomness, the same in every run."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def draw(self) -> float:
+        """The middle."""
+        return 0.5
+
+    def nonce(self) -> str:
+        """The next number."""
+        return f"{next(self._numbers):016d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A shard with its jobs, and the real dispatcher over its ports."""
+
+    shard: int
+    jobs: ShardJobs
+    ledger: Ledger
+    clock: RoundClock
+    lanes: Lanes
+    cursors: Cursors
+    dispatch: Dispatch
+
+    @classmethod
+    def of(cls, scenario: Scenario, shard: int, jobs: ShardJobs, tables: Tables, conductor: Conductor) -> Station:
+        """With every port simulated."""
+        ledger, given = Ledger(), scenario.assumptions
+        clock = RoundClock(conductor, ledger)
+        lanes = Lanes(clock, jobs, given)
+        cursors = Cursors(tables, clock, jobs, ledger, given)
+        dispatch = Dispatch(
+            cursors=cursors,
+            lanes=lanes,
+            clock=clock,
+            randomness=Numbered(),
+            after_claim=AfterClaim(Untouched(), Untouched(), clock, 90),
+            rules=DispatchRules(shards=scenario.shards, lead=scenario.lead, reach=scenario.reach),
+        )
+        return cls(shard, jobs, ledger, clock, lanes, cursors, dispatch)
+
+    def round(self, deadline: float) -> Report:
+        """One, of the real code."""
+        self.ledger.refused_by = None
+        return self.dispatch(self.shard, deadline)
+
+
+class Mark:
+    """ports.TickMark."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+
+    def mark(self, at: float) -> None:
+        """See ports.TickMark."""
+        self._last = at
+
+    def last(self) -> float | None:
+        """See ports.TickMark."""
+        return self._last
+
+    def progress(self) -> Progress:
+        """See ports.TickMark. Nobody asks."""
+        raise AssertionError("the tick asks for no progress")
+
+
+class Dispatchers:
+    """ports.ShardQueue, and the functions behind it: a group's messages one at a time, oldest first."""
+
+    def __init__(
+        self, conductor: Conductor, stations: Sequence[Station], scenario: Scenario, most: int, began: float
+    ) -> None:
+        self._conductor = conductor
+        self._stations = {station.shard: station for station in stations}
+        self._scenario = scenario
+        self._most = most
+        self._waiting: deque[tuple[int, float]] = deque()
+        self._busy: set[int] = set()
+        self._known: set[tuple[int, int]] = set()
+        self._warm = 0
+        self._ended = dict.fromkeys(self._stations, began)
+        self._reason = dict.fromkeys(self._stations, TICK)
+        self.reports: list[Report] = []
+
+    def send(self, shards: Iterable[int], minute: int) -> list[int]:
+        """See ports.ShardQueue: ten a request, one request after the other."""
+        asked, size = list(shards), int(SEND_BATCH.value)
+        for begin in range(0, len(asked), size):
+            self._conductor.sleep_until(self._conductor.now + self._scenario.assumptions.send)
+            for shard in asked[begin : begin + size]:
+                if shard in self._stations and (shard, minute) not in self._known:
+                    self._known.add((shard, minute))
+                    self._waiting.append((shard, self._conductor.now))
+            self._pump()
+        return []
+
+    def _pump(self) -> None:
+        """Start what may start."""
+        kept: deque[tuple[int, float]] = deque()
+        while self._waiting and len(self._busy) < self._most:
+            shard, since = self._waiting.popleft()
+            if shard in self._busy:
+                kept.append((shard, since))
+            elif self._conductor.now - since < RETENTION_SECONDS:
+                self._start(shard, since)
+        self._waiting.extendleft(reversed(kept))
+
+    def _start(self, shard: int, since: float) -> None:
+        station, given = self._stations[shard], self._scenario.assumptions
+        self._busy.add(shard)
+        cold = len(self._busy) > self._warm
+        self._warm = max(self._warm, len(self._busy))
+        startup = given.invoke + (given.cold_start if cold else 0)
+        now = self._conductor.now
+        if station.jobs.left:
+            ended = self._ended[shard]
+            station.ledger.charge(self._reason[shard], max(since, ended) - ended)
+            station.ledger.charge(DISPATCHERS, now - max(since, ended))
+            station.ledger.charge(COLD, startup)
+        self._conductor.spawn(now + startup, lambda: self._round(station))
+
+    def _round(self, station: Station) -> None:
+        deadline = self._conductor.now + self._scenario.setting.round_seconds
+        report = station.round(deadline)
+        self.reports.append(report)
+        now = self._conductor.now
+        self._ended[station.shard] = now
+        self._reason[station.shard] = _why(station.ledger.refused_by, late=now >= deadline)
+        self._busy.discard(station.shard)
+        self._pump()
+
+
+def _why(refused_by: str | None, *, late: bool) -> str:
+    """What a shard waits for after a round."""
+    if refused_by is not None:
+        return f"{STOPPED}{refused_by})"
+    return ROUND if late else NEXT_TICK

@@ -1,0 +1,133 @@
+"""What a scenario varies: the burst, the stage's settings, and what AWS does not publish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from benchmarks.burst.limits import (
+    ACCOUNT_CONCURRENCY,
+    MAXIMUM_CONCURRENCY,
+    NEW_TABLE_READS,
+    NEW_TABLE_WRITES,
+    TABLE_QUOTA,
+    VCPU_MEMORY,
+)
+from duecourse.adapters.dynamodb.cursor_store import PAGE
+from duecourse.adapters.dynamodb.statements import FIRST_WAIT_SECONDS, TRIES
+from duecourse.adapters.threads import HANDS
+from infra.config import DISPATCH_TIMEOUT_SECONDS
+from infra.stages import STAGES
+
+_PROD = STAGES["prod"]
+_LANE = _PROD.lanes["normal"]
+DISPATCH_MARGIN_SECONDS = 5
+"""functions/dispatch/handler.py: what a round keeps of its invocation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What AWS publishes no figure for. Seconds, where nothing else is said."""
+
+    query: float = 0.030
+    """A page of the due index: 600 KB, read and parsed."""
+    get: float = 0.005
+    claim: float = 0.020
+    """One BatchExecuteStatement of 25."""
+    send: float = 0.015
+    """One SendMessageBatch of ten."""
+    connections: int = HANDS
+    """Requests that a dispatcher has under way side by side."""
+    tries: int = TRIES
+    """Of a throttled statement."""
+    backoff: float = FIRST_WAIT_SECONDS
+    """Before the second try; it doubles."""
+    dispatch_cpu: float = 0.000_15
+    """Of one firing on a whole core, measured by benchmarks.dispatch (its case `distinct`)."""
+    dispatch_memory: int = 1_024
+    cold_start: float = 1.5
+    invoke: float = 0.05
+    """From a message in a queue to its function, when an environment is warm."""
+    tick_phase: float = 59.0
+    """How long after the lead begins the first tick comes that finds the burst: the worst of a clock of one minute."""
+    call: float = 0.2
+    """What a run's target takes."""
+    write: float = 0.010
+    """A start, or a finish."""
+    execute_cpu: float = 0.002
+    """Of one run on a whole core: start, call and finish."""
+    page: int = PAGE
+
+    @property
+    def cpu_per_firing(self) -> float:
+        """On the dispatcher's share of a vCPU."""
+        return self.dispatch_cpu * max(VCPU_MEMORY.value / self.dispatch_memory, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A stage's settings, as far as a burst meets them; throughput in units/s."""
+
+    name: str
+    says: str
+    jobs_writes: float = NEW_TABLE_WRITES.value
+    due_writes: float = NEW_TABLE_WRITES.value
+    runs_writes: float = NEW_TABLE_WRITES.value
+    jobs_reads: float = NEW_TABLE_READS.value
+    table_quota: float = TABLE_QUOTA.value
+    dispatchers: int = _PROD.reserved_concurrency.dispatch or int(MAXIMUM_CONCURRENCY.value)
+    """Rounds side by side: reserved concurrency, which is the shard queue's maximum concurrency too."""
+    lane_concurrency: int | None = _LANE.max_concurrency
+    pollers: tuple[int, int] | None = None
+    """Provisioned: minimum and maximum."""
+    account_concurrency: float = ACCOUNT_CONCURRENCY.value
+    batch: int = _LANE.batch_size
+    worker_memory: int = _LANE.memory_mb
+    round_seconds: float = DISPATCH_TIMEOUT_SECONDS - DISPATCH_MARGIN_SECONDS
+
+
+SETTINGS = (
+    Setting("prod", "stage prod as it is, with tables that were never busy"),
+    Setting(
+        "raised",
+        "warm throughput up to AWS's default quota, 256 dispatchers, 200 to 1,000 pollers, concurrency 10,000",
+        jobs_writes=TABLE_QUOTA.value,
+        due_writes=TABLE_QUOTA.value,
+        runs_writes=TABLE_QUOTA.value,
+        jobs_reads=TABLE_QUOTA.value,
+        dispatchers=256,
+        lane_concurrency=None,
+        pollers=(200, 1_000),
+        account_concurrency=10_000,
+    ),
+    Setting(
+        "quotas",
+        "quotas and warm throughput of 100,000 (jobs) and 200,000 (due, runs), 1,000 dispatchers, "
+        "200 to 2,000 pollers, concurrency 20,000",
+        jobs_writes=100_000,
+        due_writes=200_000,
+        runs_writes=200_000,
+        jobs_reads=200_000,
+        table_quota=200_000,
+        dispatchers=int(MAXIMUM_CONCURRENCY.value),
+        lane_concurrency=None,
+        pollers=(200, 2_000),
+        account_concurrency=20_000,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A burst of `jobs`, evenly over `seconds`, in a stage of so many shards that looks `lead` seconds ahead."""
+
+    jobs: int
+    seconds: int
+    shards: int
+    lead: int
+    setting: Setting
+    assumptions: Assumptions = field(default_factory=Assumptions)
+
+    @property
+    def reach(self) -> int:
+        """How far ahead occurrences are enqueued (s)."""
+        return max(_PROD.reach_seconds, self.lead)

@@ -1,0 +1,130 @@
+"""A scenario from the first tick to the last finish, and what to change about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.burst.enqueue import Enqueued, enqueue
+from benchmarks.burst.jobs import Placement
+from benchmarks.burst.ledger import (
+    ALIGNMENT,
+    COLD,
+    CPU,
+    DISPATCHERS,
+    DUE_WRITES,
+    JOBS_WRITES,
+    NEXT_TICK,
+    ROUND,
+    SENDS,
+    STOPPED,
+    TABLE,
+    TICK,
+)
+from benchmarks.burst.limits import (
+    ACCOUNT_CONCURRENCY,
+    FUNCTION_SCALING,
+    IN_FLIGHT,
+    MOST_POLLED,
+    PARTITION_WRITES,
+    POLLER_GROWTH,
+    POLLS_PER_POLLER,
+    PROVISIONED_GROWTH,
+)
+from benchmarks.burst.settings import SETTINGS, Scenario
+from benchmarks.burst.workers import ENQUEUE, JOBS_READS, LANE, POLLERS, RUNS_WRITES, Started, start
+
+FINEST = 1_024
+SHARDS = (16, 64, 256, FINEST)
+LEAD = 300
+LONG_LEAD = 600
+SMALL, LARGE = (500_000, 1), (20_000_000, 60)
+
+CHANGES: Mapping[str, str] = {
+    TICK: "nothing: it is in as soon as it is found; a longer lead finds it sooner",
+    NEXT_TICK: "a longer lead: jobs come within it minute by minute",
+    ALIGNMENT: "more shards: each sends one group a second",
+    CPU: "more memory for the dispatcher, or more shards",
+    SENDS: "more shards",
+    TABLE: "more shards",
+    ROUND: "more shards, or a longer lead: a round has 45 of its 60 seconds",
+    COLD: "nothing: it is in as soon as it is found",
+    DISPATCHERS: "reserved concurrency of dispatch nearer to the number of shards",
+    DUE_WRITES: "warm throughput of the index due (2 writes a claim), its quota above 40,000, or a longer lead",
+    JOBS_WRITES: "warm throughput of the jobs table (1 write a claim), its quota above 40,000, or a longer lead",
+    PARTITION_WRITES.name: "more shards: a slot takes 1,000 claims a second",
+    LANE: "a larger max_concurrency of the lane, or provisioned pollers in its place",
+    POLLERS: "more provisioned pollers",
+    POLLER_GROWTH.name: "provisioned pollers",
+    MOST_POLLED.name: "provisioned pollers",
+    PROVISIONED_GROWTH.name: "a larger minimum of provisioned pollers (200 at most), or a second lane",
+    POLLS_PER_POLLER.name: "more provisioned pollers (200, the most at once, take 20,000 messages/s)",
+    IN_FLIGHT.name: "more lanes, as the quota is each queue's",
+    ACCOUNT_CONCURRENCY.name: "a larger quota of concurrent executions",
+    FUNCTION_SCALING.name: "nothing: AWS gives a function 1,000 environments in ten seconds",
+    RUNS_WRITES: "warm throughput of the runs table (2 writes a run, 4 where overlap is forbidden), or its quota",
+    JOBS_READS: "warm throughput of the jobs table for reads (1 a run)",
+    ENQUEUE: "what limits the enqueuing",
+}
+"""What to do about each limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What a burst comes to."""
+
+    scenario: Scenario
+    enqueued: Enqueued
+    started: Started | None
+    """None where the burst is never in."""
+
+    def document(self) -> dict[str, Any]:
+        """For programs. Seconds count from the first due second; negative ones are before it."""
+        scenario, enqueued, started = self.scenario, self.enqueued, self.started
+        return {
+            "jobs": scenario.jobs,
+            "seconds": scenario.seconds,
+            "shards": scenario.shards,
+            "lead_seconds": scenario.lead,
+            "workers": scenario.setting.name,
+            "last_enqueued_seconds": None if enqueued.last is None else round(enqueued.last, 1),
+            "soonest_by_published_limits_seconds": round(enqueued.soonest, 1),
+            "last_started_seconds": None if started is None else round(started.last, 1),
+            "last_finished_seconds": None if started is None else round(started.last_finished, 1),
+            "lateness_seconds": None if started is None else dict(started.lateness),
+            "most_concurrent_executions": None if started is None else started.most_concurrent,
+            "enqueue_limited_by": enqueued.limited_by,
+            "start_limited_by": None if started is None else started.limited_by,
+            "enqueue_waited_seconds": dict(enqueued.waited),
+            "start_waited_seconds": None if started is None else dict(started.waited),
+            "throttled_statements_per_job": dict(enqueued.refused),
+            "sends_per_job": enqueued.sends_per_job,
+            "simulated_jobs": enqueued.simulated_jobs,
+            "simulated_shards": enqueued.simulated_shards,
+            "carried_on_from_its_speed": enqueued.carried_on,
+            "to_change": list(self.changes()),
+        }
+
+    def changes(self) -> Iterator[str]:
+        """What to change, enqueuing first."""
+        yield CHANGES[self.enqueued.limited_by.removeprefix(STOPPED).removesuffix(")")]
+        if self.started is not None and self.started.limited_by != ENQUEUE:
+            yield CHANGES[self.started.limited_by]
+
+
+def simulate(scenario: Scenario, placement: Placement) -> Simulated:
+    """The whole way of a burst."""
+    enqueued = enqueue(scenario, placement.coarser(scenario.shards))
+    if enqueued.last is None:
+        return Simulated(scenario, enqueued, None)
+    due = dict.fromkeys(range(scenario.seconds), scenario.jobs / scenario.seconds)
+    return Simulated(scenario, enqueued, start(enqueued.visible, due, scenario.setting, scenario.assumptions))
+
+
+def scenarios(*, quick: bool) -> list[Scenario]:
+    """Each burst over shard counts, settings and leads; `quick`: the budget's and its neighbours alone."""
+    if quick:
+        return [Scenario(*SMALL, 256, LEAD, setting) for setting in SETTINGS[:2]]
+    sizes = [*((shards, LEAD) for shards in SHARDS), (256, LONG_LEAD)]
+    return [Scenario(*burst, *size, setting) for burst in (SMALL, LARGE) for setting in SETTINGS for size in sizes]

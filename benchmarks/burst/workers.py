@@ -1,0 +1,182 @@
+"""The burst's way out of its lane: pollers, executions, starts and finishes, by tenths of a second.
+
+A fluid model: messages are many and alike, so how many of them start in a tenth of a second says all. Each limit
+is a rate; the smallest one that leaves messages waiting is what limits that moment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from benchmarks.burst.jobs import BURST
+from benchmarks.burst.ledger import COLD
+from benchmarks.burst.limits import (
+    ACCOUNT_CONCURRENCY,
+    DOUBLING_SECONDS,
+    EXECUTIONS_PER_POLLER,
+    FIRST_POLLERS,
+    FUNCTION_SCALING,
+    IN_FLIGHT,
+    MOST_POLLED,
+    POLLER_GROWTH,
+    POLLS_PER_POLLER,
+    PROVISIONED_GROWTH,
+    VCPU_MEMORY,
+)
+from benchmarks.burst.settings import Assumptions, Setting
+from benchmarks.burst.store import TENTH
+
+STEP = 1 / TENTH
+SCALING_SECONDS = 10
+
+LANE = "maximum concurrency of the lane"
+POLLERS = "number of provisioned pollers"
+RUNS_WRITES = "write throughput of the runs table"
+JOBS_READS = "read throughput of the jobs table"
+ENQUEUE = "when the jobs were enqueued"
+
+START_WRITES, FINISH_WRITES = 1.0, 1.0
+"""Write units; two more where overlap is forbidden."""
+
+
+@dataclass(slots=True)
+class Started:
+    """When the runs of a burst began: seconds after its first due second."""
+
+    last: float
+    last_finished: float
+    limited_by: str
+    waited: Mapping[str, float]
+    """Seconds in which messages waited, by what they waited for."""
+    lateness: Mapping[str, float]
+    """Of starts after their due seconds: p50, p99, max."""
+    most_concurrent: int
+    curve: list[tuple[float, float]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Workers:
+    """A lane's pollers and executions, over time. `batch_seconds`: how long an execution holds its messages."""
+
+    setting: Setting
+    given: Assumptions
+    environments: float = 0.0
+    _store: float = FUNCTION_SCALING.value
+    _coming: deque[tuple[float, float]] = field(default_factory=deque)
+    _ordered: float = 0.0
+
+    @property
+    def batch_seconds(self) -> float:
+        """Its messages run side by side; what they compute shares the function's part of a vCPU."""
+        share = min(self.setting.worker_memory / VCPU_MEMORY.value, 1)
+        computing = self.setting.batch * self.given.execute_cpu / share
+        return self.given.invoke + self.given.call + 2 * self.given.write + computing
+
+    def polled(self, elapsed: float) -> tuple[float, str]:
+        """Executions that the pollers keep going `elapsed` seconds after the first message, and the limit's name."""
+        setting = self.setting
+        if setting.pollers is None:
+            grown = FIRST_POLLERS.value + POLLER_GROWTH.value * elapsed / 60
+            limits = [(grown, POLLER_GROWTH.name), (MOST_POLLED.value, MOST_POLLED.name)]
+            if setting.lane_concurrency is not None:
+                limits.append((setting.lane_concurrency, LANE))
+        else:
+            least, most = (pollers * EXECUTIONS_PER_POLLER.value for pollers in setting.pollers)
+            limits = [(least + PROVISIONED_GROWTH.value * elapsed / 60, PROVISIONED_GROWTH.name), (most, POLLERS)]
+        limits.append((IN_FLIGHT.value / setting.batch, IN_FLIGHT.name))
+        limits.append((setting.account_concurrency - setting.dispatchers, ACCOUNT_CONCURRENCY.name))
+        return min(limits)
+
+    def rates(self, elapsed: float) -> Iterator[tuple[float, str]]:
+        """Starts a second that each limit allows now."""
+        setting = self.setting
+        polled, name = self.polled(elapsed)
+        self._grow(elapsed, polled)
+        per_execution = setting.batch / self.batch_seconds
+        yield self.environments * per_execution, name if self._ordered >= polled - 1 else FUNCTION_SCALING.name
+        if setting.pollers is not None:
+            pollers = polled / EXECUTIONS_PER_POLLER.value
+            yield pollers * POLLS_PER_POLLER.value * setting.batch, POLLS_PER_POLLER.name
+        doubled = 2.0 ** int(elapsed // DOUBLING_SECONDS.value)
+        writes = min(setting.runs_writes * doubled, setting.table_quota)
+        yield writes / (START_WRITES + FINISH_WRITES), RUNS_WRITES
+        yield min(setting.jobs_reads * doubled, max(setting.table_quota, setting.jobs_reads)), JOBS_READS
+
+    def _grow(self, elapsed: float, wanted: float) -> None:
+        """Order environments as fast as a function may have new ones; they serve after their cold start."""
+        self._store = min(self._store + FUNCTION_SCALING.value / SCALING_SECONDS * STEP, FUNCTION_SCALING.value)
+        new = max(min(wanted - self._ordered, self._store), 0.0)
+        self._store -= new
+        self._ordered += new
+        if new:
+            self._coming.append((elapsed + self.given.cold_start, new))
+        while self._coming and self._coming[0][0] <= elapsed:
+            self.environments += self._coming.popleft()[1]
+
+
+def start(visible: Counter[int], due: Mapping[int, float], setting: Setting, given: Assumptions) -> Started:
+    """Start every message: `visible` by tenths of a second (UTC), `due` how many jobs by seconds after the first.
+
+    Messages start in the order in which they are due. A repeat of a job's message counts as one of its own here, which
+    is too much: it is one write that fails, and no call.
+    """
+    workers = Workers(setting, given)
+    tenth = min(visible)
+    first, left, backlog = tenth, float(visible.total()), 0.0
+    scale = sum(due.values()) / left
+    done, busy, waited, spans = 0.0, 0.0, Counter[str](), []
+    curve: list[tuple[float, float]] = []
+    while left > 0.5:
+        backlog += visible.get(tenth, 0)
+        elapsed = (tenth - first) * STEP
+        rate, name = min(workers.rates(elapsed))
+        now = min(rate * STEP, backlog)
+        backlog -= now
+        left -= now
+        busy = max(busy, now / STEP * workers.batch_seconds / setting.batch)
+        if backlog > 0.5:
+            waited[COLD if not workers.environments else name] += STEP
+        elif left > 0.5:
+            waited[ENQUEUE] += STEP
+        if now:
+            spans.append((tenth * STEP - BURST, now * scale))
+            done += now * scale
+            if not curve or tenth % TENTH == 0 or left <= 0.5:
+                curve.append((tenth * STEP - BURST, done))
+        tenth += 1
+    last = spans[-1][0]
+    return Started(
+        last=last,
+        last_finished=last + workers.batch_seconds,
+        limited_by=waited.most_common(1)[0][0] if waited else ENQUEUE,
+        waited={name: round(seconds, 1) for name, seconds in waited.most_common(4)},
+        lateness=lateness(spans, due),
+        most_concurrent=round(busy),
+        curve=curve,
+    )
+
+
+def lateness(spans: list[tuple[float, float]], due: Mapping[int, float]) -> dict[str, float]:
+    """p50, p99 and max of how long after their due seconds jobs start: the n-th to start is the n-th that is due."""
+    dues = deque(sorted(due.items()))
+    late: list[tuple[float, float]] = []
+    second, open_ = dues.popleft()
+    for at, started in spans:
+        rest = started
+        while rest > 0:
+            taken = min(rest, open_) if dues else rest
+            late.append((max(at - second, 0.0), taken))
+            rest -= taken
+            open_ -= taken
+            if open_ <= 1e-6 and dues:
+                second, open_ = dues.popleft()
+    late.sort()
+    total, seen, result = sum(weight for _, weight in late), 0.0, {"max": round(late[-1][0], 1)}
+    for seconds, weight in late:
+        seen += weight
+        for name, part in (("p50", 0.5), ("p99", 0.99)):
+            if name not in result and seen >= part * total:
+                result[name] = round(seconds, 1)
+    return {name: result[name] for name in ("p50", "p99", "max")}

@@ -1,0 +1,49 @@
+"""The functions of the stack, and the environment that they find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.execute.environment import ENVIRONMENT as EXECUTE
+from benchmarks.execute.environment import QUEUE
+from benchmarks.wire.client import FAKE_ACCOUNT
+
+ENVIRONMENT: Mapping[str, str] = {
+    **FAKE_ACCOUNT,
+    **EXECUTE,
+    "DUECOURSE_LEAD_SECONDS": "300",
+    "DUECOURSE_REACH_SECONDS": "840",
+    "DUECOURSE_SHARD_QUEUE_URL": f"{QUEUE}.fifo",
+    "DUECOURSE_DEAD_LETTER_QUEUE_URL": f"{QUEUE}-dead",
+    "DUECOURSE_DEFAULT_PRECISION": "second",
+    "DUECOURSE_ALLOWED_TARGETS": "{}",
+    "DUECOURSE_AUTH": "iam",
+    "DUECOURSE_TENANT_CLAIM": "tenant",
+    "DUECOURSE_JOB_QUOTA": "10000",
+    "DUECOURSE_REQUESTS_PER_SECOND": "50",
+    "DUECOURSE_BURST": "100",
+    "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "1",
+    "DUECOURSE_BACKFILL_LIMIT": "1000",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`build` is what its handler calls at its first event to make itself."""
+
+    name: str
+    build: str = ""
+    most_beyond_boto3: float | None = None
+    """Milliseconds that its import may take more than that of boto3 (section 7 of the design)."""
+
+
+FUNCTIONS = (
+    Function("tick", "_tick"),
+    Function("dispatch", "_dispatch", 300),
+    Function("execute", "_execute", 300),
+    Function("sweep", "_sweep"),
+    Function("api", "application"),
+    Function("claims"),
+)
+"""`execute` stands for the workers of all four lanes, which have the same code."""

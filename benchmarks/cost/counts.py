@@ -1,0 +1,112 @@
+"""What a firing and a run need of AWS: as `benchmarks.dispatch` and `benchmarks.execute` measured it, else as the
+documents say. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self, TypeVar
+
+CASES = ("distinct", "minutely", "ten_seconds")
+DOCUMENTED = "documented"
+MEASURED = "measured"
+
+MEASURED_BATCH = 10
+POLLER_REQUESTS = 2
+
+_Kind = TypeVar("_Kind", "Firing", "Run")
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One firing, dispatched, without its run's start and finish. Requests are the dispatcher's, of a thousand."""
+
+    cpu_ms_per_firing: float
+    requests_per_1000: float
+    claim_wru_per_firing: float
+    rru_per_firing: float
+    sqs_requests_per_1000: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of an HTTP target: started, called, finished. `sqs_requests_per_run` has what its lane's pollers ask:
+    a receive and a deletion for a batch of MEASURED_BATCH.
+    """
+
+    cpu_ms_per_run: float
+    wru_per_run: float
+    rru_per_run: float
+    sqs_requests_per_run: float
+
+    def sqs_requests(self, batch: int) -> float:
+        """With batches of another size."""
+        own = max(self.sqs_requests_per_run - POLLER_REQUESTS / MEASURED_BATCH, 0.0)
+        return own + POLLER_REQUESTS / batch
+
+
+#: ARCHITECTURE.md, "Data": a claim 3 write units, shared by all it covered; budgets of section 7 of the design.
+DOCUMENTED_FIRINGS: Mapping[str, Firing] = {
+    "distinct": Firing(0.2, 160, 3.0, 0.1, 100),
+    "minutely": Firing(0.05, 115, 3 / 9, 0.01, 100),
+    "ten_seconds": Firing(0.05, 103, 3 / 55, 0.002, 100),
+}
+
+#: ARCHITECTURE.md, "Data": start 1, finish 1; the job is read strongly before the start.
+DOCUMENTED_RUN = Run(3.0, 2.0, 1.0, 0.2)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """All that the per-firing figures rest on; `sources` says of each case whether it was measured, `gaps` which
+    figures a result lacked.
+    """
+
+    firings: Mapping[str, Firing]
+    run: Run
+    sources: Mapping[str, str]
+    gaps: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def from_results(cls, dispatch: Mapping[str, Any] | None, execute: Mapping[str, Any] | None) -> Self:
+        """Read two results of `--json`; None where there is none. What a result lacks is taken as documented."""
+        gaps: list[str] = []
+        sources: dict[str, str] = {}
+        firings = {
+            case: _read(Firing, DOCUMENTED_FIRINGS[case], _case(dispatch, case), f"dispatch {case}", gaps, sources)
+            for case in CASES
+        }
+        run = _read(Run, DOCUMENTED_RUN, _case(execute, "http"), "execute http", gaps, sources)
+        return cls(firings, run, sources, tuple(gaps))
+
+
+def _case(result: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
+    found = (result or {}).get("cases", {}).get(name)
+    return found if isinstance(found, Mapping) else None
+
+
+def _read(
+    kind: type[_Kind],
+    documented: _Kind,
+    found: Mapping[str, Any] | None,
+    name: str,
+    gaps: list[str],
+    sources: dict[str, str],
+) -> _Kind:
+    """One case; notes what it lacks."""
+    sources[name] = DOCUMENTED if found is None else MEASURED
+    values = {}
+    for one in fields(kind):
+        value = None if found is None else _number(found.get(one.name))
+        if found is not None and value is None:
+            gaps.append(f"{name}: no {one.name}")
+        values[one.name] = getattr(documented, one.name) if value is None else value
+    return kind(**values)
+
+
+def _number(value: object) -> float | None:
+    """A figure, or the median of one that was measured several times."""
+    if isinstance(value, Mapping):
+        value = value.get("median")
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,172 @@
+"""An idle month: what a stage costs in which no job is due and nobody calls. Pure.
+
+What is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, the sweep, the logs
+of all of these and a little data. Apart from that, as the budget has it: CloudWatch metrics and alarms, a customer key,
+provisioned pollers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from benchmarks.cost.model import (
+    GB,
+    HOURS_OF_MONTH,
+    MINUTES_OF_MONTH,
+    Assumptions,
+    cpu_seconds,
+    lambda_usd,
+    totalled,
+)
+from benchmarks.cost.prices import usd
+
+BUDGET = 4.0
+"""USD a month at 16 shards: section 7 of the design."""
+
+POLLERS = 5
+"""Long polls that an SQS event source keeps open on a queue with nothing in it (AWS Lambda Developer Guide,
+"Configuring scaling behavior for SQS event source mappings" names five; owners of idle queues count 15 empty receives
+a minute)."""
+
+POLL_SECONDS = 20
+"""The longest that SQS holds an empty receive (Amazon SQS Developer Guide, "Amazon SQS short and long polling")."""
+
+SEND_BATCH = 10
+"""Messages of one SendMessageBatch."""
+
+ALARMS = 10
+IDLE_METRICS = 2
+"""Alarms of infra/observability.py; metrics that a stage sends while nothing happens (the tick's two)."""
+
+STRUCTURED_LOG_BYTES = 500
+"""A line of the tick or the sweep, and the tick's metrics as much again: about a round's."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleRound:
+    """One round: client CPU (ms of a whole processor), strong reads of a small item, queries that find nothing, other
+    requests, bytes of log.
+    """
+
+    cpu_ms: float
+    reads: float
+    queries: float
+    others: float
+    log_bytes: float
+
+    @property
+    def requests(self) -> float:
+        """All of them, one after the other."""
+        return self.reads + self.queries + self.others
+
+    @property
+    def read_units(self) -> float:
+        """A strong read of less than 4 KB costs a unit; a query that finds nothing, and may be stale, half a one."""
+        return self.reads + self.queries / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """A stage with nothing to do. `stored_gb`: jobs and records that lie there; `provisioned_pollers` over all queues
+    (0: Lambda's own, which cost nothing but their requests).
+    """
+
+    shards: int
+    lanes: int
+    sweep_minutes: int
+    round: IdleRound
+    pollers: int = POLLERS
+    stored_gb: float = 0.1
+    provisioned_pollers: int = 0
+
+    @property
+    def polls_of_a_queue(self) -> float:
+        """Empty receives of one event source in a month."""
+        return self.pollers * MINUTES_OF_MONTH * 60 / POLL_SECONDS
+
+    def items(self, assume: Assumptions) -> dict[str, float]:
+        """USD a month, item by item, with their total."""
+        rounds = self.shards * MINUTES_OF_MONTH
+        sweeps = MINUTES_OF_MONTH / self.sweep_minutes
+        sends = -(-self.shards // SEND_BATCH) * MINUTES_OF_MONTH
+        advances = self.shards * HOURS_OF_MONTH  # of the watermarks, once an hour each
+        return totalled(
+            {
+                "lane_polls": usd("sqs_standard", self.lanes * self.polls_of_a_queue),
+                "shard_queue_messages": usd("sqs_fifo", sends + 2 * rounds),  # one receive and one deletion a round
+                "shard_queue_empty_polls": usd("sqs_fifo", self.polls_of_a_queue),
+                "dispatch_lambda": lambda_usd(rounds, self.round_seconds(assume), assume.dispatch_mb),
+                "dispatch_reads": usd("rru", rounds * self.round.read_units),
+                "watermark_writes": usd("wru", advances),
+                "tick": self._tick(assume),
+                "sweep": lambda_usd(sweeps, 1.05, assume.tick_mb) + usd("sqs_standard", sweeps),
+                "schedule_rules": usd("rule_schedule", MINUTES_OF_MONTH + sweeps),
+                "logs": usd("log_ingestion", self._log_gb(assume)),
+                "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
+            }
+        )
+
+    def round_seconds(self, assume: Assumptions) -> float:
+        """How long a round that finds nothing lasts: its CPU on that function's share, and its waits."""
+        waits = self.round.requests * assume.request_seconds
+        return cpu_seconds(self.round.cpu_ms, assume.dispatch_mb) + waits
+
+    def apart(self) -> dict[str, float]:
+        """What the budget leaves out, USD a month."""
+        pollers = usd("event_poller", HOURS_OF_MONTH * self.provisioned_pollers)
+        apart = {
+            "alarms": usd("alarm", ALARMS),
+            "metrics": usd("metric", IDLE_METRICS),
+            "customer_key": usd("kms_key", 1),
+            "provisioned_pollers": pollers,
+            "each_provisioned_poller": usd("event_poller", HOURS_OF_MONTH),
+        }
+        return {name: round(value, 4) for name, value in apart.items()}
+
+    def counted(self, assume: Assumptions) -> dict[str, float]:
+        """The counts behind the items, for a month."""
+        return {
+            "rounds": self.shards * MINUTES_OF_MONTH,
+            "round_ms": round(1000 * self.round_seconds(assume), 2),
+            "round_rru": round(self.round.read_units, 3),
+            "empty_receives_of_a_queue": self.polls_of_a_queue,
+            "shard_queue_messages": self.shards * MINUTES_OF_MONTH,
+            "log_gb": round(self._log_gb(assume), 3),
+        }
+
+    def _tick(self, assume: Assumptions) -> float:
+        """A strong read of the shard count, two sends, a write: a function of 256 MB, about as much CPU as a round."""
+        requests = 2 + -(-self.shards // SEND_BATCH)
+        seconds = cpu_seconds(self.round.cpu_ms, assume.tick_mb) + requests * assume.request_seconds
+        work = lambda_usd(MINUTES_OF_MONTH, seconds, assume.tick_mb)
+        return work + usd("rru", MINUTES_OF_MONTH) + usd("wru", MINUTES_OF_MONTH)
+
+    def _log_gb(self, assume: Assumptions) -> float:
+        """Of the rounds, the ticks (with their metrics) and the sweeps."""
+        rounds, sweeps = self.shards * MINUTES_OF_MONTH, MINUTES_OF_MONTH / self.sweep_minutes
+        written = rounds * (self.round.log_bytes + assume.lambda_log_bytes)
+        written += MINUTES_OF_MONTH * (2 * STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)
+        return (written + sweeps * (STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)) / GB
+
+
+def remedies(idle: Idle, assume: Assumptions) -> list[str]:
+    """What would bring the month down, the largest saving first; USD a month."""
+    total = idle.items(assume)["total"]
+    others = {
+        "half the shards (each is a message, a round and its reads a minute)": (
+            replace(idle, shards=idle.shards // 2),
+            assume,
+        ),
+        "one lane less (its event source polls an empty queue)": (replace(idle, lanes=idle.lanes - 1), assume),
+        "no log line of its own for a round that found nothing": (
+            replace(idle, round=replace(idle.round, log_bytes=0)),
+            assume,
+        ),
+        "two polls instead of five on each queue, if a maximum concurrency of two makes it so": (
+            replace(idle, pollers=2),
+            assume,
+        ),
+        "a dispatcher of 512 MB (bursts take it twice as long)": (idle, replace(assume, dispatch_mb=512)),
+    }
+    found = [(total - other.items(under)["total"], what) for what, (other, under) in others.items()]
+    return [f"{saved:.2f} USD less a month: {what}" for saved, what in sorted(found, reverse=True)]

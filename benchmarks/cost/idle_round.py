@@ -1,0 +1,100 @@
+"""A dispatch round that finds nothing due, by the function's own handler on the wire stub: its CPU, requests, log.
+
+    python -m benchmarks.cost.idle_round        one JSON document: {"cpu_ms": 3.1, "reads": 1, "queries": 3, ...}
+
+In a process of its own, because what a handler logs goes to the standard output of its process.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from time import process_time, time
+from types import SimpleNamespace
+from typing import Any
+
+from benchmarks.cost.idle import IdleRound
+from benchmarks.wire.client import wire
+from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of
+from duecourse.usecases.dispatch import WATERMARK_LAG_SECONDS
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARD = 7
+WARM, ROUNDS = 50, 400
+LEAD = 300
+QUEUE = "http://127.0.0.1/000000000000/normal"
+ENVIRONMENT = {
+    "DUECOURSE_STAGE": "bench",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_LEAD_SECONDS": str(LEAD),
+    "DUECOURSE_REACH_SECONDS": "840",
+    "DUECOURSE_RUN_RETENTION_DAYS": "90",
+    "DUECOURSE_BUS_NAME": "bus",
+    "POWERTOOLS_SERVICE_NAME": "duecourse",
+    "POWERTOOLS_METRICS_NAMESPACE": "Duecourse",
+    "POWERTOOLS_LOG_LEVEL": "INFO",
+    **{f"DUECOURSE_QUEUE_URL_{lane}": QUEUE for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
+}
+FUNCTION = "Duecourse-prod-DispatchWorkerFunction0123456789AB"
+CONTEXT: Any = SimpleNamespace(
+    function_name=FUNCTION,
+    memory_limit_in_mb=1024,
+    invoked_function_arn=f"arn:aws:lambda:us-east-1:000000000000:function:{FUNCTION}",
+    aws_request_id="00000000-0000-0000-0000-000000000000",
+    get_remaining_time_in_millis=lambda: 50_000,
+)
+
+
+def measured() -> IdleRound:
+    """Measure in a process of its own. Raises subprocess.CalledProcessError."""
+    command = [sys.executable, "-m", "benchmarks.cost.idle_round"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    return IdleRound(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def measure() -> IdleRound:
+    """Measure in this process, which has logged nothing yet."""
+    written, now = io.StringIO(), time()
+    watermark = bucket_of(now - WATERMARK_LAG_SECONDS)
+    with wire() as at, redirect_stdout(written):
+        os.environ.update(ENVIRONMENT)
+        key = {"PK": {"S": f"SHARD#{SHARD}"}, "SK": {"S": "WATERMARK"}}
+        at.put({f"SHARD#{SHARD}/WATERMARK": {**key, "bucket": {"S": watermark}}})
+        from functions.dispatch.handler import handler  # now that its environment stands
+
+        event: dict[str, Any] = {"Records": [{"body": json.dumps({"shard": SHARD, "minute": int(now) // 60})}]}
+        for _ in range(WARM):
+            handler(event, CONTEXT)
+        at.counts()
+        written.seek(0)
+        written.truncate()
+        began = process_time()
+        for _ in range(ROUNDS):
+            handler(event, CONTEXT)
+        cpu = process_time() - began
+        counts = at.counts()
+    reads, queries = counts.pop("GetItem", 0), counts.pop("Query", 0)
+    return IdleRound(
+        cpu_ms=round(1000 * cpu / ROUNDS, 3),
+        reads=reads / ROUNDS,
+        queries=round(queries / ROUNDS - looks_ahead(now) + LEAD / BUCKET_SECONDS, 3),
+        others=sum(counts.values()) / ROUNDS,
+        log_bytes=round(len(written.getvalue().encode()) / ROUNDS),
+    )
+
+
+def looks_ahead(now: float) -> bool:
+    """Whether a round looks into the next hour's bucket, too: in the last five minutes of each hour."""
+    return bucket_of(now + LEAD) != bucket_of(now)
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(measure())))

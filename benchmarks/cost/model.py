@@ -1,0 +1,66 @@
+"""What the arithmetic assumes where nothing was measured, and the small sums that the parts share. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.cost.prices import usd
+
+VCPU_MB = 1769
+"""At so much memory a function has one whole processor, and in proportion below (AWS Lambda Developer Guide,
+"Configure Lambda function memory")."""
+
+GB = 1024**3
+HOURS_OF_MONTH = 720
+MINUTES_OF_MONTH = 43_200
+"""A month of thirty days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What no benchmark of this machine can measure. Seconds, bytes."""
+
+    call_seconds: float = 0.2
+    """How long a target takes to answer."""
+    batch: int = 10
+    """Messages in a worker's invocation: ten where many runs come due together, one where they come alone."""
+    request_seconds: float = 0.005
+    """A request to DynamoDB or SQS, as its client waits for it in the same region."""
+    waits_of_a_run: int = 3
+    """Requests that a run makes one after the other: read the job, write the start, write the end."""
+    lambda_log_bytes: int = 330
+    """What Lambda writes by itself of an invocation: START, END and REPORT."""
+    run_log_bytes: int = 900
+    """What a worker writes of a run."""
+    record_bytes: int = 700
+    """A run's record with the 100 bytes that DynamoDB adds to each item for its own index."""
+    record_months: float = 3
+    """Ninety days."""
+    caller_mb: int = 128
+    """Memory of the function that somebody else's scheduler would start to make the call."""
+    dispatch_mb: int = 1024
+    execute_mb: int = 512
+    tick_mb: int = 256
+    round_firings: int = 1000
+    """Firings of a busy dispatcher's invocation, over which its fixed costs are shared."""
+
+
+def lambda_usd(invocations: float, seconds: float, memory_mb: int) -> float:
+    """So many invocations of so many seconds each."""
+    return usd("lambda_request", invocations) + usd("lambda_gb_second", invocations * seconds * memory_mb / 1024)
+
+
+def cpu_seconds(milliseconds: float, memory_mb: int) -> float:
+    """How long a function of that memory takes for what took a whole processor so many milliseconds."""
+    return milliseconds / 1000 * max(VCPU_MB / memory_mb, 1)
+
+
+def logs_usd(count: float, size: float) -> float:
+    """So many lines, or bunches of lines, of so many bytes, taken in by CloudWatch."""
+    return usd("log_ingestion", count * size / GB)
+
+
+def totalled(items: Mapping[str, float]) -> dict[str, float]:
+    """The items with their sum, in USD, to a hundredth of a cent."""
+    return {name: round(value, 4) for name, value in (*items.items(), ("total", sum(items.values())))}

@@ -1,0 +1,102 @@
+"""The cost of everything as one document, and as tables for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.cost import prices
+from benchmarks.cost.counts import Counts
+from benchmarks.cost.idle import BUDGET, Idle, remedies
+from benchmarks.cost.model import Assumptions
+from benchmarks.cost.per_million import break_even, everything
+
+SAID = """\
+Free tiers are not counted. They would cover a small stage's Lambda and SQS, and EventBridge Scheduler's first 14
+million invocations a month.
+
+CPU was measured on this machine with the wire answering at once. A function has its share of such a processor (0.58 at
+1,024 MB) and waits for each request besides.
+
+Polls of empty queues are counted at their most: five long polls of 20 s for each event source. AWS promises no number.
+
+Only Duecourse's million includes a record of each run, kept for 90 days with point-in-time recovery. The others keep
+none (Step Functions Standard keeps its own history for 90 days).
+
+EventBridge Scheduler fires each schedule at most once a minute, with a precision of a minute; Google Cloud Scheduler at
+most once a minute; Duecourse by the second.
+
+Google charges the job, not its firings: its figure for a million depends on how often a job fires."""
+
+
+def document(counts: Counts, idle: Idle, assume: Assumptions) -> dict[str, Any]:
+    """The result, but for its head (`benchmarks.about`)."""
+    month = idle.items(assume)
+    items = everything(counts, assume)
+    totals = {name: parts["total"] for name, parts in items.items()}
+    unsure = ", ".join(prices.unverified())
+    lacking = [f"Not measured but documented: {name}." for name in counts.gaps]
+    lacking += [f"Not measured but documented: {name}." for name, by in counts.sources.items() if by == "documented"]
+    met = month["total"] <= BUDGET
+    missed = [] if met else [f"The idle month misses its budget by {month['total'] - BUDGET:.2f} USD."]
+    return {
+        "idle_month": {f"{idle.shards}_shards": month},
+        "idle_counts": idle.counted(assume),
+        "idle_apart": idle.apart(),
+        "idle_remedies": remedies(idle, assume),
+        "idle_budget": BUDGET,
+        "per_million": totals,
+        "per_million_without_logs_and_records": {name: _bare(parts) for name, parts in items.items()},
+        "per_million_items": items,
+        "break_even": break_even(month["total"], totals),
+        "counts": {
+            "firings": {case: asdict(firing) for case, firing in counts.firings.items()},
+            "run": asdict(counts.run),
+            "idle_round": asdict(idle.round),
+            "sources": dict(counts.sources),
+        },
+        "assumptions": asdict(assume),
+        "price_table": prices.document(),
+        "notes": [
+            *missed,
+            *lacking,
+            f"Prices that could not be verified: {unsure}.",
+            *(" ".join(said.split()) for said in SAID.split("\n\n")),
+        ],
+        "budgets": {f"idle_month_{idle.shards}_shards_at_most_{BUDGET:.0f}_dollars": met},
+    }
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """The result for people."""
+    lines: list[str] = []
+    for name, items in result["idle_month"].items():
+        lines += [f"an idle month, {name.replace('_', ' ')} (USD)", *_rows(items), ""]
+    lines += ["apart from the budget (USD a month)", *_rows(result["idle_apart"]), ""]
+    lines += ["what would make it less", *(f"  {remedy}" for remedy in result["idle_remedies"]), ""]
+    lines += ["a million firings (USD)", *_rows(result["per_million"]), ""]
+    lines += ["the same without logs and records", *_rows(result["per_million_without_logs_and_records"]), ""]
+    lines += ["of which, with distinct jobs", *_rows(result["per_million_items"]["duecourse_distinct"]), ""]
+    even, job = result["break_even"], prices.PRICES["google_job"].dollars
+    cheaper = (
+        f"cheaper than Google's {job:.2f} USD a job from {even['daily_jobs_from']} daily jobs on, and for a job of "
+    )
+    lines += [
+        cheaper + f"up to {even['firings_a_job_and_month_up_to']:,} firings a month",
+        "",
+        f"prices of {result['price_table']['date']}, {result['price_table']['region']}",
+        *result["notes"],
+        "",
+    ]
+    lines += [f"{'met' if met else 'MISSED':8}{name}" for name, met in result["budgets"].items()]
+    return "\n".join(lines)
+
+
+def _bare(parts: Mapping[str, float]) -> float:
+    """What deciding, sending and calling cost: what a scheduler tells of it afterwards is left out."""
+    return round(parts["total"] - parts.get("logs", 0) - parts.get("records_kept", 0), 4)
+
+
+def _rows(items: Mapping[str, float]) -> list[str]:
+    return [f"  {name.replace('_', ' '):36}{value:>12,.2f}" for name, value in items.items()]

@@ -1,0 +1,1 @@
+"""What executing a run costs: client CPU, requests and capacity, beside the textbook worker."""

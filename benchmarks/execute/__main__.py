@@ -1,0 +1,63 @@
+"""What executing a run costs its worker: client CPU, requests and capacity, beside the textbook worker.
+
+    python -m benchmarks.execute [--runs 300] [--repeats 7] [--case http] [--profile] [--json]
+
+Drives functions/execute as Lambda does, with batches of ten messages that are due now, against a wire that answers at
+once (a process of its own, so that what is measured is our side). Beside it, in the same run and in turns: the use
+case without handler, log and metrics; and a textbook worker that for each message makes one conditional PutItem, the
+call, one UpdateItem and one DeleteMessage. Each case has a process of its own, on one core, as a function of less than
+1,769 MB has no more. CPU is that of all threads; connections are plain ones, so TLS is in nobody's figures. Budgets:
+the write units of a run (start 1, finish 1, and 2 where overlap is forbidden).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+from benchmarks.about import about
+from benchmarks.execute.cases import CASES
+from benchmarks.execute.measure import measure
+from benchmarks.execute.report import budgets, table
+from benchmarks.execute.sides import BATCH
+
+
+def main() -> int:
+    """Measure and print; the status is 1 where a budget is missed."""
+    given = _arguments()
+    cases = {}
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh, max_tasks_per_child=1) as process:
+        for case in CASES:
+            if given.case in (None, case.name):
+                print(f"{case.name}: {case.says} ...", file=sys.stderr)
+                work = process.submit(measure, case, given.runs, given.repeats, profile=given.profile)
+                cases[case.name] = work.result()
+    kept = budgets(cases)
+    documents = {name: case.document(BATCH) for name, case in cases.items()}
+    if given.json:
+        head = about("execute", ["boto3", "botocore", "aws-lambda-powertools", "orjson", "urllib3"])
+        sizes = {"runs_per_sample": given.runs, "samples": given.repeats, "batch": BATCH}
+        print(json.dumps({**head, **sizes, "cases": documents, "budgets": kept}, indent=2))
+    else:
+        print(table(documents, kept))
+    return 0 if all(kept.values()) else 1
+
+
+def _arguments() -> argparse.Namespace:
+    said = __doc__ or ""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.execute", description=said, formatter_class=form)
+    parser.add_argument("--runs", type=int, default=300, help="runs a sample (300)")
+    parser.add_argument("--repeats", type=int, default=7, help="samples of each side (7)")
+    parser.add_argument("--case", choices=[case.name for case in CASES], help="this one only")
+    parser.add_argument("--profile", action="store_true", help="show where the use case spends its time, too")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""The jobs of each case, as the jobs table holds them, and the messages that are due now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from duecourse.adapters.dynamodb import job_item
+from duecourse.domain.job import Job, Lane, Overlap, Precision
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.targets import HttpTarget, LambdaTarget
+from duecourse.messages import RunMessage
+
+TENANT = "acme"
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")
+FUNCTION = "target-reports"
+PAYLOAD = {"report": "sales", "region": "eu-central-1", "to": ["ops@example.com"], "pages": 12}
+
+START_UNITS = 1
+FINISH_UNITS = 1
+LOCK_UNITS = 2
+"""Write units of a run, by section 3 of the design."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Runs of jobs of one kind."""
+
+    name: str
+    says: str
+    over_http: bool
+    overlap: Overlap
+
+    @property
+    def most_write_units(self) -> int:
+        """What a run may take."""
+        return START_UNITS + FINISH_UNITS + (0 if self.overlap is Overlap.ALLOW else LOCK_UNITS)
+
+    def jobs(self, count: int, url: str, now: int) -> list[Job]:
+        """Jobs that fire once a day and are due in the minute that ends `now`, those over HTTP at `url`."""
+        return [self._job(number, url, now) for number in range(count)]
+
+    def _job(self, number: int, url: str, now: int) -> Job:
+        zone = ZONES[number % len(ZONES)]
+        at = datetime.fromtimestamp(now - number % 30, UTC).astimezone(ZoneInfo(zone))
+        created = now - 86_400
+        return Job(
+            tenant=TENANT,
+            id=f"{self.name.replace('_', '-')}-report-{number:06d}",
+            schedule=ScheduleSpec(f"{at.second} {at.minute} {at.hour} * * *", zone, anchor=created),
+            target=HttpTarget(url) if self.over_http else LambdaTarget(FUNCTION),
+            generation=created * 1000 + number,
+            created_at=created,
+            updated_at=created,
+            changed_at=created,
+            created_generation=created * 1000 + number,
+            payload=PAYLOAD,
+            overlap=self.overlap,
+            precision=Precision.EXACT,
+        )
+
+
+CASES = (
+    Case("http", "an HTTP target, overlap allowed", over_http=True, overlap=Overlap.ALLOW),
+    Case("http_overlap_skip", "an HTTP target, overlap forbidden (the default)", over_http=True, overlap=Overlap.SKIP),
+    Case("lambda", "a Lambda function, overlap allowed", over_http=False, overlap=Overlap.ALLOW),
+    Case("lambda_overlap_skip", "a Lambda function, overlap forbidden", over_http=False, overlap=Overlap.SKIP),
+)
+
+
+def items(jobs: list[Job]) -> dict[str, dict[str, Any]]:
+    """As stored, by key."""
+    stored = (job_item.to_item(job)[0] for job in jobs)
+    return {f"{item['PK']['S']}/{item['SK']['S']}": item for item in stored}
+
+
+def messages(jobs: list[Job], now: int) -> list[RunMessage]:
+    """The message of each job's occurrence of the minute that ends `now`, due when it says."""
+    return [message_of(job, now - number % 30) for number, job in enumerate(jobs)]
+
+
+def message_of(job: Job, occurrence: int) -> RunMessage:
+    """As a dispatcher sends it."""
+    return RunMessage(
+        tenant=job.tenant,
+        job_id=job.id,
+        occurrence=occurrence,
+        due=occurrence,
+        generation=job.generation,
+        lane=Lane.NORMAL,
+        not_before=float(occurrence),
+        nonce="q1Yb0tX8r4Lw2s9Z",
+    )

@@ -1,0 +1,29 @@
+"""The environment that a worker of lane `normal` finds on the wire."""
+
+from __future__ import annotations
+
+from benchmarks.wire.client import FAKE_ACCOUNT
+
+QUEUE = "http://127.0.0.1/000000000000/normal"
+ENVIRONMENT = {
+    "DUECOURSE_STAGE": "bench",
+    "DUECOURSE_LANE": "normal",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_RUN_RETENTION_DAYS": "90",
+    "DUECOURSE_QUEUE_URL": QUEUE,
+    **{f"DUECOURSE_QUEUE_URL_{lane}": QUEUE for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
+    "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
+    "DUECOURSE_MAX_RECEIVE_COUNT": "10",
+    "DUECOURSE_PRIVATE_TARGETS": "allow",
+    "DUECOURSE_BUS_NAME": "bus",
+    "DUECOURSE_RESULTS_BUCKET": "results",
+    "DUECOURSE_ACCOUNT": "000000000000",
+    "DUECOURSE_PARTITION": "aws",
+    "DUECOURSE_REGION": FAKE_ACCOUNT["AWS_REGION"],
+    "DUECOURSE_SECRET_STORE": "parameters",
+    "POWERTOOLS_SERVICE_NAME": "duecourse",
+    "POWERTOOLS_METRICS_NAMESPACE": "Duecourse",
+    "POWERTOOLS_LOG_LEVEL": "INFO",
+}

@@ -1,0 +1,90 @@
+"""What was taken of a case, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.spread import spread
+
+DYNAMODB = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "TransactWriteItems"})
+SQS = frozenset({"SendMessage", "SendMessageBatch", "DeleteMessage", "ChangeMessageVisibility"})
+POLLER_REQUESTS = 2
+"""What Lambda's poller asks of SQS for a batch that succeeds: to receive it, and to delete it ("Using Lambda with
+Amazon SQS", AWS Lambda Developer Guide); both are billed to the queue's account."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side's CPU (seconds a sample of `runs`), and requests and units of one sample."""
+
+    runs: int
+    cpu: tuple[float, ...]
+    requests: Mapping[str, int]
+    units: Mapping[str, int]
+
+    @property
+    def milliseconds(self) -> list[float]:
+        """Of CPU for a run, in each sample."""
+        return [1000 * taken / self.runs for taken in self.cpu]
+
+    def document(self, batch: int, *, deletes: bool) -> dict[str, Any]:
+        """For a result. `deletes`: this side deletes its messages itself, so that the poller only receives."""
+        made = sum(count for name, count in self.requests.items() if name in SQS)
+        polled = (POLLER_REQUESTS - deletes) / batch
+        return {
+            "cpu_ms_per_run": spread(self.milliseconds),
+            "requests_per_run": round(
+                sum(map(self.requests.get, self.requests.keys() & (DYNAMODB | SQS))) / self.runs, 3
+            ),
+            "requests": {name: round(count / self.runs, 3) for name, count in sorted(self.requests.items())},
+            "wru_per_run": round(self.units.get("write", 0) / self.runs, 3),
+            "rru_per_run": round(self.units.get("read", 0) / self.runs, 3),
+            "sqs_requests_per_run": round(made / self.runs + polled, 3),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A case, all its sides, taken in turns."""
+
+    says: str
+    most_write_units: int
+    ours: Side
+    use_case: Side
+    textbook: Side
+    peak_rss_mb: float
+    profile: tuple[str, ...] = field(default=())
+
+    @property
+    def write_units(self) -> float:
+        """A run's."""
+        return self.ours.units.get("write", 0) / self.ours.runs
+
+    def document(self, batch: int) -> dict[str, Any]:
+        """For a result. The ratio is the textbook's CPU by ours: above 1 we are cheaper."""
+        ours = self.ours.document(batch, deletes=False)
+        alone = self.use_case
+        return {
+            "says": self.says,
+            **ours,
+            "cpu_ms_per_run": ours["cpu_ms_per_run"]["median"],
+            "cpu_ms_per_run_spread": ours["cpu_ms_per_run"],
+            "cpu_ms_per_run_without_telemetry": spread(alone.milliseconds),
+            "cpu_ratio_vs_textbook": spread(_ratios(self.textbook, self.ours)),
+            "cpu_ratio_vs_textbook_without_telemetry": spread(_ratios(self.textbook, alone)),
+            "peak_rss_mb": round(self.peak_rss_mb, 1),
+            "textbook": self.textbook.document(batch, deletes=True),
+            **({"profile_top": list(self.profile)} if self.profile else {}),
+        }
+
+    @property
+    def within(self) -> bool:
+        """Whether its write units keep to their budget."""
+        return 0 < self.write_units <= self.most_write_units
+
+
+def _ratios(over: Side, under: Side) -> list[float]:
+    """Of samples that were taken in the same turn."""
+    return [one / other for one, other in zip(over.milliseconds, under.milliseconds, strict=True)]

@@ -1,0 +1,80 @@
+"""Takes one case: its sides in turns, each sample with new messages, on one wire."""
+
+from __future__ import annotations
+
+import cProfile
+import io
+import os
+import pstats
+import resource
+from collections.abc import Sequence
+from time import time
+
+from benchmarks.execute.cases import Case, items, messages
+from benchmarks.execute.figures import Measured, Side
+from benchmarks.execute.sides import Ours, Quietly, Textbook
+from benchmarks.wire.client import WireAt, wire
+from benchmarks.wire.server import TARGET
+from duecourse.domain.job import Job
+
+AnySide = Ours | Quietly | Textbook
+PROFILED = 25
+
+
+def measure(case: Case, runs: int, repeats: int, *, profile: bool) -> Measured:
+    """The case's figures; in a process of its own, for the peak of memory is a process's.
+
+    It stays on one core, while the wire may use the others. A function of 512 MB has three tenths of one (a whole one
+    comes with 1,769 MB: "Configure Lambda function memory", AWS Lambda Developer Guide), so that threads that truly run
+    side by side, and fight for the interpreter's lock, would be a cost that no worker has.
+    """
+    with wire() as at:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        jobs = case.jobs(runs, f"{at.url}/{TARGET}", int(time()))
+        at.put(items(jobs))
+        sides = (Ours(), Quietly(), Textbook.create())
+        for side in sides:  # clients, connections and compiled schedules are made before the clock starts
+            _sample(at, side, jobs)
+        taken: list[list[Side]] = [[] for _ in sides]
+        for turn in range(repeats):
+            for place in range(len(sides)):  # whoever begins has the colder caches: everybody begins in turn
+                which = (place + turn) % len(sides)
+                taken[which].append(_sample(at, sides[which], jobs))
+        return Measured(
+            case.says,
+            case.most_write_units,
+            *map(_joined, taken),
+            peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            profile=_profile(sides[1], jobs) if profile else (),
+        )
+
+
+def _sample(at: WireAt, side: AnySide, jobs: Sequence[Job]) -> Side:
+    at.clear()
+    at.counts(), at.units()
+    events = side.events(messages(list(jobs), int(time())), jobs)
+    taken = side.cpu(events)
+    counted = at.counts()
+    if counted[TARGET] != len(jobs):
+        raise AssertionError(f"{side.name} made {counted[TARGET]} calls for {len(jobs)} runs")
+    return Side(len(jobs), (taken,), dict(counted), dict(at.units()))
+
+
+def _joined(samples: list[Side]) -> Side:
+    """Their times side by side; requests and units are the same in each, or it is no figure."""
+    first = samples[0]
+    if any((each.requests, each.units) != (first.requests, first.units) for each in samples):
+        raise AssertionError("samples differ in what they asked for")
+    return Side(first.runs, tuple(taken for each in samples for taken in each.cpu), first.requests, first.units)
+
+
+def _profile(side: Quietly, jobs: Sequence[Job]) -> tuple[str, ...]:
+    """The use case under cProfile, one run after the other: where its time goes, by own time."""
+    events = side.events(messages(list(jobs), int(time())), jobs)
+    profiler = cProfile.Profile()
+    profiler.runcall(side.one_by_one, events)
+    text = io.StringIO()
+    pstats.Stats(profiler, stream=text).strip_dirs().sort_stats("tottime").print_stats(PROFILED)
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
+    begin = next(number for number, line in enumerate(lines) if "ncalls" in line)
+    return tuple(line for line in lines[begin:] if line)

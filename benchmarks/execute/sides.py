@@ -1,0 +1,182 @@
+"""The sides: our worker as its function is invoked, the same without its telemetry, and the worker of textbooks."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import process_time, time
+from typing import Any
+
+import urllib3
+
+from benchmarks.execute.cases import FUNCTION
+from benchmarks.execute.environment import ENVIRONMENT, QUEUE
+from duecourse.adapters.aws import AwsClients
+from duecourse.bootstrap.execute import execute
+from duecourse.domain.job import Job
+from duecourse.domain.targets import HttpTarget
+from duecourse.messages import RunMessage, read_run_message
+from duecourse.usecases.hand import Delivery
+from duecourse.usecases.report import Report
+from tests.support.lambda_events import Context, lane_event
+
+BATCH = 10
+"""Messages an invocation gets: the event source's default, and what our lanes ask for."""
+
+
+def batches_of(bodies: Sequence[str]) -> list[dict[str, Any]]:
+    """The events by which SQS hands over messages with these bodies, each received for the first time."""
+    received = [
+        {
+            "Body": body,
+            "MessageId": f"5e0fbc94-0000-4000-8000-{number:012d}",
+            "ReceiptHandle": "AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a",
+            "Attributes": {"ApproximateReceiveCount": "1"},
+        }
+        for number, body in enumerate(bodies)
+    ]
+    return [lane_event(received[begin : begin + BATCH]) for begin in range(0, len(received), BATCH)]
+
+
+class Ours:
+    """functions/execute as Lambda calls it, its log and metrics written to nowhere."""
+
+    name = "ours"
+
+    def __init__(self) -> None:
+        os.environ.update(ENVIRONMENT)
+        self._nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process
+        with redirect_stdout(self._nowhere):  # the logger keeps the stream that it finds when it is made
+            self._handler = importlib.import_module("functions.execute.handler").handler
+
+    def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        """What it is invoked with."""
+        return batches_of([run.to_json() for run in runs])
+
+    def cpu(self, events: Sequence[dict[str, Any]]) -> float:
+        """Seconds of CPU for all events. Raises AssertionError where a message was left over."""
+        with redirect_stdout(self._nowhere):
+            begin = process_time()
+            answers = [self._handler(event, Context()) for event in events]
+            taken = process_time() - begin
+        if left := [answer for answer in answers if answer["batchItemFailures"]]:
+            raise AssertionError(f"messages were left over: {left[:1]}")
+        return taken
+
+
+class Quietly:
+    """The use case alone: no logger, no metrics, no handler."""
+
+    name = "use_case"
+
+    def __init__(self) -> None:
+        self._execute = execute(ENVIRONMENT)
+
+    def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        """Those of the handler."""
+        return batches_of([run.to_json() for run in runs])
+
+    def cpu(self, events: Sequence[dict[str, Any]]) -> float:
+        """Seconds of CPU for all events. Raises AssertionError where a run did not succeed."""
+        begin = process_time()
+        batches = [self._execute(_received(event), time() + 120) for event in events]
+        taken = process_time() - begin
+        wanted = sum(len(event["Records"]) for event in events)
+        if sum(batch.report.counts["RunsSucceeded"] for batch in batches) != wanted:
+            raise AssertionError(f"not all succeeded: {batches[0].report}")
+        return taken
+
+    def one_by_one(self, events: Sequence[dict[str, Any]]) -> None:
+        """The same in this thread, for a profiler, which sees no other."""
+        for event in events:
+            for delivery, body in _received(event):
+                self._execute.attempts.handle(read_run_message(body), delivery, time() + 120, Report())
+
+
+def _received(event: dict[str, Any]) -> list[tuple[Delivery, str]]:
+    return [
+        (Delivery(each["messageId"], each["receiptHandle"], 1, "request"), each["body"]) for each in event["Records"]
+    ]
+
+
+@dataclass(slots=True)
+class Textbook:
+    """A worker as it is written every day: for each message one conditional put, the call, one update and one delete,
+    one after the other. Kept as cheap as it can be: our own clients (no validation of parameters), a pool of
+    connections to the target, everything in the message so that no job is read, no log, no metrics, no time zones.
+    """
+
+    dynamodb: Any
+    sqs: Any
+    functions: Any
+    pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False))
+    name = "textbook"
+
+    @classmethod
+    def create(cls) -> Textbook:
+        """On clients of its own."""
+        clients = AwsClients()
+        return cls(clients.get("dynamodb"), clients.get("sqs"), clients.calling("lambda", 30))
+
+    def events(self, runs: Sequence[RunMessage], jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        """What it is invoked with: messages that say all."""
+        return batches_of([json.dumps(_whole(run, job)) for run, job in zip(runs, jobs, strict=True)])
+
+    def cpu(self, events: Sequence[dict[str, Any]]) -> float:
+        """Seconds of CPU for all events."""
+        begin = process_time()
+        for event in events:
+            for record in event["Records"]:
+                self._run(record)
+        return process_time() - begin
+
+    def _run(self, record: dict[str, Any]) -> None:
+        run = json.loads(record["body"])
+        key = {"PK": {"S": run["job"]}, "SK": {"S": str(run["due"])}}
+        self.dynamodb.put_item(
+            TableName="executions",
+            Item=key
+            | {
+                "status": {"S": "RUNNING"},
+                "started_at": {"N": str(time())},
+                "attempt": {"N": "1"},
+                "expires_at": {"N": str(int(time()) + 90 * 86_400)},
+            },
+            ConditionExpression="attribute_not_exists(PK)",
+        )
+        result = self._call(run)
+        self.dynamodb.update_item(
+            TableName="executions",
+            Key=key,
+            UpdateExpression="SET #status = :status, finished_at = :at, #result = :result",
+            ConditionExpression="#status = :running",
+            ExpressionAttributeNames={"#status": "status", "#result": "result"},
+            ExpressionAttributeValues={
+                ":status": {"S": "SUCCEEDED"},
+                ":at": {"N": str(time())},
+                ":result": {"S": json.dumps(result)},
+                ":running": {"S": "RUNNING"},
+            },
+        )
+        self.sqs.delete_message(QueueUrl=QUEUE, ReceiptHandle=record["receiptHandle"])
+
+    def _call(self, run: dict[str, Any]) -> Any:
+        body = json.dumps(run["payload"]).encode()
+        if "url" not in run:
+            return json.loads(self.functions.invoke(FunctionName=run["function"], Payload=body)["Payload"].read())
+        headers = {"Content-Type": "application/json", "Idempotency-Key": f"{run['job']}.{run['due']}"}
+        answer = self.pool.request("POST", run["url"], body=body, headers=headers, timeout=30.0)
+        if answer.status >= 300:
+            raise AssertionError(f"the target answered {answer.status}")
+        return json.loads(answer.data)
+
+
+def _whole(run: RunMessage, job: Job) -> dict[str, Any]:
+    """What a textbook's message says of a run."""
+    called = {"url": job.target.url} if isinstance(job.target, HttpTarget) else {"function": FUNCTION}
+    return {"job": job.id, "due": run.due, "payload": job.payload, **called}

@@ -1,0 +1,1 @@
+"""Lateness on the local stack beside schedulers that people run themselves: `python -m benchmarks.local`."""

@@ -1,0 +1,91 @@
+"""Lateness on the local stack beside schedulers that people run themselves, at the same time and with the same jobs.
+
+    python -m benchmarks.local --minutes 3 --plots plots     a table, and plots/local-lateness.png
+    python -m benchmarks.local --json                        one JSON document
+    python -m benchmarks.local --beside                      Duecourse alone, without the others' load
+
+Starts the local stack, procrastinate with a PostgreSQL of its own (once with its default polling interval, once with a
+short one) and APScheduler, gives each the same jobs and ends them all. A side that is not installed is left out, with a
+note. Takes about two and a half minutes more than --minutes. The status is 1 when a budget of Duecourse is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.about import about
+from benchmarks.local.measure import Plan, Seen, measure
+from benchmarks.local.plots import draw
+from benchmarks.local.report import report, table
+from benchmarks.local.sides import RIVALS, SIDES
+from benchmarks.local.tally import tally
+from duecourse_cli.client import ApiError, ApiUnreachableError
+from duecourse_cli.errors import CliError
+from duecourse_cli.local.console import Screen
+from duecourse_cli.local.signals import Stopped, stoppable
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 when a budget is missed."""
+    given = _given(arguments)
+    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
+    plan = Plan(given.minutes, given.minutely, given.once, tuple(side for side in RIVALS if side.name in given.beside))
+    try:
+        with stoppable():
+            seen = measure(plan, screen)
+    except Stopped as stopped:
+        return stopped.exit_code
+    except (CliError, ApiError, ApiUnreachableError) as error:
+        print(f"lateness could not be measured: {error}", file=sys.stderr)
+        return 1
+    tallies = {side: tally(seen.jobs, seen.of(side), seen.window) for side in seen.sides}
+    counts = {"minutely": plan.minutely, "once": plan.once, "ten_seconds": 1}
+    made = {**_head(seen), **report(tallies, seen.window, counts, seen.loads, seen.notes)}
+    print(json.dumps(made, indent=2) if given.json else table(made))
+    if given.plots:
+        title = f"Lateness of the same jobs at the same time on one machine ({plan.minutes} min, {made['date'][:10]})"
+        print(f"drawn: {draw(tallies, given.plots, title)}", file=sys.stderr)
+    return 0 if all(made["budgets"].values()) else 1
+
+
+def _head(seen: Seen) -> dict[str, object]:
+    packages = {package for side in SIDES if side.name in seen.sides for package in side.packages}
+    head = about("local", ["ministack", *sorted(packages)])
+    if seen.postgres:
+        head["versions"]["postgresql"] = seen.postgres
+    return head
+
+
+def _given(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.local", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--minutes", type=_positive, default=3, help="minutes that count, after the warm-up (3)")
+    parser.add_argument("--minutely", type=_positive, default=20, help="jobs due at every full minute (20)")
+    parser.add_argument("--once", type=_positive, default=30, help="jobs due once, spread over the minutes (30)")
+    parser.add_argument(
+        "--beside",
+        nargs="*",
+        default=[side.name for side in RIVALS],
+        choices=[side.name for side in RIVALS],
+        metavar="SIDE",
+        help=f"beside whom, of {', '.join(side.name for side in RIVALS)} (all); nobody: Duecourse alone",
+    )
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the distributions into this folder")
+    return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> int:
+    if (value := int(text)) < 1:
+        raise ValueError(text)
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

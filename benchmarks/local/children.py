@@ -1,0 +1,57 @@
+"""Child processes in Python that say when they are ready; each ends with the context that started it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from duecourse_cli.errors import CliError
+from duecourse_cli.local import environment, process
+from duecourse_cli.local.ministack import last_line
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 5.0
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A process that is up; `said` is what it wrote when it became ready."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    said: str
+
+    @property
+    def fault(self) -> str | None:
+        """Its last words when it has ended although nobody asked it to."""
+        return None if self.process.poll() is None else f"{self.name} has ended: {last_line(self.log)}"
+
+
+@contextmanager
+def python_child(root: Path, folder: Path, name: str, module: str, options: Mapping[str, str]) -> Iterator[Child]:
+    """Run `python -m module` in the checkout and wait until it is ready. Raises CliError when it does not get there."""
+    log, ready = folder / f"{name}.log", folder / f"{name}.ready"
+    given = [part for option, value in options.items() for part in (f"--{option}", value)]
+    command = [sys.executable, "-m", module, *given, "--ready", str(ready)]
+    with log.open("wb") as output:
+        running = process.start(command, environment=environment.base(os.environ, folder), folder=root, output=output)
+    try:
+        deadline = time.monotonic() + READY_SECONDS
+        while not ready.exists():
+            if running.poll() is not None:
+                raise CliError(f"{name} ended while starting: {last_line(log)}")
+            if time.monotonic() > deadline:
+                raise CliError(f"{name} was not ready within {READY_SECONDS:.0f} s: {last_line(log)}")
+            time.sleep(POLL_SECONDS)
+        time.sleep(POLL_SECONDS)  # a file is there before its content is
+        yield Child(name, running, log, ready.read_text(encoding="utf-8"))
+    finally:
+        process.stop(running, STOP_SECONDS)

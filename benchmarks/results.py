@@ -1,0 +1,137 @@
+"""Run the benchmarks, one after the other, keep what each found, and write RESULTS.md of all that is kept.
+
+    python -m benchmarks.results                         all but lanes and flood; what `make bench` does
+    python -m benchmarks.results --only dispatch cost    these again; the page keeps the others' last results
+    python -m benchmarks.results --skip local            all others
+    python -m benchmarks.results --only                  none: the page alone
+
+Each is a process of its own, never two at once, and leaves benchmarks/results/NAME.json. One that fails or misses a
+budget stops no other: the page shows it, and the status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from benchmarks.about import about
+from benchmarks.results_pages.page import results_page, whole
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+PLOTS = HERE / "plots"
+PAGE = HERE / "RESULTS.md"
+
+BENCHMARKS: Mapping[str, Sequence[str]] = {
+    "schedule": (),
+    "cold": (),
+    "dispatch": (),
+    "execute": (),
+    "burst": (),
+    "local": ("--plots", "benchmarks/plots"),
+    "cost": (),
+    "lanes": (),
+    "flood": (),
+}
+"""With what is added to --json, in their order: cost reads what dispatch and execute have found."""
+
+OWN_TARGETS = frozenset({"lanes", "flood"})
+"""Run only where they are named: minutes on the local stack each."""
+
+LONGEST_SECONDS = 3600
+
+
+def run(name: str, extra: Sequence[str]) -> dict[str, Any]:
+    """One benchmark's document; one that only says `failed` where it gave none."""
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--json", *extra]
+    try:
+        done = subprocess.run(
+            command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True, timeout=LONGEST_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return failure(name, extra, f"stopped after {LONGEST_SECONDS} s")
+    return read(name, extra, done.stdout, done.returncode)
+
+
+def read(name: str, extra: Sequence[str], written: str, status: int) -> dict[str, Any]:
+    """The document that a benchmark wrote; status 1 is a missed budget where it wrote one, a failure else."""
+    try:
+        document = json.loads(written)
+    except json.JSONDecodeError:
+        return failure(name, extra, f"status {status}, and no JSON document")
+    if not isinstance(document, dict):
+        return failure(name, extra, f"status {status}, and JSON that is no document")
+    if status not in (0, 1):
+        return document | {"failed": f"status {status}"}
+    if status and all(document.get("budgets", {}).values()):
+        return document | {"failed": "status 1, though no budget was missed"}
+    return document
+
+
+def failure(name: str, extra: Sequence[str], reason: str) -> dict[str, Any]:
+    """A document in the place of one that was not made."""
+    command = " ".join(["python", "-m", f"benchmarks.{name}", "--json", *extra])
+    return about(name) | {"command": command, "failed": reason}
+
+
+def kept(folder: Path) -> dict[str, dict[str, Any]]:
+    """All documents in a folder, by name; one that cannot be read says so."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as problem:
+            document = {"benchmark": path.stem, "failed": f"{path.name} cannot be read: {problem}"}
+        found[path.stem] = document
+    return found
+
+
+def chosen(only: Sequence[str] | None, skip: Sequence[str]) -> list[str]:
+    """Which to run, in their order."""
+    wanted = set(BENCHMARKS) - OWN_TARGETS if only is None else set(only)
+    return [name for name in BENCHMARKS if name in wanted and name not in skip]
+
+
+def write_page(results: Path, plots: Path, page: Path) -> dict[str, dict[str, Any]]:
+    """RESULTS.md from what is kept; the documents it was made from."""
+    documents = kept(results)
+    drawn = sorted(path.name for path in plots.glob("*.png"))
+    page.write_text(results_page(documents, drawn), encoding="utf-8")
+    return documents
+
+
+def main(arguments: list[str]) -> int:
+    """Run, keep, write; 1 where one that was run failed or missed a budget."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="*", choices=[*BENCHMARKS], metavar="NAME", help="these, and no others")
+    parser.add_argument("--skip", nargs="+", choices=[*BENCHMARKS], metavar="NAME", default=[], help="all but these")
+    given = parser.parse_args(arguments)
+    names = chosen(given.only, given.skip)
+    RESULTS.mkdir(exist_ok=True)
+    PLOTS.mkdir(exist_ok=True)
+    good = True
+    for number, name in enumerate(names, 1):
+        print(f"[{number}/{len(names)}] {name} ...", file=sys.stderr, flush=True)
+        began = monotonic()
+        document = run(name, BENCHMARKS[name])
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        (RESULTS / f"{name}.json").write_text(text, encoding="utf-8")
+        write_page(RESULTS, PLOTS, PAGE)
+        good &= whole(document)
+        state = document.get("failed") or ("all kept" if whole(document) else "a budget is missed")
+        print(f"[{number}/{len(names)}] {name}: {state}, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    write_page(RESULTS, PLOTS, PAGE)
+    print(f"{PAGE.relative_to(HERE.parent)} is written", file=sys.stderr)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""The page of `benchmarks.local`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.results_pages.markdown import bullets, table, title
+
+COUNTS = ("expected", "arrived", "lost", "doubled", "early")
+LATENESS = ("p50", "p90", "p99", "max")
+
+
+def page(document: Mapping[str, Any]) -> list[str]:
+    """Counts and lateness of each side, by kind of job, and what each side promises."""
+    sides: Mapping[str, Mapping[str, Any]] = document["sides"]
+    jobs = ", ".join(f"{count} {title(name)}" for name, count in document["jobs"].items())
+    lines = [f"{document['minutes']} minutes; jobs of each side: {jobs}. Lateness in seconds.", ""]
+    lines += table(
+        ["side", *COUNTS, *LATENESS, "times as late as Duecourse"],
+        [
+            [title(name), *(side[count] for count in COUNTS), *_late(side["lateness_seconds"]), _times(side)]
+            for name, side in sides.items()
+        ],
+    )
+    kinds = list(dict.fromkeys(kind for side in sides.values() for kind in side["by_kind"]))
+    for kind in kinds:
+        body = [[title(name), *_late(side["by_kind"].get(kind))] for name, side in sides.items()]
+        lines += [f"**{title(kind)}**", "", *table(["side", *LATENESS], body)]
+    lines += bullets(
+        f"{title(name)}: {side['backend']}; {side['settings']}. {side['guarantees']}" for name, side in sides.items()
+    )
+    return lines + bullets(document.get("notes", ()))
+
+
+def _late(spread: Mapping[str, float] | None) -> list[float | None]:
+    return [spread.get(name) if spread else None for name in LATENESS]
+
+
+def _times(side: Mapping[str, Any]) -> object:
+    return side.get("times_as_late_as_duecourse")

@@ -1,0 +1,137 @@
+"""What a stage keeps ready for its fullest second: off unless it is set, and refused where AWS would refuse it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aws_cdk import App
+
+from infra.config import ConfigError, ReservedConcurrency, StageConfig
+from infra.lanes_config import LaneConfig, lanes
+from infra.stack import DuecourseStack
+from infra.stages import STAGES
+from infra.throughput_config import Pollers, ThroughputConfig, WarmThroughput
+from tests.infra.conftest import Stack
+
+BURST = ThroughputConfig(
+    jobs=WarmThroughput(reads=20_000, writes=40_000),
+    due=WarmThroughput(writes=80_000),
+    runs=WarmThroughput(writes=60_000),
+)
+POLLERS = Pollers(minimum=20, maximum=150)
+
+
+def configured(**changes: Any) -> StageConfig:
+    return replace(STAGES["prod"], **changes)
+
+
+def warmed(made: dict[str, Any]) -> dict[str, Any]:
+    """The warm throughput of all tables and indexes of a template that have one."""
+    found = {}
+    for name, output in (("jobs", "JobsTable"), ("runs", "RunsTable")):
+        table = made["Resources"][made["Outputs"][output]["Value"]["Ref"]]["Properties"]
+        found[name] = table.get("WarmThroughput")
+        found |= {index["IndexName"]: index.get("WarmThroughput") for index in table["GlobalSecondaryIndexes"]}
+    return {name: warm for name, warm in found.items() if warm is not None}
+
+
+def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
+    assert warmed(stack.template) == {}
+    assert not [each for each in stack.consumers().values() if "ProvisionedPollerConfig" in each]
+
+
+@pytest.mark.long
+def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
+    sized = lanes(high=POLLERS, normal=100, low=20, long=50)
+    config = configured(throughput=BURST, lanes=sized, account_concurrency=2_000)
+    app = App(context={"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
+    DuecourseStack(app, config)
+    prod = Stack("prod", app.synth().get_stack_by_name(config.stack_name).template)
+
+    assert warmed(prod.template) == {
+        "jobs": {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 40_000},
+        "due": {"WriteUnitsPerSecond": 80_000},
+        "runs": {"WriteUnitsPerSecond": 60_000},
+    }
+    consumers = prod.consumers()
+    high, normal = (consumers[prod.output(f"Lane{name}Url")] for name in ("High", "Normal"))
+    assert high["ProvisionedPollerConfig"] == {"MinimumPollers": 20, "MaximumPollers": 150}
+    assert "ScalingConfig" not in high
+    assert normal["ScalingConfig"] == {"MaximumConcurrency": 100}
+    assert "ProvisionedPollerConfig" not in normal
+
+
+@pytest.mark.parametrize(
+    ("throughput", "problem"),
+    [
+        (ThroughputConfig(runs=WarmThroughput()), r"throughput\.runs\.reads or writes must be set"),
+        (
+            ThroughputConfig(runs=WarmThroughput(reads=11_999)),
+            r"throughput\.runs\.reads must be None or at least 12000",
+        ),
+        (ThroughputConfig(dead=WarmThroughput(writes=0)), r"throughput\.dead\.writes must be None or at least 4000"),
+        (ThroughputConfig(jobs=WarmThroughput(writes=9_000)), r"throughput\.due\.writes must be at least jobs\.writes"),
+        (
+            ThroughputConfig(jobs=WarmThroughput(writes=9_000), due=WarmThroughput(writes=8_999)),
+            r"throughput\.due\.writes must be at least jobs\.writes",
+        ),
+    ],
+)
+def test_a_throughput_that_aws_would_refuse_or_that_helps_nobody_is_refused_here(
+    throughput: ThroughputConfig, problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        configured(throughput=throughput)
+
+
+@pytest.mark.parametrize(
+    ("pollers", "problem"),
+    [
+        (Pollers(minimum=1, maximum=10), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
+        (Pollers(minimum=201, maximum=300), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
+        (Pollers(minimum=2, maximum=2_001), r"lanes\.low\.pollers\.maximum must lie between 2 and 2000"),
+        (Pollers(minimum=9, maximum=8), r"lanes\.low\.pollers\.maximum must be at least minimum"),
+    ],
+)
+def test_pollers_that_aws_would_refuse_are_refused_here(pollers: Pollers, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        configured(lanes=lanes(high=10, normal=10, low=pollers, long=10), account_concurrency=100_000)
+
+
+@pytest.mark.parametrize(("most", "pollers"), [(100, POLLERS), (None, None), (1_001, None)])
+def test_a_lane_grows_by_its_concurrency_or_by_its_pollers(most: int | None, pollers: Pollers | None) -> None:
+    both = LaneConfig(timeout_seconds=120, batch_size=10, max_concurrency=most, pollers=pollers)
+    with pytest.raises(ConfigError, match=r"lanes\.low\.max_concurrency must"):
+        configured(lanes={**STAGES["prod"].lanes, "low": both}, account_concurrency=100_000)
+
+
+def test_the_emulator_is_asked_for_nothing_of_it() -> None:
+    with pytest.raises(ConfigError) as refused:
+        replace(STAGES["local"], throughput=BURST, lanes=lanes(high=4, normal=POLLERS, low=2, long=2))
+    for field in ("throughput.jobs", "throughput.due", "throughput.runs", "lanes.normal.pollers"):
+        assert f"{field} must be None on this machine" in str(refused.value)
+
+
+def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
+    reserved = ReservedConcurrency(tick=2, dispatch=64, api=50)
+    sized = lanes(high=Pollers(minimum=2, maximum=50), normal=300, low=50, long=50)
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 1016"):
+        configured(lanes=sized, reserved_concurrency=reserved)
+    configured(lanes=sized, reserved_concurrency=reserved, account_concurrency=1_016)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"shards": 10_000}, "shards must lie between 1 and 9999"),
+        (
+            {"reserved_concurrency": ReservedConcurrency(dispatch=1_001), "account_concurrency": 5_000},
+            r"reserved_concurrency\.dispatch must not be more than 1000",
+        ),
+    ],
+)
+def test_counts_that_the_functions_or_aws_do_not_take_are_refused(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        configured(**changes)

@@ -1,0 +1,112 @@
+"""A world whose shard count is raised while it works: its functions are updated one after the other, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.domain.job import Job
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.dispatch import DispatchRules
+from duecourse.usecases.draft import Draft
+from duecourse.usecases.edit_jobs import EditJobs
+from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.tick import Tick
+from tests.support.limits import MemoryMark
+from tests.support.tables import Tables
+from tests.support.tasks import Registered
+from tests.support.world import World
+
+FUNCTIONS = ("tick", "api", "dispatch", "execute")
+LEAD_SECONDS = 300
+
+
+@dataclass
+class AskedShards:
+    """ports.ShardQueue: keeps which shards were ticked."""
+
+    shards: list[int] = field(default_factory=list)
+
+    def send(self, shards: Iterable[int], minute: int) -> list[int]:
+        self.shards = list(shards)
+        return []
+
+
+class RaisedWorld(World):
+    """`running` says by which counts each function answers: one, or during its update the old or the new, by chance.
+
+    Cursors are claimed every minute, since nothing is enqueued further ahead than the lead.
+    """
+
+    def __init__(self, tables: Tables, *, shards: int, chance: Random) -> None:
+        super().__init__(tables, rules=DispatchRules(shards=shards, lead=LEAD_SECONDS, reach=LEAD_SECONDS))
+        self.chance = chance
+        self.running: dict[str, tuple[int, ...]] = dict.fromkeys(FUNCTIONS, (shards,))
+        self.ticked: list[list[int]] = []
+        self._stores: dict[tuple[str, int], DynamoJobStore] = {}
+
+    def updates(self, shards: int, order: Sequence[str], *, minutes: int) -> Iterator[None]:
+        """One step a minute: each function takes so many for its update, and the next one follows."""
+        for name in order:
+            self.running[name] = (*self.running[name], shards)
+            yield from [None] * minutes
+            self.running[name] = (shards,)
+
+    def create(self, job: Job) -> Job:
+        """Write a job and send its first two minutes, by an API of either count."""
+        self.jobs = self._store("api")
+        return self.add(job)
+
+    def rename(self, job_id: str, name: str) -> None:
+        """An edit that writes the cursor and leaves the schedule as it is."""
+        store = self._store("api")
+        jobs = Jobs(store, self.wheel, self.clock, self.randomness, LEAD_SECONDS, Registered())
+        records = AfterClaim(store, self.run_store, self.clock, 90)
+
+        def renamed(found: Job) -> Draft:
+            return Draft(**{each: getattr(found, each) for each in Draft.__dataclass_fields__} | {"name": name})
+
+        EditJobs(jobs, store, records, self.clock).patch("default", job_id, renamed)
+
+    def tick(self) -> None:
+        """The minute's tick by a function of either count, then every shard's round, in any order, by either."""
+        queue = AskedShards()
+        Tick(self.cursors, queue, MemoryMark(), self.clock, self._count("tick"))()
+        self.ticked.append(queue.shards)
+        for shard in self.chance.sample(queue.shards, len(queue.shards)):
+            count = self._count("dispatch")
+            self.rules = replace(self.rules, shards=count)
+            self.jobs = self._store("dispatch", count)
+            self.dispatch(shard=shard)
+
+    def work(self) -> None:
+        """Hand every visible message to workers of one count."""
+        count = self._count("execute")
+        self.jobs, self.wakes = self._store("execute", count), self.tables.wakes(count)
+        super().work()
+
+    def until(self, instant: float, *, ticking: bool = True) -> None:
+        """Let time pass, as in any world; the tick comes at full minutes."""
+        self.work()
+        while True:
+            tick = (int(self.clock.now()) // 60 + 1) * 60
+            visible = self.wheel.next_visible
+            following = min(tick, instant, *([] if visible is None else [visible]))
+            self.clock.set(max(following, self.clock.now()))
+            if ticking and following == tick:
+                self.tick()
+            self.work()
+            if following >= instant:
+                return
+
+    def _count(self, function: str) -> int:
+        return self.chance.choice(self.running[function])
+
+    def _store(self, function: str, count: int | None = None) -> DynamoJobStore:
+        """The store of a process of this function: it remembers what it has recorded."""
+        count = self._count(function) if count is None else count
+        if (function, count) not in self._stores:
+            self._stores[function, count] = self.tables.job_store(self.clock, count)
+        return self._stores[function, count]

@@ -1,0 +1,230 @@
+"""The model of a burst: AWS's limits hold in it, and the real dispatcher loses nothing in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from benchmarks.burst.bucket import Bucket
+from benchmarks.burst.conductor import Conductor
+from benchmarks.burst.enqueue import Enqueued, enqueue, sampled_shards
+from benchmarks.burst.jobs import BURST, TENANT, Placement, ShardJobs, job_id
+from benchmarks.burst.ledger import DUE_WRITES, JOBS_WRITES
+from benchmarks.burst.limits import LIMITS, PARTITION_WRITES
+from benchmarks.burst.report import BUDGET, budgets, report
+from benchmarks.burst.settings import SETTINGS, Assumptions, Scenario, Setting
+from benchmarks.burst.simulate import simulate
+from benchmarks.burst.store import TENTH, Tables
+from benchmarks.burst.workers import LANE, RUNS_WRITES, lateness, start
+from duecourse.domain.sharding import shard_of
+
+PROD, RAISED, _ = SETTINGS
+PLENTY = Setting(
+    "plenty", "no limit but the slot's", 1e9, 1e9, 1e9, 1e9, 1e9, 1_000, None, (200, 2_000), account_concurrency=1e6
+)
+
+
+def a_burst(jobs: int, shards: int, setting: Setting = PLENTY, seconds: int = 1) -> Enqueued:
+    return enqueue(Scenario(jobs, seconds, shards, 300, setting), Placement.of(jobs, shards), shards)
+
+
+def test_a_bucket_gives_no_more_than_its_rate_and_a_second_in_store() -> None:
+    bucket, given = Bucket("writes", 100, 0), 0
+    for step in range(1000):
+        while bucket.has(1, step / 100):
+            bucket.take(1)
+            given += 1
+    assert given == bucket.taken == pytest.approx(100 * (9.99 + 1), abs=1)
+
+
+def test_a_bucket_saves_up_a_second_at_most() -> None:
+    bucket = Bucket("writes", 100, 0)
+    assert bucket.has(100, 3600)
+    assert not bucket.has(101, 3600)
+
+
+def test_a_partition_never_takes_more_than_its_limit() -> None:
+    tables = Tables(PLENTY, 0)
+    count = sum(tables.write("today", "tomorrow", at / 1000) is None for at in range(3000) for _ in range(3))
+    assert count <= PARTITION_WRITES.value * (3 + 1)
+    assert tables.write("today", "tomorrow", 2.999) == PARTITION_WRITES.name
+
+
+def test_a_claim_within_its_slot_writes_that_partition_twice() -> None:
+    tables = Tables(PLENTY, 0)
+    won = sum(tables.write("this hour", "this hour", 0) is None for _ in range(1000))
+    assert won == PARTITION_WRITES.value / 2
+
+
+def test_a_full_index_keeps_its_table_from_writing() -> None:
+    tables = Tables(replace(PLENTY, due_writes=100), 0)
+    won = sum(tables.write("today", "tomorrow", 0) is None for _ in range(100))
+    assert won == 50
+    assert tables.write("today", "tomorrow", 0) == DUE_WRITES
+    assert tables.jobs.taken == 50
+
+
+def test_a_full_table_is_named_before_its_index() -> None:
+    tables = Tables(replace(PLENTY, jobs_writes=1), 0)
+    assert tables.write("today", "tomorrow", 0) is None
+    assert tables.write("today", "tomorrow", 0) == JOBS_WRITES
+
+
+def test_processes_take_turns_in_the_order_of_their_time() -> None:
+    conductor, seen = Conductor(0.0), list[tuple[float, str]]()
+
+    def process(name: str, step: float) -> None:
+        for _ in range(3):
+            conductor.sleep_until(conductor.now + step)
+            seen.append((conductor.now, name))
+
+    conductor.spawn(0, lambda: process("slow", 2))
+    conductor.spawn(0.5, lambda: process("quick", 1))
+    conductor.run(lambda: False)
+    assert seen == [(1.5, "quick"), (2, "slow"), (2.5, "quick"), (3.5, "quick"), (4, "slow"), (6, "slow")]
+
+
+def test_a_simulation_that_has_seen_enough_ends_its_processes() -> None:
+    conductor, ended = Conductor(0.0), list[bool]()
+
+    def process() -> None:
+        try:
+            while True:
+                conductor.sleep_until(conductor.now + 1)
+        finally:
+            ended.append(True)
+
+    conductor.spawn(0, process)
+    conductor.spawn(0, process)
+    conductor.run(lambda: conductor.now >= 5)
+    assert ended == [True, True]
+
+
+def test_what_a_process_raises_ends_the_simulation() -> None:
+    conductor = Conductor(0.0)
+
+    def process() -> None:
+        raise ValueError("wrong")
+
+    conductor.spawn(1, process)
+    with pytest.raises(ValueError, match="wrong"):
+        conductor.run(lambda: False)
+
+
+def test_jobs_stand_where_the_real_placement_puts_them() -> None:
+    placement = Placement.of(500, 64).coarser(16)
+    assert sum(placement.count(shard) for shard in range(16)) == 500
+    for shard in range(16):
+        assert all(shard_of(TENANT, job_id(number), 16) == shard for number in placement.numbers(shard))
+    with pytest.raises(ValueError, match="multiple"):
+        placement.coarser(48)
+
+
+def test_the_sample_has_the_fullest_shard() -> None:
+    placement = Placement.of(500, 16)
+    assert placement.count(placement.sample(3)[0]) == max(placement.count(shard) for shard in range(16))
+    assert len(set(placement.sample(16))) == 16
+
+
+def test_the_index_shows_what_is_due_oldest_first_and_no_more_what_was_claimed() -> None:
+    jobs = ShardJobs(range(10), 5)
+    (page,) = jobs.pages(BURST + 1, 100)
+    assert [cursor.due for cursor in page] == [BURST, BURST, BURST + 1, BURST + 1]
+    assert all(jobs.claim(cursor.job_id) for cursor in page)
+    assert not jobs.claim(page[0].job_id)
+    assert [len(page) for page in jobs.pages(BURST + 60, 4)] == [4, 2]
+
+
+def test_no_job_of_a_small_burst_is_lost_or_enqueued_twice() -> None:
+    enqueued = a_burst(1_000, 4)
+    assert enqueued.curve[-1][1] == 1_000
+    assert enqueued.visible.total() == 1_000
+    assert enqueued.sends_per_job == 1
+    assert not enqueued.carried_on
+    assert enqueued.last is not None
+    assert enqueued.last < 0
+
+
+def test_no_message_of_a_burst_is_visible_before_its_second() -> None:
+    enqueued = a_burst(1_000, 4, seconds=10)
+    assert min(enqueued.visible) >= BURST * TENTH
+    assert max(enqueued.visible) <= (BURST + 10) * TENTH
+
+
+def test_two_runs_of_a_scenario_are_the_same() -> None:
+    tight = replace(PROD, due_writes=400.0)
+    assert a_burst(1_000, 4, tight) == a_burst(1_000, 4, tight)
+
+
+def test_throttled_claims_send_again_and_lose_nothing() -> None:
+    enqueued = a_burst(1_000, 4, replace(PROD, due_writes=40.0))
+    assert enqueued.limited_by == DUE_WRITES
+    assert enqueued.refused[DUE_WRITES] > 0
+    assert enqueued.sends_per_job > 1
+
+
+def test_nothing_is_in_sooner_than_the_limits_allow() -> None:
+    for setting in (PLENTY, PROD, replace(PROD, due_writes=100.0)):
+        enqueued = a_burst(1_000, 4, setting)
+        assert enqueued.last is not None
+        assert enqueued.last >= enqueued.soonest
+
+
+def test_back_pressure_of_the_index_makes_the_last_job_later() -> None:
+    lasts = [a_burst(1_000, 4, replace(PLENTY, due_writes=writes)).last for writes in (1e9, 200.0, 50.0)]
+    assert all(last is not None for last in lasts)
+    assert lasts == sorted(lasts, key=lambda last: last or 0)
+    assert lasts[0] != lasts[-1]
+
+
+def test_more_shards_never_make_the_last_job_later_where_the_slot_limits() -> None:
+    lasts = [a_burst(8_000, shards).last for shards in (1, 2, 4, 8)]
+    assert None not in lasts
+    assert all(more <= fewer for fewer, more in pairwise(last for last in lasts if last is not None))
+
+
+def test_a_sample_is_made_of_whole_dispatchers() -> None:
+    for shards in (16, 64, 256, 1_024):
+        count = sampled_shards(Scenario(500_000, 1, shards, 300, PROD))
+        assert 1 <= count <= shards
+        assert count * min(PROD.dispatchers, shards) % shards == 0
+
+
+def test_starts_wait_for_the_limit_that_is_named() -> None:
+    visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
+    narrow = start(visible, due, replace(PLENTY, pollers=None, lane_concurrency=10), Assumptions())
+    slow = start(visible, due, replace(PLENTY, runs_writes=2_000.0, table_quota=2_000.0), Assumptions())
+    assert (narrow.limited_by, slow.limited_by) == (LANE, RUNS_WRITES)
+    assert slow.last == pytest.approx(50_000 / (2_000 / 2), rel=0.1)
+    assert narrow.most_concurrent == 10
+    assert slow.last_finished > slow.last
+
+
+def test_lateness_is_counted_from_each_jobs_own_second() -> None:
+    assert lateness([(1.0, 10.0), (3.0, 10.0)], {0: 10, 1: 10}) == {"p50": 1.0, "p99": 2.0, "max": 2.0}
+
+
+def test_the_report_names_the_limit_and_what_to_change() -> None:
+    scenario = Scenario(1_000, 1, 4, 300, replace(PROD, due_writes=40.0))
+    document = simulate(scenario, Placement.of(1_000, 4)).document()
+    text = " ".join(" ".join(report([document])).split())
+    assert document["enqueue_limited_by"] == DUE_WRITES
+    assert DUE_WRITES in text
+    assert "warm throughput of the index due" in text
+    assert all(limit.name in text and limit.source in text for limit in LIMITS)
+
+
+@pytest.mark.parametrize(("last", "met"), [(-3.5, True), (0.5, False), (None, False)])
+def test_the_budget_is_met_when_the_last_is_in_before_its_second(last: float | None, met: bool) -> None:
+    document = {
+        "jobs": 500_000,
+        "shards": 256,
+        "lead_seconds": 300,
+        "workers": "raised",
+        "last_enqueued_seconds": last,
+    }
+    assert budgets([document]) == {BUDGET: met}
+    assert budgets([]) == {BUDGET: False}

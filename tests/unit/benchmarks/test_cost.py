@@ -1,0 +1,199 @@
+"""The arithmetic of cost: from counts and prices to dollars."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.cost import prices
+from benchmarks.cost.counts import CASES, DOCUMENTED_RUN, Counts
+from benchmarks.cost.idle import BUDGET, Idle, IdleRound, remedies
+from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, totalled
+from benchmarks.cost.per_million import break_even, duecourse, everything, google, step_functions
+from benchmarks.cost.report import document, table
+from duecourse.domain import backfill
+from infra.stages import stage_named
+
+ASSUMED = Assumptions()
+ROUND = IdleRound(cpu_ms=3.0, reads=1, queries=3, others=0, log_bytes=500)
+IDLE = Idle(shards=16, lanes=4, sweep_minutes=5, round=ROUND)
+FIRING = {
+    "cpu_ms_per_firing": 0.1,
+    "requests_per_1000": 150,
+    "claim_wru_per_firing": 3.0,
+    "wru_per_firing": 5.0,
+    "rru_per_firing": 0.05,
+    "sqs_requests_per_1000": 100,
+}
+RUN = {"cpu_ms_per_run": {"median": 2.5, "min": 2, "max": 3}, "wru_per_run": 2, "rru_per_run": 1}
+DISPATCH = {"cases": dict.fromkeys(CASES, FIRING)}
+EXECUTE = {"cases": {"http": RUN | {"sqs_requests_per_run": 0.2}}}
+
+
+def test_a_price_knows_what_it_is_for_and_where_it_stands() -> None:
+    for price in prices.PRICES.values():
+        assert price.dollars >= 0
+        assert price.per > 0
+        assert price.unit
+        assert price.source
+        assert price.standing in {prices.CHECKED, prices.RECALLED}
+
+
+def test_a_million_write_units_cost_what_the_price_list_says() -> None:
+    assert prices.usd("wru", 1e6) == pytest.approx(0.625)
+    assert prices.usd("event_poller", 720) == pytest.approx(6.66)
+
+
+def test_backfills_are_estimated_with_the_same_prices() -> None:
+    assert prices.usd("wru", 1) == pytest.approx(backfill.WRITE_UNIT)
+    assert prices.usd("rru", 1) == pytest.approx(backfill.READ_UNIT)
+    assert prices.usd("sqs_standard", 1) == pytest.approx(backfill.SQS_REQUEST)
+    assert prices.usd("lambda_request", 1) == pytest.approx(backfill.LAMBDA_REQUEST)
+    assert prices.usd("lambda_gb_second", 1) == pytest.approx(backfill.LAMBDA_GB_SECOND)
+
+
+def test_counts_are_those_of_the_results() -> None:
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    assert counts.firings["minutely"].requests_per_1000 == 150
+    assert counts.firings["minutely"].claim_wru_per_firing == 3, "without the run's own, which is counted with the run"
+    assert counts.run.cpu_ms_per_run == 2.5, "the median of a figure with a spread"
+    assert set(counts.sources.values()) == {"measured"}
+    assert counts.gaps == ()
+
+
+def test_without_results_counts_are_the_documented_ones() -> None:
+    counts = Counts.from_results(None, None)
+    assert counts.run == DOCUMENTED_RUN
+    assert counts.firings["distinct"].claim_wru_per_firing == 3
+    assert set(counts.sources.values()) == {"documented"}
+
+
+def test_what_a_result_lacks_is_said() -> None:
+    found = {"cases": {"http": {name: value for name, value in RUN.items() if name != "wru_per_run"}}}
+    counts = Counts.from_results(DISPATCH, found)
+    assert counts.run.wru_per_run == DOCUMENTED_RUN.wru_per_run
+    assert "execute http: no wru_per_run" in counts.gaps
+
+
+def test_smaller_batches_take_more_requests_of_the_poller() -> None:
+    run = replace(DOCUMENTED_RUN, sqs_requests_per_run=1.2)
+    assert run.sqs_requests(10) == pytest.approx(1.2)
+    assert run.sqs_requests(1) == pytest.approx(3.0)
+
+
+def test_a_small_function_has_a_share_of_a_processor() -> None:
+    assert cpu_seconds(10, 1769) == pytest.approx(0.010)
+    assert cpu_seconds(10, 512) == pytest.approx(0.03455, rel=1e-3)
+    assert cpu_seconds(10, 3008) == pytest.approx(0.010), "one thread has one processor at most"
+
+
+def test_an_invocation_costs_its_request_and_its_memory_for_its_time() -> None:
+    assert lambda_usd(1e6, 0.1, 1024) == pytest.approx(0.20 + 1.33334)
+
+
+def test_items_come_with_their_total() -> None:
+    assert totalled({"a": 1.0, "b": 0.25}) == {"a": 1.0, "b": 0.25, "total": 1.25}
+
+
+def test_empty_receives_are_five_long_polls_for_each_queue() -> None:
+    assert IDLE.polls_of_a_queue == 648_000
+    assert IDLE.items(ASSUMED)["lane_polls"] == pytest.approx(4 * 648_000 * 0.40e-6, abs=1e-4)
+
+
+def test_an_idle_shard_is_a_message_and_a_round_each_minute() -> None:
+    one, two = (replace(IDLE, shards=shards).items(ASSUMED) for shards in (16, 32))
+    assert two["dispatch_reads"] == pytest.approx(2 * one["dispatch_reads"], rel=1e-3)
+    assert two["dispatch_lambda"] == pytest.approx(2 * one["dispatch_lambda"], rel=1e-3)
+    assert two["lane_polls"] == one["lane_polls"]
+
+
+def test_a_round_that_finds_nothing_reads_strongly_once_and_queries_for_half_a_unit() -> None:
+    assert ROUND.read_units == 2.5
+    assert ROUND.requests == 4
+
+
+def test_the_stage_for_production_is_idle_for_less_than_its_budget() -> None:
+    stage = stage_named("prod")
+    idle = Idle(shards=stage.shards, lanes=len(stage.lanes), sweep_minutes=stage.sweep_minutes, round=ROUND)
+    assert stage.shards == 16
+    assert idle.items(ASSUMED)["total"] <= BUDGET
+
+
+def test_metrics_alarms_keys_and_provisioned_pollers_are_apart() -> None:
+    pollers = replace(IDLE, provisioned_pollers=8)
+    assert pollers.items(ASSUMED) == IDLE.items(ASSUMED)
+    assert pollers.apart()["provisioned_pollers"] == pytest.approx(8 * 6.66)
+    assert pollers.apart()["customer_key"] == 1
+
+
+def test_remedies_start_with_what_saves_most() -> None:
+    found = remedies(IDLE, ASSUMED)
+    savings = [float(remedy.split()[0]) for remedy in found]
+    assert savings == sorted(savings, reverse=True)
+    assert savings[-1] > 0
+
+
+def test_a_claim_that_covers_many_firings_makes_them_cheaper() -> None:
+    costs = everything(Counts.from_results(None, None), ASSUMED)
+    distinct, minutely, seconds = (costs[f"duecourse_{case}"]["total"] for case in CASES)
+    assert distinct > minutely > seconds
+
+
+def test_runs_that_come_one_by_one_share_no_invocation() -> None:
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    full, alone = (
+        duecourse(counts.firings["distinct"], counts.run, Assumptions(batch=batch))["execute_lambda"]
+        for batch in (10, 1)
+    )
+    assert alone > 4 * full
+
+
+def test_google_charges_the_job_however_often_it_fires() -> None:
+    assert google(31)["total"] == pytest.approx(3225.81, abs=0.01)
+    assert google(44_640)["total"] == pytest.approx(2.24, abs=0.01)
+
+
+def test_express_workflows_are_charged_by_the_tenth_of_a_second_begun() -> None:
+    first, second = (
+        step_functions(Assumptions(call_seconds=seconds))["step_functions_express"] for seconds in (0.11, 0.2)
+    )
+    assert first["duration"] == second["duration"] == pytest.approx(0.2084, abs=1e-3)
+
+
+def test_where_a_job_costs_less_than_at_google_is_said_both_ways() -> None:
+    found = break_even(3.0, {"duecourse_distinct": 5.0, "duecourse_minutely": 2.5})
+    assert found == {"daily_jobs_from": 30, "firings_a_job_and_month_up_to": 40_000}
+    assert break_even(3.0, {"duecourse_distinct": 5_000.0, "duecourse_minutely": 2.5})["daily_jobs_from"] is None
+
+
+def test_the_document_names_budget_and_notes() -> None:
+    result = document(Counts.from_results(None, EXECUTE), IDLE, ASSUMED)
+    assert result["budgets"] == {"idle_month_16_shards_at_most_4_dollars": True}
+    assert result["idle_month"]["16_shards"]["total"] == pytest.approx(
+        sum(value for name, value in result["idle_month"]["16_shards"].items() if name != "total"), abs=1e-3
+    )
+    assert {"duecourse_distinct", "eventbridge_scheduler", "step_functions"} <= result["per_million"].keys()
+    assert "Not measured but documented: dispatch distinct." in result["notes"]
+    assert result["price_table"]["date"] == prices.DATE
+
+
+def test_logs_and_records_can_be_left_out_of_the_comparison() -> None:
+    result = document(Counts.from_results(None, None), IDLE, ASSUMED)
+    items, bare = result["per_million_items"]["duecourse_distinct"], result["per_million_without_logs_and_records"]
+    assert bare["duecourse_distinct"] == pytest.approx(items["total"] - items["logs"] - items["records_kept"], abs=1e-4)
+    assert bare["google_cloud_scheduler"] == result["per_million"]["google_cloud_scheduler"]
+
+
+def test_a_missed_budget_is_said_with_what_it_is_missed_by() -> None:
+    result = document(Counts.from_results(None, None), replace(IDLE, shards=64), ASSUMED)
+    assert result["budgets"] == {"idle_month_64_shards_at_most_4_dollars": False}
+    assert "misses its budget by" in result["notes"][0]
+    assert "MISSED" in table(result)
+
+
+def test_the_table_shows_every_item() -> None:
+    result = document(Counts.from_results(None, None), IDLE, ASSUMED)
+    shown = table(result)
+    for name in (*result["idle_month"]["16_shards"], *result["per_million"], *result["idle_apart"]):
+        assert name.replace("_", " ") in shown

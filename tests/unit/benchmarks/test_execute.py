@@ -1,0 +1,132 @@
+"""What the benchmark of execution makes of what it has counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.execute.cases import CASES, Case, items, messages
+from benchmarks.execute.figures import Measured, Side
+from benchmarks.execute.report import budgets, table
+from benchmarks.wire.billing import Billed
+from duecourse.domain.job import Overlap
+from duecourse.domain.schedule import compile_schedule
+
+NOW = 1_795_244_400
+KEY = {"PK": {"S": "JOB#acme#report"}, "SK": {"S": "RUN#20261121T070000Z"}}
+OURS = Side(
+    runs=100,
+    cpu=(0.2, 0.1, 0.3),
+    requests={"GetItem": 100, "PutItem": 200, "target": 100},
+    units={"write": 200, "read": 100},
+)
+TEXTBOOK = Side(
+    runs=100,
+    cpu=(0.1, 0.1, 0.1),
+    requests={"PutItem": 100, "UpdateItem": 100, "DeleteMessage": 100, "target": 100},
+    units={"write": 200},
+)
+
+
+def a_case(*, most_write_units: int = 2) -> Measured:
+    return Measured("an HTTP target", most_write_units, ours=OURS, use_case=OURS, textbook=TEXTBOOK, peak_rss_mb=71.23)
+
+
+def test_the_target_is_no_request_to_aws() -> None:
+    assert OURS.document(10, deletes=False)["requests_per_run"] == 3
+
+
+def test_the_poller_receives_and_deletes_a_batch_for_us() -> None:
+    assert OURS.document(10, deletes=False)["sqs_requests_per_run"] == 0.2
+
+
+def test_who_deletes_each_message_himself_lets_the_poller_receive_only() -> None:
+    assert TEXTBOOK.document(10, deletes=True)["sqs_requests_per_run"] == 1.1
+
+
+def test_the_ratio_is_of_samples_that_were_taken_together() -> None:
+    assert a_case().document(10)["cpu_ratio_vs_textbook"] == {"median": 0.5, "min": 0.333, "max": 1.0}
+
+
+def test_a_case_says_its_figures_for_a_run() -> None:
+    document = a_case().document(10)
+    assert document["cpu_ms_per_run"] == 2.0
+    assert document["wru_per_run"] == 2.0
+    assert document["rru_per_run"] == 1.0
+    assert document["peak_rss_mb"] == 71.2
+    assert "profile_top" not in document
+
+
+def test_a_budget_is_kept_by_what_was_written() -> None:
+    assert budgets({"http": a_case()}) == {"http_at_most_2_wru": True}
+    assert budgets({"http": a_case(most_write_units=1)}) == {"http_at_most_1_wru": False}
+
+
+def test_nothing_written_keeps_no_budget() -> None:
+    assert not replace(a_case(), ours=replace(OURS, units={})).within
+
+
+def test_the_table_names_every_case_and_what_it_missed() -> None:
+    said = table({"http": a_case().document(10)}, {"http_at_most_1_wru": False})
+    assert "http " in said
+    assert "0.50 (0.33 to 1.00)" in said
+    assert "MISSED  http_at_most_1_wru" in said
+
+
+def test_the_lock_costs_two_units_more() -> None:
+    most = {case.name: case.most_write_units for case in CASES}
+    assert most == {"http": 2, "http_overlap_skip": 4, "lambda": 2, "lambda_overlap_skip": 4}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_jobs_of_a_case_fire_when_their_messages_say(case: Case) -> None:
+    jobs = case.jobs(40, "http://127.0.0.1:9/target", NOW)
+    sent = messages(jobs, NOW)
+    assert all(NOW - 30 < message.due <= NOW for message in sent)
+    for job, message in zip(jobs, sent, strict=True):
+        assert compile_schedule(job.schedule).next(message.due - 1) == message.due
+        assert (job.overlap is Overlap.ALLOW) == (case.most_write_units == 2)
+
+
+def test_jobs_are_found_by_their_keys() -> None:
+    stored = items(CASES[0].jobs(2, "http://127.0.0.1:9/target", NOW))
+    assert list(stored) == ["JOB#acme#http-report-000000/JOB", "JOB#acme#http-report-000001/JOB"]
+
+
+def test_an_item_is_billed_by_the_larger_of_what_it_was_and_is() -> None:
+    billed = Billed()
+    billed.put({**KEY, "result": {"S": "x" * 1500}})
+    billed.put(KEY)
+    billed.put(KEY)
+    assert billed.units["write"] == 2 + 2 + 1
+
+
+def test_an_update_adds_to_what_was_put() -> None:
+    billed = Billed()
+    billed.put({**KEY, "result": {"S": "x" * 900}})
+    billed.update(KEY, {":more": {"S": "y" * 200}})
+    assert billed.units["write"] == 1 + 2
+
+
+def test_a_deletion_is_billed_by_what_it_takes_away() -> None:
+    billed = Billed()
+    billed.put({**KEY, "result": {"S": "x" * 1500}})
+    billed.delete(KEY)
+    billed.delete(KEY)
+    assert billed.units["write"] == 2 + 2 + 1
+
+
+def test_what_is_forgotten_is_not_there() -> None:
+    billed = Billed()
+    billed.put({**KEY, "result": {"S": "x" * 1500}})
+    billed.forget()
+    billed.delete(KEY)
+    assert billed.units["write"] == 2 + 1
+
+
+def test_a_read_is_a_unit_for_four_kilobytes_begun() -> None:
+    billed = Billed()
+    for size in (0, 1, 4096, 4097):
+        billed.read(size)
+    assert billed.units["read"] == 1 + 1 + 1 + 2

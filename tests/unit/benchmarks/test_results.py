@@ -1,0 +1,322 @@
+"""RESULTS.md from the documents that the benchmarks leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.results import BENCHMARKS, OWN_TARGETS, chosen, kept, read, write_page
+from benchmarks.results_pages import generic
+from benchmarks.results_pages.budgets import BUDGETS
+from benchmarks.results_pages.markdown import cell, table
+from benchmarks.results_pages.page import ABOUT, results_page, whole
+
+
+def a_head(name: str, *, date: str = "2026-11-21T15:00:00Z", processor: str = "A Processor") -> dict[str, Any]:
+    return {
+        "benchmark": name,
+        "command": f"python -m benchmarks.{name} --json",
+        "date": date,
+        "machine": {"processor": processor, "cores": 2, "system": "Linux 6"},
+        "versions": {"duecourse": "0.1.0", "python": "3.11.7"},
+    }
+
+
+def spread(middle: float) -> dict[str, float]:
+    return {"median": middle, "min": middle - 1, "max": middle + 1}
+
+
+def a_case(ratio: float, units: float, requests: float = 140) -> dict[str, Any]:
+    return {
+        "says": "jobs of a kind",
+        "cpu_ms_per_firing": 0.1,
+        "requests_per_1000": requests,
+        "claim_wru_per_firing": units,
+        "wru_per_firing": units + 2,
+        "cpu_ratio_vs_textbook": ratio,
+        "cpu_ratio_vs_textbook_spread": spread(ratio),
+        "peak_rss_mb": 90.5,
+        "textbook": {"cpu_ms_per_firing": spread(1.5)},
+    }
+
+
+def a_start() -> dict[str, Any]:
+    return {
+        "import_ms": spread(250.0),
+        "beyond_boto3_ms": spread(100.0),
+        "uncompiled": {"import_ms": spread(700.0)},
+        "beyond_boto3_packages": [["aws_lambda_powertools", 40, 60.5]],
+    }
+
+
+def documents() -> dict[str, dict[str, Any]]:
+    """All that `make bench` leaves, as small as it can be."""
+    late = {"p50": 0.02, "p90": 0.1, "p99": 0.4, "max": 0.5}
+    side = {
+        "backend": "the local stack",
+        "settings": "as it is",
+        "guarantees": "never early",
+        "expected": 10,
+        "arrived": 10,
+        "lost": 0,
+        "doubled": 0,
+        "early": 0,
+        "lateness_seconds": late,
+        "by_kind": {"minutely": late, "once": None},
+    }
+    rates = {"duecourse": 500_000, "croniter": 20_000, "cronsim": 90_000, "croner": None}
+    return {
+        "schedule": a_head("schedule")
+        | {
+            "expressions": [
+                {"expression": "0 9 * * 1|5", "timezone": "UTC", "calls_per_second": rates, "times_croniter": 25.0}
+            ],
+            "worst": [{"expression": "30 2 * 3 SUN#2", "timezone": "UTC", "milliseconds": 1.5}],
+            "notes": ["croner left out"],
+            "budgets": {"ten_times_croniter": True},
+        },
+        "cold": a_head("cold")
+        | {
+            "boto3": {"import_ms": spread(150.0), "uncompiled": {"import_ms": spread(400.0)}},
+            "functions": {"dispatch": a_start(), "execute": a_start()},
+            "repeats": 15,
+            "budgets": {"dispatch_at_most_300_ms": True},
+        },
+        "dispatch": a_head("dispatch", date="2026-11-20T09:00:00Z")
+        | {
+            "cases": {"distinct": a_case(9, 3), "minutely": a_case(20, 0.3), "ten_seconds": a_case(20, 0.05)},
+            "budgets": {"distinct_at_least_7_times_less": True},
+        },
+        "execute": a_head("execute")
+        | {
+            "cases": {"http": {"wru_per_run": 2.0}, "http_overlap_skip": {"wru_per_run": 4.0}},
+            "budgets": {"http_at_most_2_wru": True},
+        },
+        "local": a_head("local")
+        | {
+            "minutes": 3,
+            "jobs": {"minutely": 20},
+            "sides": {"duecourse": side, "procrastinate": side | {"times_as_late_as_duecourse": spread(12)}},
+            "notes": ["at the same time"],
+            "budgets": {"p50_below_100_ms": True},
+        },
+        "burst": a_head("burst") | {"scenarios": [{"jobs": 500_000}], "budgets": {"half_a_million_in_a_second": True}},
+        "cost": a_head("cost")
+        | {
+            "idle_month": {"16_shards": {"lane_polls": 1.04, "total": 3.11}},
+            "idle_apart": {"alarms": 1.0},
+            "idle_remedies": ["0.80 USD less a month: half the shards"],
+            "per_million": {"duecourse_distinct": 4.95, "eventbridge_scheduler": 1.69},
+            "per_million_items": {"duecourse_distinct": {"dispatch_writes": 1.88, "total": 4.95}},
+            "break_even": {"daily_jobs_from": 31},
+            "assumptions": {"call_seconds": 0.2},
+            "price_table": {
+                "date": "2026-11-21",
+                "region": "us-east-1",
+                "free_tiers": "not counted",
+                "prices": {
+                    "lambda_gb_second": {
+                        "dollars": 0.0000133334,
+                        "per": 1,
+                        "unit": "GB-seconds, Arm",
+                        "source": "AWS Lambda Pricing",
+                        "standing": "checked",
+                    }
+                },
+            },
+            "notes": ["Free tiers are not counted."],
+            "budgets": {"idle_month_16_shards_at_most_4_dollars": True},
+        },
+    }
+
+
+def budget_row(page: str, what: str) -> str:
+    return next(line for line in page.splitlines() if line.startswith(f"| {what}"))
+
+
+def test_every_budget_is_named_with_its_bound() -> None:
+    page = results_page(documents())
+    for budget in BUDGETS:
+        assert budget.bound in budget_row(page, budget.what)
+
+
+def test_every_budget_is_met_where_its_figures_are() -> None:
+    page = results_page(documents())
+    for budget in BUDGETS:
+        assert budget_row(page, budget.what).endswith("| yes |"), budget_row(page, budget.what)
+
+
+def test_machine_versions_date_and_commands_are_named() -> None:
+    page = results_page(documents())
+    assert "- Machine: A Processor, 2 cores, Linux 6" in page
+    assert "duecourse 0.1.0, python 3.11.7" in page
+    assert "- Date: 2026-11-20 to 2026-11-21" in page
+    for name in documents():
+        assert f"`python -m benchmarks.{name} --json`" in page
+
+
+def test_every_machine_is_named_where_there_were_several() -> None:
+    page = results_page(documents() | {"cold": a_head("cold", processor="Another One")})
+    assert "- Machine: A Processor" in page
+    assert "- Machine: Another One" in page
+
+
+def test_what_was_not_run_is_said_in_its_section_and_among_the_budgets() -> None:
+    found = documents()
+    del found["local"]
+    page = results_page(found)
+    assert "not measured: no results of `local`" in budget_row(page, "lateness of a start")
+    assert "there is no `results/local.json`" in page
+    assert "--only local" in page
+
+
+def test_without_any_results_the_page_says_so_of_each() -> None:
+    page = results_page({})
+    assert page.count("Not run here") == len(ABOUT)
+    assert page.count("not measured") == len(BUDGETS)
+
+
+def test_a_failed_benchmark_is_shown_as_failed() -> None:
+    failed = a_head("dispatch") | {"failed": "status 2, and no JSON document"}
+    page = results_page(documents() | {"dispatch": failed})
+    assert "**It failed**: status 2, and no JSON document" in page
+    assert "`dispatch` failed" in budget_row(page, "AWS requests")
+    assert not whole(failed)
+
+
+def test_a_missed_budget_is_shown_as_missed() -> None:
+    found = documents()
+    found["dispatch"]["cases"]["distinct"] = a_case(5, 3, requests=400)
+    found["dispatch"]["budgets"] = {"distinct_at_least_7_times_less": False}
+    page = results_page(found)
+    assert budget_row(page, "client CPU to dispatch, distinct").endswith("| **no** |")
+    assert budget_row(page, "AWS requests").endswith("| **no** |")
+    assert "**missed**: distinct at least 7 times less" in page
+    assert not whole(found["dispatch"])
+
+
+def test_the_units_of_a_firing_are_those_of_its_claim_and_its_run() -> None:
+    assert "5.00; 2.30; overlap forbidden + 2" in budget_row(results_page(documents()), "WRU per firing")
+
+
+def test_figures_that_a_document_lacks_are_said_to_be_lacking() -> None:
+    found = documents()
+    del found["dispatch"]["cases"]["minutely"]
+    row = budget_row(results_page(found), "client CPU to dispatch, jobs that fire every minute")
+    assert "not in the results" in row
+
+
+def test_a_document_of_another_shape_is_still_shown() -> None:
+    page = results_page({"schedule": a_head("schedule") | {"figures": {"calls": 12}}})
+    assert "| calls | 12 |" in page
+
+
+def test_an_unknown_benchmark_has_a_section_too() -> None:
+    page = results_page({"novelty": a_head("novelty") | {"figures": {"calls": {"a": 1, "b": 2}}}})
+    assert "## novelty" in page
+    assert "| calls | 1 | 2 |" in page
+
+
+def test_plots_stand_in_their_section() -> None:
+    page = results_page(documents(), ["burst-lead.png", "local-lateness.png", "stray.png"])
+    burst, local, cost = (page.index(f"\n## {name}\n") for name in ("burst", "local", "cost"))
+    assert burst < page.index("![burst-lead.png](plots/burst-lead.png)") < local
+    assert local < page.index("![local-lateness.png](plots/local-lateness.png)") < cost
+    assert "![stray.png](plots/stray.png)" in page
+
+
+def test_cases_stand_side_by_side() -> None:
+    page = results_page(documents())
+    assert "|  | distinct | minutely | ten seconds |" in page
+    assert "| cpu ratio vs textbook spread | 9 (8 to 10) | 20 (19 to 21) | 20 (19 to 21) |" in page
+
+
+def test_cold_starts_are_told_apart_from_boto3s() -> None:
+    page = results_page(documents())
+    assert "dispatch 100 (99 to 101) ms, execute 100" in budget_row(page, "cold import")
+    assert "**where modules are not compiled beforehand**" in page
+    assert "aws_lambda_powertools 40 60.5" in page
+
+
+def test_only_the_burst_that_has_a_budget_decides_it() -> None:
+    found = documents()
+    found["burst"]["budgets"] = {"enqueued_500000_in_time": True, "enqueued_20_million_in_time": False}
+    assert budget_row(results_page(found), "burst of 500,000").endswith("| yes |")
+
+
+def test_cells_say_figures_so_that_they_can_be_read() -> None:
+    assert cell(None) == "-"
+    assert cell(True) == "yes"
+    assert cell(1234567) == "1,234,567"
+    assert cell(0.123456) == "0.1235"
+    assert cell(123456.7) == "123,457"
+    assert cell(spread(3)) == "3 (2 to 4)"
+    assert cell("a|b\nc") == "a\\|b c"
+
+
+def test_columns_of_figures_stand_to_the_right() -> None:
+    assert table(["a", "b", "c"], [["x", 1, "y"], ["z", None, "w"]])[1] == "| --- | ---: | --- |"
+
+
+def test_nested_documents_become_tables() -> None:
+    lines = generic.page(
+        a_head("any") | {"seconds": 3.5, "rows": {"one": {"p50": 1}, "two": {"p99": 2}}, "notes": ["so it is"]}
+    )
+    assert "| seconds | 3.5 |" in lines
+    assert "| one | 1 | - |" in lines
+    assert "| two | - | 2 |" in lines
+    assert "- so it is" in lines
+
+
+def test_a_document_is_taken_as_it_was_written() -> None:
+    assert read("cold", (), '{"budgets": {"a": true}}', 0) == {"budgets": {"a": True}}
+    assert read("cold", (), '{"budgets": {"a": false}}', 1) == {"budgets": {"a": False}}
+
+
+@pytest.mark.parametrize(
+    ("written", "status"), [("", 1), ("no JSON", 0), ("[]", 0), ('{"budgets": {"a": true}}', 1), ("{}", 2)]
+)
+def test_what_ended_otherwise_has_failed(written: str, status: int) -> None:
+    document = read("cold", (), written, status)
+    assert "failed" in document
+    assert not whole(document)
+
+
+def test_all_but_those_with_targets_of_their_own_are_run() -> None:
+    assert chosen(None, []) == [name for name in BENCHMARKS if name not in OWN_TARGETS]
+    assert chosen(None, []).index("cost") > chosen(None, []).index("execute"), "it reads what those have found"
+
+
+def test_some_can_be_named_or_left_out() -> None:
+    assert chosen(["cost", "lanes", "dispatch"], []) == ["dispatch", "cost", "lanes"]
+    assert chosen([], []) == []
+    assert "local" not in chosen(None, ["local"])
+
+
+def test_the_page_is_made_of_all_that_is_kept(tmp_path: Path) -> None:
+    results, plots = tmp_path / "results", tmp_path / "plots"
+    results.mkdir()
+    plots.mkdir()
+    for name, document in documents().items():
+        (results / f"{name}.json").write_text(json.dumps(document))
+    (plots / "burst-lead.png").touch()
+    write_page(results, plots, tmp_path / "RESULTS.md")
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert page.startswith("# Results\n")
+    assert "![burst-lead.png](plots/burst-lead.png)" in page
+    for name in documents():
+        assert f"\n## {name}\n" in page
+
+
+def test_a_document_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "cold.json").write_text("half a docu")
+    (tmp_path / "cost.json").write_text(json.dumps(documents()["cost"]))
+    found = kept(tmp_path)
+    page = results_page(found)
+    assert "**It failed**: cold.json cannot be read" in page
+    assert "- Date: 2026-11-21\n- Machine: A Processor" in page
+    assert "cannot be read" in found["cold"]["failed"]
+    assert whole(found["cost"])
