@@ -70,13 +70,22 @@ def soonest(scenario: Scenario, fullest: int) -> float:
     each table, index and slot at its full rate and with its first second's store, without a moment's pause.
     """
     setting, jobs = scenario.setting, scenario.jobs
-    rates = (
-        (jobs, setting.jobs_writes),
-        (jobs * INDEX_WRITES.value, setting.due_writes),
-        (fullest, PARTITION_WRITES.value),
+    slowest = max(
+        _growing(jobs, setting.jobs_writes, setting.table_quota),
+        _growing(jobs * INDEX_WRITES.value, setting.due_writes, setting.table_quota),
+        fullest / PARTITION_WRITES.value,
     )
-    slowest = max(units / rate for units, rate in rates) - 1
-    return scenario.assumptions.tick_phase - scenario.lead + max(slowest, scenario.seconds - 1)
+    return scenario.assumptions.tick_phase - scenario.lead + max(slowest - 1, scenario.seconds - 1)
+
+
+def _growing(units: float, rate: float, quota: float) -> float:
+    """Seconds that a table takes for so many units, twice as fast after each half hour, up to its quota."""
+    took = 0.0
+    while units > rate * DOUBLING_SECONDS.value and rate < quota:
+        took += DOUBLING_SECONDS.value
+        units -= rate * DOUBLING_SECONDS.value
+        rate = min(2 * rate, quota)
+    return took + units / rate
 
 
 def sampled_shards(scenario: Scenario) -> int:

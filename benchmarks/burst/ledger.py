@@ -20,11 +20,14 @@ COLD = "cold starts and invocation"
 
 
 class Ledger:
-    """Seconds by name. `refused_by` is whom a claim of the present round failed for."""
+    """Seconds by name. `refused_by` is whom a claim of the present round failed for, `busy` who put off the last
+    ones.
+    """
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
         self.refused_by: str | None = None
+        self.busy: str | None = None
 
     def charge(self, name: str, seconds: float) -> None:
         """Add to what a shard waited for."""

@@ -88,7 +88,8 @@ def _line(axes: Any, curve: Iterable[tuple[float, float]], jobs: int, label: str
 
 def _shards(chosen: Sequence[Simulated]) -> Any:
     """The last job against the number of shards: enqueued beside started."""
-    figure, both = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained", sharex=True)
+    figure, both = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained", sharex=True)
+    figure.get_layout_engine().set(w_pad=0.15)
     for axes, what in zip(both, ("enqueued", "started"), strict=True):
         for setting in SETTINGS:
             points = sorted(
@@ -114,9 +115,10 @@ def _shards(chosen: Sequence[Simulated]) -> Any:
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.set_yscale("symlog", linthresh=300, linscale=2)
         axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.set_yticks(
-            [tick for tick in TICKS if tick <= 1.5 * max((_last(e, what) or 0) for e in chosen) or tick <= 300]
-        )
+        lasts = [last for each in chosen if (last := _last(each, what)) is not None]
+        low, high = min([*lasts, 0]) - 100, max([*lasts, 300]) * 1.5
+        axes.set_yticks([tick for tick in TICKS if low <= tick <= high])
+        axes.set_ylim(low, high)
         axes.minorticks_off()
         axes.set_xlabel("shards")
         axes.set_ylabel(f"last job {what} (s after the first is due)")

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from random import Random
 
 from benchmarks.burst.conductor import Conductor
 from benchmarks.burst.jobs import ShardJobs
@@ -32,14 +33,15 @@ class Untouched:
 
 
 class Numbered:
-    """ports.Randomness, the same in every run."""
+    """ports.Randomness, the same in every run and another for each shard."""
 
-    def __init__(self) -> None:
+    def __init__(self, shard: int) -> None:
         self._numbers = count()
+        self._drawn = Random(shard)
 
     def draw(self) -> float:
-        """The middle."""
-        return 0.5
+        """From a row that the shard's number begins."""
+        return self._drawn.random()
 
     def nonce(self) -> str:
         """The next number."""
@@ -69,7 +71,7 @@ class Station:
             cursors=cursors,
             lanes=lanes,
             clock=clock,
-            randomness=Numbered(),
+            randomness=Numbered(shard),
             after_claim=AfterClaim(Untouched(), Untouched(), clock, 90),
             rules=DispatchRules(shards=scenario.shards, lead=scenario.lead, reach=scenario.reach),
         )

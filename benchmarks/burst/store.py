@@ -61,8 +61,8 @@ class RoundClock:
         return self._conductor.now
 
     def sleep_until(self, instant: float) -> None:
-        """See ports.Clock. The use case sleeps for one reason."""
-        self.wait(instant, ALIGNMENT)
+        """See ports.Clock. The use case sleeps until its next second, or until it makes claims again."""
+        self.wait(instant, self._ledger.busy or ALIGNMENT)
 
     def wait(self, instant: float, reason: str) -> None:
         """Sleep, and note why."""
@@ -157,6 +157,8 @@ class Cursors:
                 continue
             self._ledger.refused_by = refused_by or self._ledger.refused_by
             begin(done_at)
+        put_off = [claimed.error for claimed in results if claimed.result is ClaimResult.BUSY]
+        self._ledger.busy = put_off[0] if put_off else None
         return results
 
     def _statements(
@@ -171,7 +173,7 @@ class Cursors:
                 refused_by = refusal
                 self.refused[refusal] += 1
                 again.append(index)
-                results[index] = Claimed(ClaimResult.FAILED, refusal, attempt)
+                results[index] = Claimed(ClaimResult.BUSY, refusal, attempt)
                 continue
             won = self._jobs.claim(claim.cursor.job_id)
             results[index] = Claimed(ClaimResult.WON if won else ClaimResult.LOST, throttled=attempt - 1)

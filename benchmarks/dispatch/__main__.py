@@ -50,9 +50,8 @@ def result(firings: int) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """The result for people."""
-    lines = [
-        f"{'':12}{'CPU ms':>9}{'textbook':>10}{'ratio':>8}{'tuned':>8}{'req/1000':>10}{'WRU':>7}{'+lock':>7}{'RRU':>8}{'MB':>7}"
-    ]
+    columns = (("CPU ms", 9), ("textbook", 10), ("ratio", 8), ("tuned", 8), ("req/1000", 10), ("WRU", 7), ("+lock", 7))
+    lines = [" " * 12 + "".join(f"{name:>{width}}" for name, width in (*columns, ("RRU", 8), ("MB", 7)))]
     for name, case in found["cases"].items():
         lines.append(
             f"{name:12}{case['cpu_ms_per_firing']:>9.4f}{case['textbook_cpu_ms_per_firing']['median']:>10.4f}"

@@ -16,7 +16,7 @@ from duecourse.telemetry import publish
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
 
-MARGIN_SECONDS = 12  # what a round keeps of its invocation: a group that is under way, with every answer slow
+MARGIN_SECONDS = 10  # what a round keeps of its invocation: a group that is under way, with every answer slow
 
 logger = Logger()
 metrics = Metrics()
@@ -34,10 +34,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     for record in event["Records"]:
         report = Report()
         try:
-            report = _dispatch()(orjson.loads(record["body"])["shard"], deadline)
+            report = _dispatch()(orjson.loads(record["body"])["shard"], deadline, context.aws_request_id)
         except Exception as problem:
-            logger.exception("round_failed", extra={"action": "round_failed", "body": record["body"]})
+            error = f"{type(problem).__name__}: {problem}"
+            logger.exception("round_failed", extra={"action": "round_failed", "body": record["body"], "error": error})
             report.counts["RoundsFailed"] += 1
-            report.add("round_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
         publish(report, logger, metrics, function="dispatch")
     return {}

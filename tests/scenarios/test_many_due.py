@@ -116,6 +116,33 @@ def test_what_one_round_cannot_take_the_next_one_does_in_the_order_of_due_time(w
     assert order == by_due
 
 
+def test_claims_that_a_busy_table_puts_off_are_made_again_and_nothing_new_is_sent_meanwhile(world: World) -> None:
+    add(world, 250)
+    busy_until = world.clock.now() + 20
+
+    def busy(_: Claim) -> Claimed | None:
+        if world.clock.now() >= busy_until:
+            return None
+        return Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)
+
+    claims = Claims(world.cursors, busy)
+    world.cursors = claims
+    report = world.dispatch()
+    assert (report.counts["ClaimsWon"], report.counts["ClaimsFailed"]) == (250, 0)
+    assert report.counts["Enqueued"] == 250 * 2  # each message once, though the first claims were made for 20 seconds
+    assert report.counts["StatementsThrottled"] > 100
+    assert {tuple(group) for group in claims.groups[:5]} == {tuple(claims.groups[0])}
+
+
+def test_a_table_that_stays_busy_is_left_to_the_next_tick_before_the_time_is_out(world: World) -> None:
+    add(world, 150)
+    began = world.clock.now()
+    world.cursors = Claims(world.cursors, lambda _: Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1))
+    report = world.dispatch()
+    assert world.clock.now() - began <= 45
+    assert (report.counts["ClaimsFailed"], report.counts["Enqueued"]) == (100, 200)
+
+
 def test_claims_that_fail_stop_further_sends(world: World) -> None:
     add(world, 250)
     world.cursors = Claims(world.cursors, lambda _: Claimed(ClaimResult.FAILED, "AccessDenied: no", 0))
@@ -125,15 +152,18 @@ def test_claims_that_fail_stop_further_sends(world: World) -> None:
     assert stopped.facts["reason"] == "a claim failed for another reason than its condition: AccessDenied: no"
 
 
-def test_groups_grow_while_claims_go_well_and_are_small_again_once_the_table_is_busy() -> None:
+def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -> None:
     size = GroupSize()
     grown = []
     for _ in range(5):
         size.went(well=True)
         grown.append(size.cursors)
     assert grown == [200, 400, 800, LARGEST_GROUP, LARGEST_GROUP]
-    size.went(well=False)
-    assert size.cursors == SMALLEST_GROUP
+    shrunk = []
+    for _ in range(5):
+        size.went(well=False)
+        shrunk.append(size.cursors)
+    assert shrunk == [500, 250, 125, SMALLEST_GROUP, SMALLEST_GROUP]
 
 
 @dataclass

@@ -168,7 +168,7 @@ def test_statements_that_are_throttled_within_a_batch_are_claimed_by_themselves_
 def test_a_batch_whose_statements_are_throttled_for_longer_is_carried_on_by_the_next_tick(world: World) -> None:
     for number in range(30):
         world.add(job("rate(300 seconds)", id=f"job-{number:02}"))
-    client = ThrottledClient(world.tables.client, fails=lambda number: number < 120)
+    client = ThrottledClient(world.tables.client, fails=lambda _: world.clock.now() < NOON + 110)
     world.cursors = DynamoCursorStore(client, world.tables.jobs, world.clock)
     world.until(NOON + 310)
     assert sorted(world.caller.runs) == [f"job-{number:02}.20261121T120500Z" for number in range(30)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from duecourse.usecases.tick import Tick
+from duecourse.usecases.tick import Tick, in_turn
 from tests.support.clock import SettableClock
 from tests.support.limits import MemoryMark
 
@@ -68,3 +68,9 @@ def test_rounds_begin_though_the_sign_of_life_is_lost_and_that_is_told() -> None
         "ConnectionError: no route to the table",
     )
     assert (ticked.action, ticked.alarming) == ("ticked", False)
+
+
+def test_each_minute_begins_with_another_shard_so_that_none_is_always_the_last() -> None:
+    assert all(sorted(in_turn(shards, minute)) == list(range(shards)) for shards in (1, 2, 16) for minute in range(40))
+    last = {in_turn(16, minute)[-1] for minute in range(29_920_740, 29_920_740 + 32)}
+    assert last == set(range(16))

@@ -159,8 +159,14 @@ def test_two_runs_of_a_scenario_are_the_same() -> None:
     assert a_burst(1_000, 4, tight) == a_burst(1_000, 4, tight)
 
 
-def test_throttled_claims_send_again_and_lose_nothing() -> None:
-    enqueued = a_burst(1_000, 4, replace(PROD, due_writes=40.0))
+def test_claims_that_are_throttled_for_some_seconds_are_made_in_the_same_round() -> None:
+    enqueued = a_burst(1_000, 4, replace(PROD, due_writes=100.0))
+    assert enqueued.refused[DUE_WRITES] > 0
+    assert enqueued.sends_per_job == 1
+
+
+def test_claims_that_are_throttled_for_minutes_send_again_and_lose_nothing() -> None:
+    enqueued = a_burst(1_000, 4, replace(PROD, due_writes=10.0))
     assert enqueued.limited_by == DUE_WRITES
     assert enqueued.refused[DUE_WRITES] > 0
     assert enqueued.sends_per_job > 1
@@ -208,7 +214,7 @@ def test_lateness_is_counted_from_each_jobs_own_second() -> None:
 
 
 def test_the_report_names_the_limit_and_what_to_change() -> None:
-    scenario = Scenario(1_000, 1, 4, 300, replace(PROD, due_writes=40.0))
+    scenario = Scenario(1_000, 1, 4, 300, replace(PROD, due_writes=10.0))
     document = simulate(scenario, Placement.of(1_000, 4)).document()
     text = " ".join(" ".join(report([document])).split())
     assert document["enqueue_limited_by"] == DUE_WRITES

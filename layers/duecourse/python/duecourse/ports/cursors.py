@@ -32,20 +32,22 @@ class Claim:
 
 
 class ClaimResult(StrEnum):
-    """WON; LOST: its condition failed, somebody else moved or changed it; REFUSED: this very write can never be made,
-    whoever tries and whenever; FAILED: anything else (throttled for too long, no answer, no permission).
+    """WON; LOST: its condition failed, somebody else moved or changed it; BUSY: to be made again a little later
+    (throttled, or in conflict with a transaction); REFUSED: this very write can never be made, whoever tries and
+    whenever; FAILED: anything else (no answer, no permission).
     """
 
     WON = "won"
     LOST = "lost"
+    BUSY = "busy"
     REFUSED = "refused"
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What became of a claim, or of a wake-up that was to be cleared. `error` says why it was REFUSED or FAILED;
-    `throttled` is how often it was asked to come back later.
+    """What became of a claim, or of a wake-up that was to be cleared. `error` says why it was BUSY, REFUSED or
+    FAILED; `throttled` is how often it was asked to come back later.
     """
 
     result: ClaimResult

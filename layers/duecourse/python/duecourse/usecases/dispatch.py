@@ -52,9 +52,11 @@ class Dispatch:
     rules: DispatchRules
     crew: Crew = field(default_factory=Alone)
 
-    def __call__(self, shard: int, deadline: float) -> Report:
-        """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on."""
-        return _Round(self, deadline).run(shard)
+    def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
+        """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on. `correlation_id`
+        names it in the messages that it sends and in what it tells.
+        """
+        return _Round(self, deadline).run(shard, correlation_id)
 
 
 @dataclass(slots=True)
@@ -76,13 +78,17 @@ class _Round:
             uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.after_claim, uses.crew, uses.rules.shards
         )
 
-    def run(self, shard: int) -> Report:
+    def run(self, shard: int, correlation_id: str | None) -> Report:
         """Every bucket from the watermark to what is due soon, oldest first."""
-        self.send_and_claim = replace(self.send_and_claim, shard=shard)
+        self.send_and_claim = replace(self.send_and_claim, shard=shard, correlation_id=correlation_id)
+        named = {} if correlation_id is None else {"correlation_id": correlation_id}
+        self.report.about = {"shard": shard, **named}
         now = self.uses.clock.now()
         behind = bucket_of(now - WATERMARK_LAG_SECONDS)
         watermark = self.uses.cursors.watermark(shard)
         first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
+        if watermark is not None:  # a shard that has none yet looks back far, and is not behind
+            self.report.age("WatermarkAge", now - bucket_start(first))
         until = now + self.uses.rules.lead
         empty_through: str | None = None
         unbroken = True
@@ -95,11 +101,12 @@ class _Round:
                     empty_through = bucket
             complete = True
         except _StopSending as stop:
-            self.report.add("round_stopped", alarming=True, shard=shard, reason=str(stop))
+            self.report.counts["RoundsUnfinished"] += 1
+            self.report.add("round_stopped", alarming=True, reason=str(stop))
         self._set_refused_aside()
         self._advance(shard, watermark or first, empty_through, behind)
-        counts = dict(self.report.counts)
-        self.report.add("dispatched", shard=shard, first_bucket=first, complete=complete, counts=counts)
+        counts = {metric: count for metric, count in self.report.counts.items() if count}
+        self.report.add("dispatched", first_bucket=first, complete=complete, counts=counts)
         return self.report
 
     def _advance(self, shard: int, watermark: str, empty_through: str | None, behind: str) -> None:
@@ -112,6 +119,7 @@ class _Round:
         """Dispatch everything due in a slot; how many entries it had."""
         self._check_time()
         uses, report = self.uses, self.report
+        report.counts["SlotsRead"] += 1
         seen = 0
         for page in uses.cursors.due(slot, until):
             seen += len(page)
@@ -128,7 +136,7 @@ class _Round:
         """Send and claim a group; a cursor that is still due within the lead goes on at once."""
         while group:
             self._check_time()
-            done = self.send_and_claim(group, self.report)
+            done = self.send_and_claim(group, self.deadline, self.report)
             self.size.went(well=done.well)
             self.refused += done.refused[: MOST_REFUSED - len(self.refused)]
             if done.failed is not None:

@@ -35,14 +35,14 @@ class GroupSize:
     """How many cursors are sent and claimed together: few at first, twice as many after each group that went well.
 
     What was sent and could not be claimed is sent again by the next round; so little is sent until claims go through,
-    and little again as soon as the table asks to come back later.
+    and half as much as soon as the table asks to come back later.
     """
 
     cursors: int = SMALLEST_GROUP
 
     def went(self, *, well: bool) -> None:
         """Learn from a group."""
-        self.cursors = min(2 * self.cursors, LARGEST_GROUP) if well else SMALLEST_GROUP
+        self.cursors = min(2 * self.cursors, LARGEST_GROUP) if well else max(self.cursors // 2, SMALLEST_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,11 @@ class Planning:
         """Take a cursor out of the index, so that it blocks nobody."""
         done = self.cursors.set_aside(cursor, error)
         report.counts["CursorsSetAside"] += done
-        name = cursor.job_id if isinstance(cursor, Cursor) else cursor.key[0]
-        report.add("cursor_set_aside", alarming=True, job_id=name, error=error, done=done)
+        if isinstance(cursor, Cursor):
+            whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
+        else:
+            whose = {"job_id": cursor.key[0]}
+        report.add("cursor_set_aside", alarming=True, error=error, done=done, **whose)
 
     def _plan(self, cursor: Cursor | BrokenCursor, report: Report) -> Planned | None:
         """A cursor with its plan; one that cannot be read or planned is set aside."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, CursorStore, Lanes, Outgoing, Randomness
@@ -11,6 +11,11 @@ from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
 from duecourse.usecases.planning import Planned
 from duecourse.usecases.report import Report
+
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 2.0
+"""Between tries of claims that a busy table puts off. A table that is throttled takes as much as ever, so the round goes
+on at its pace; one that ended here would leave the rest of its minute unused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +47,21 @@ class SendAndClaim:
     shards: int
     shard: int = 0
     """The one whose round this is."""
+    correlation_id: str | None = None
+    """What the messages are to bear."""
 
-    def __call__(self, group: list[Planned], report: Report) -> Group:
-        """Send, claim those whose messages were all accepted, and let follow what follows."""
+    def __call__(self, group: list[Planned], deadline: float, report: Report) -> Group:
+        """Send, claim those whose messages were all accepted, and let follow what follows. Claims that a busy table puts
+        off are made again until `deadline` (UTC seconds): their messages are sent, and nothing new is meanwhile.
+        """
         sent = self._send(group, report)
-        claims = self.cursors.claim([self._claim(planned) for planned in sent], self.shards)
+        claims = self._claim_all([self._claim(planned) for planned in sent], deadline)
         done = _sorted(sent, claims)
         counted = [claimed.result for claimed in claims]
         report.counts["ClaimsWon"] += len(done.won)
         report.counts["ClaimsLost"] += counted.count(ClaimResult.LOST)
         report.counts["ClaimsRefused"] += len(done.refused)
-        report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED)
+        report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED) + counted.count(ClaimResult.BUSY)
         report.counts["StatementsThrottled"] += done.throttled
         self._follow(done.won, report)
         return done
@@ -65,10 +74,26 @@ class SendAndClaim:
         late = moved.due is not None and moved.due < self.clock.now()
         return Claim(planned.cursor, moved, self.shard if late else None)
 
+    def _claim_all(self, claims: list[Claim], deadline: float) -> list[Claimed]:
+        """Waits double up to LONGEST_WAIT_SECONDS, each drawn from its upper half: shards must not come back in step."""
+        made = self.cursors.claim(claims, self.shards)
+        wait = FIRST_WAIT_SECONDS
+        while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:
+            until = self.clock.now() + wait * (1 + self.randomness.draw()) / 2
+            if until >= deadline:
+                break
+            self.clock.sleep_until(until)
+            again = self.cursors.claim([claims[index] for index in busy], self.shards)
+            for index, claimed in zip(busy, again, strict=True):
+                made[index] = replace(claimed, throttled=claimed.throttled + made[index].throttled)
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+        return made
+
     def _send(self, group: list[Planned], report: Report) -> list[Planned]:
         """Send the messages of a group; those cursors of which every message was accepted."""
         now = self._aligned(group)
-        batches = [outgoing(p.cursor, p.plan, now=now, nonce=self.randomness.nonce) for p in group]
+        nonce, named = self.randomness.nonce, self.correlation_id
+        batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
         flat: list[Outgoing] = list(chain.from_iterable(batches))
         accepted = iter(self.lanes.send(flat) if flat else [])
         sent: list[Planned] = []
@@ -79,7 +104,8 @@ class SendAndClaim:
                 sent.append(planned)
             else:
                 report.counts["SendsRefused"] += fine.count(False)
-                report.add("send_refused", alarming=True, job_id=planned.cursor.job_id, refused=fine.count(False))
+                whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
+                report.add("send_refused", alarming=True, refused=fine.count(False), **whose)
         return sent
 
     def _aligned(self, group: Iterable[Planned]) -> float:
@@ -96,18 +122,18 @@ class SendAndClaim:
         now = self.clock.now()
         busy = [planned for planned in won if self.after_claim.has_work(planned.plan, now)]
         if busy:
-            for told in self.crew.map(self._follow_one, busy):
+            for told in self.crew.map(lambda planned: self._follow_one(planned, report.part()), busy):
                 report.merge(told)
 
-    def _follow_one(self, planned: Planned) -> Report:
+    def _follow_one(self, planned: Planned, report: Report) -> Report:
         """Nobody repeats what follows from a claim, so one that fails must not take the others' with it."""
-        report = Report()
         try:
             self.after_claim.follow(planned.cursor, planned.plan, report)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the claim stands
-            job_id, error = planned.cursor.job_id, f"{type(problem).__name__}: {problem}"
+            whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
+            error = f"{type(problem).__name__}: {problem}"
             report.counts["AfterClaimsFailed"] += 1
-            report.add("after_claim_failed", alarming=True, job_id=job_id, reason=planned.plan.reason, error=error)
+            report.add("after_claim_failed", alarming=True, reason=planned.plan.reason, error=error, **whose)
         return report
 
 
@@ -122,7 +148,7 @@ def _sorted(sent: list[Planned], claims: list[Claimed]) -> Group:
                 won.append(planned)
             case ClaimResult.REFUSED:
                 refused.append((planned, claimed.error or "refused"))
-            case ClaimResult.FAILED:
+            case ClaimResult.FAILED | ClaimResult.BUSY:
                 failed = claimed.error or "no reason given"
             case ClaimResult.LOST:
                 pass

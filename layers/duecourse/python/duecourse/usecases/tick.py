@@ -8,6 +8,17 @@ from duecourse.ports import Clock, CursorStore, ShardQueue, TickMark
 from duecourse.usecases.report import Report
 
 
+GOLDEN = 0.618033988749895
+
+
+def in_turn(shards: int, minute: int) -> list[int]:
+    """All shards, beginning somewhere else each minute: where there are more than can be dispatched in a minute, the same
+    ones must not be the last ever. Steps of the golden ratio spread the beginnings evenly, whatever the count.
+    """
+    first = int(minute * GOLDEN % 1 * shards)
+    return [*range(first, shards), *range(first)]
+
+
 @dataclass(frozen=True, slots=True)
 class Tick:
     """`shards` is the configured count; every shard ever used is ticked, so that raising the count loses nobody.
@@ -25,7 +36,7 @@ class Tick:
         now = self.clock.now()
         minute = int(now) // 60
         shards = self.cursors.highest_shards(self.shards)
-        refused = self.queue.send(range(shards), minute)
+        refused = self.queue.send(in_turn(shards, minute), minute)
         report = Report()
         report.counts["TicksSent"] = shards - len(refused)
         report.counts["TicksRefused"] = len(refused)

@@ -18,11 +18,9 @@ from duecourse.adapters.dynamodb.keys import Item
 from duecourse.ports import Claimed, ClaimResult, Clock, Crew
 
 BATCH = 25
-TRIES = 4
+TRIES = 3
 FIRST_WAIT_SECONDS = 0.1
-"""Before the second try; twice as long before each further one. Together well below a second: a dispatcher has little
-time, and its next tick tries again.
-"""
+"""Before the second try; twice as long before each further one. Whoever has more time asks again after that."""
 
 CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
 
@@ -49,8 +47,13 @@ class Outcome:
             return Claimed(ClaimResult.WON, throttled=self.throttled)
         if self.code in CONDITION_FAILED:
             return Claimed(lost, throttled=self.throttled)
-        result = ClaimResult.REFUSED if self.code in NEVER else ClaimResult.FAILED
-        return Claimed(result, f"{self.code}: {self.message}", self.throttled)
+        return Claimed(self._result, f"{self.code}: {self.message}", self.throttled)
+
+    @property
+    def _result(self) -> ClaimResult:
+        if self.code in RETRYABLE:
+            return ClaimResult.BUSY
+        return ClaimResult.REFUSED if self.code in NEVER else ClaimResult.FAILED
 
 
 def execute(client: Any, statements: Sequence[Statement], clock: Clock, crew: Crew) -> list[Outcome]:
@@ -86,12 +89,9 @@ def _request(client: Any, statements: Sequence[Statement], throttled: int) -> li
         if code in NEVER and len(statements) > 1:
             # One of them spoils it for all: each by itself, once.
             return [outcome for one in statements for outcome in _request(client, [one], throttled)]
-        # botocore has tried a throttled request several times already: it is not retried here once more.
-        return [
-            Outcome("RequestFailed" if code in RETRYABLE else code, f"{code}: {message}", None, throttled + 1)
-        ] * len(statements)
+        return [Outcome(code, message, None, throttled + (code in THROTTLED))] * len(statements)
     except BotoCoreError as problem:
-        return [Outcome("RequestFailed", f"{type(problem).__name__}: {problem}", None, throttled)] * len(statements)
+        return [Outcome(type(problem).__name__, str(problem), None, throttled)] * len(statements)
     return [_outcome(response.get("Error"), throttled) for response in answer["Responses"]]
 
 
