@@ -8,7 +8,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 	--custom-compile-command "make lock" $(LOCK_OPTIONS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz deploy lock clean
+.PHONY: help setup demo local test test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz record-release deploy lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ openapi: setup ## write the API's document anew: openapi.json, the copy that is 
 
 fuzz: setup ## the API against its own document for ten minutes (FUZZ_SECONDS=600)
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -s tests/integration/api/test_fuzzed.py
+
+record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
+	$(BIN)/python -m tests.support.record_release $(NAME)
 
 deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod
 	$(CDK) deploy -c stage=$(STAGE)

@@ -8,6 +8,10 @@ from infra.config import ConfigError
 
 if __name__ == "__main__":
     try:
-        build().synth()
+        build(checked=True).synth()
     except ConfigError as error:
         sys.exit(f"duecourse: {error}")
+    except RuntimeError as error:
+        if not str(error).startswith("ValidationFailed"):
+            raise
+        sys.exit("duecourse: the findings above must be mended, or acknowledged beside the resource (infra/nag.py)")

@@ -33,7 +33,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "cold": (),
     "dispatch": (),
     "execute": (),
-    "burst": (),
+    "burst": ("--plots", "benchmarks/plots"),
     "local": ("--plots", "benchmarks/plots"),
     "cost": (),
     "lanes": (),

@@ -13,6 +13,7 @@ from infra.auth import Auth
 from infra.config import StageConfig
 from infra.jobs_table import TENANT_INDEX, JobsTable
 from infra.lanes import Lanes
+from infra.nag import acknowledge, acknowledge_wildcards
 from infra.python_function import PythonFunction, PythonRuntime, log_group
 from infra.results import Results
 from infra.runs_table import DEAD_INDEX, RunsTable
@@ -25,6 +26,11 @@ OPEN = (
     *((apigateway.HttpMethod.POST, f"/v1/runs/{{run_id}}/{callback}") for callback in CALLBACKS),
 )
 """The routes that anybody may call; `duecourse/http/scopes.py` has the same list."""
+
+OPEN_REASON = (
+    "Callbacks come from targets, which have no credentials of this account: they show the token of the run that "
+    "called them, and the function checks it. Health and the API's description say nothing of any tenant."
+)
 
 ACCESS_LOG_FIELDS = (
     "requestId",
@@ -125,6 +131,12 @@ class Api(Construct):
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
         allow(["s3:GetObject"], [results.objects_arn])  # a link can do no more than who signed it
         allow(["ssm:GetParameter"], [tasks.arns])
+        acknowledge_wildcards(
+            self.function,
+            "Results are objects that come and go with runs, and tasks are registered by deployments: which ones there "
+            "are is not known when the role is made. The prefixes hold nothing else.",
+            [results.objects_arn, tasks.arns],
+        )
 
         self.http = apigateway.HttpApi(
             self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
@@ -139,7 +151,8 @@ class Api(Construct):
             authorizer=auth.authorizer,
         )
         for method, path in OPEN:  # the most specific route wins
-            self.http.add_routes(path=path, methods=[method], integration=function)
+            for route in self.http.add_routes(path=path, methods=[method], integration=function):
+                acknowledge(route, OPEN_REASON, "APIG4")
         self.stage = apigateway.HttpStage(
             self,
             "Stage",
@@ -149,5 +162,7 @@ class Api(Construct):
             throttle=apigateway.ThrottleSettings(
                 rate_limit=config.api.requests_per_second, burst_limit=config.api.burst
             ),
-            access_log_settings=AccessLogs(log_group(self, config)) if config.api.access_logs else None,
+            access_log_settings=AccessLogs(log_group(self, config, runtime.encryption))
+            if config.api.access_logs
+            else None,
         )

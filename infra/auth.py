@@ -9,6 +9,7 @@ from aws_cdk import aws_cognito as cognito
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.nag import acknowledge
 from infra.python_function import PythonFunction, PythonRuntime
 
 RESOURCE_SERVER = "duecourse"
@@ -79,7 +80,7 @@ class Users(Construct):
             keep_original=cognito.KeepOriginalAttrs(email=True),  # a new address counts once it is confirmed
             custom_attributes={TENANT: cognito.StringAttribute(min_len=1, max_len=64, mutable=True)},
             password_policy=cognito.PasswordPolicy(
-                min_length=14, require_digits=True, require_lowercase=True, require_uppercase=True
+                min_length=14, require_digits=True, require_lowercase=True, require_uppercase=True, require_symbols=True
             ),
             mfa=cognito.Mfa.OPTIONAL,
             mfa_second_factor=cognito.MfaSecondFactor(sms=False, otp=True),
@@ -87,6 +88,18 @@ class Users(Construct):
             feature_plan=cognito.FeaturePlan.ESSENTIALS,  # the smallest whose triggers may shape access tokens
             deletion_protection=config.retain_data,
             removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+        )
+        acknowledge(
+            self.pool,
+            "Machines sign in here, too, and have no second factor; people can add theirs (one-time passwords), and a "
+            "stage that wants more of people has the issuer of their company's sign-in (-c issuer=...).",
+            "COG2",
+        )
+        acknowledge(
+            self.pool,
+            "Threat protection learns from sign-ins of many users and costs several times as much for each. Users are "
+            "made by operators only, their passwords have 14 characters, and the API limits each tenant.",
+            "COG8",
         )
         # V2_0: access tokens, too. They carry no attributes by themselves, and scopes only after a browser's sign-in.
         self.pool.add_trigger(

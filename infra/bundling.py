@@ -25,7 +25,20 @@ RECIPE = "5"  # raise it when the steps below change what they build
 # Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
 # A test holds this list against what the functions' roles may do.
 SERVICES = frozenset(
-    {"dynamodb", "ecs", "events", "lambda", "s3", "secretsmanager", "sns", "sqs", "ssm", "stepfunctions", "sts"}
+    {
+        "dynamodb",
+        "dynamodbstreams",
+        "ecs",
+        "events",
+        "lambda",
+        "s3",
+        "secretsmanager",
+        "sns",
+        "sqs",
+        "ssm",
+        "stepfunctions",
+        "sts",
+    }
 )
 
 

@@ -9,16 +9,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from infra.alarms_config import AlarmsConfig
+from infra.archive_config import ArchiveConfig
 from infra.auth_config import AuthConfig, LimitsConfig
+from infra.encryption_config import key_problem
 from infra.lanes_config import LANES, LARGEST_MAX_CONCURRENCY, SMALLEST_MAX_CONCURRENCY, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
 from infra.throughput_config import ThroughputConfig
 
-DISPATCH_TIMEOUT_SECONDS = 50
-SHARD_VISIBILITY_SECONDS = 60
+DISPATCH_TIMEOUT_SECONDS = 58  # nearly the whole minute: at its busiest a shard needs it
+SHARD_VISIBILITY_SECONDS = 65
 LARGEST_SQS_DELAY_SECONDS = 900
 MOST_SHARDS = 9_999  # four digits in the names of slots
 SECRET_STORES = ("parameters", "secrets_manager")
+DEPLOYMENTS = ("all_at_once", "canary")
 
 
 class ConfigError(ValueError):
@@ -81,9 +85,17 @@ class StageConfig:
     lead_seconds: int = 300
     reach_seconds: int = 840
     run_retention_days: int = 90
+    archive: ArchiveConfig = field(default_factory=ArchiveConfig)
+    """What becomes of runs after `run_retention_days`."""
+    completed_job_retention_days: int = 90
+    """How long a job is kept after it was completed; longer where runs of it are."""
     max_receive_count: int = 5
     sweep_minutes: int = 5
     """How often the dead-letter queue is searched for messages whose runs are not dead."""
+    patrol_hours: int = 24
+    """How often everything that stands in the jobs table is looked at."""
+    audit_segments: int = 1
+    """Over how many hours a look for lost and doubled occurrences in all jobs is spread."""
     catch_up_alarm_size: int = 1_000
     """Missed occurrences within five minutes above which an operator is told."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
@@ -93,7 +105,19 @@ class StageConfig:
     """
     throughput: ThroughputConfig = field(default_factory=ThroughputConfig)
     """What the tables take at once, for bursts that do not build up; costs when it is raised, nothing by the month."""
+    deployment: str = "all_at_once"
+    """How new code takes over in dispatch and execute: `all_at_once`, or as a `canary` (infra/live_alias.py)."""
+    alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
+    """From when on operators are told."""
     alarm_email: str | None = None
+    encryption_key: str | None = None
+    """Under whose key everything is kept: None (AWS's own keys), `own` (one that the stack makes) or the ARN of a KMS
+    key (docs/security.md says what its policy must allow).
+    """
+    bucket_access_logs: bool = True
+    """Who asked for what in the buckets is kept as long as logs are."""
+    tracing: bool = False
+    """X-Ray follows a run through queues, functions and the HTTP targets that it calls (docs/observability.md)."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, all of it at once."""
@@ -126,8 +150,12 @@ class StageConfig:
                 f"must lie between lead_seconds and {LARGEST_SQS_DELAY_SECONDS - 1}",
             ),
             ("run_retention_days", self.run_retention_days >= 15, "must be at least 15: dead letters wait for 14"),
+            ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
             ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
+            ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
             ("sweep_minutes", 1 <= self.sweep_minutes <= 60, "must lie between 1 and 60"),
+            ("patrol_hours", 1 <= self.patrol_hours <= 168, "must lie between 1 and 168"),
+            ("audit_segments", 1 <= self.audit_segments <= 168, "must lie between 1 and 168"),
             ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]
@@ -147,8 +175,16 @@ class StageConfig:
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
             if lane.pollers is not None and self.runs_on_this_machine:
                 yield f"lanes.{name}.pollers", "must be None on this machine: the emulator has one poller a queue"
+        if self.deployment == "canary" and self.runs_on_this_machine:
+            yield "deployment", "must be all_at_once on this machine: the emulator has no CodeDeploy"
+        if problem := key_problem(self.encryption_key):
+            yield "encryption_key", problem
         problems = self.throughput.problems(on_this_machine=self.runs_on_this_machine)
         yield from ((f"throughput.{field}", problem) for field, problem in problems)
+        yield from ((f"archive.{field}", problem) for field, problem in self.archive.problems())
+        visibility = {name: lane.visibility_seconds for name, lane in self.lanes.items()}
+        problems = self.alarms.problems(visibility, on_this_machine=self.runs_on_this_machine)
+        yield from ((f"alarms.{field}", problem) for field, problem in problems)
         problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
         yield from ((f"auth.{field}", problem) for field, problem in problems)
         yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())

@@ -5,17 +5,18 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.encryption import Encryption
 
 
 class DeadLetters(Construct):
     """One queue for all lanes; SQS itself moves messages here, so the console's redrive knows their source."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
         self.queue = sqs.Queue(
             self,
             "Queue",
             retention_period=Duration.days(14),
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=config.refuse_plain_http,
+            **encryption.queue,
         )

@@ -1,11 +1,13 @@
 """Dispatch: for one shard, enqueues the occurrences that come due and claims their cursors."""
 
+from aws_cdk import aws_codedeploy as codedeploy
 from constructs import Construct
 
 from infra.config import DISPATCH_TIMEOUT_SECONDS, StageConfig
 from infra.event_bus import EventBus
 from infra.jobs_table import DUE_INDEX, JobsTable
 from infra.lanes import Lanes
+from infra.live_alias import LiveAlias, counted
 from infra.python_function import PythonFunction, PythonRuntime
 from infra.runs_table import RunsTable
 from infra.shard_queue import ShardQueue
@@ -60,4 +62,13 @@ class Dispatch(Construct):
             batch_size=1,
             max_concurrency=config.reserved_concurrency.dispatch,
             report_failures=False,  # it answers success whatever happens: the next tick goes on
+            alias=self._live().alias if config.deployment == "canary" else None,
         )
+
+    def _live(self) -> LiveAlias:
+        """The alias behind which a new version takes over bit by bit. A shard's lock is its message group, whichever
+        version has it.
+        """
+        failures = [counted("dispatch", name) for name in ("RoundsFailed", "CursorsSetAside")]
+        application = codedeploy.LambdaApplication(self, "Deployments")
+        return LiveAlias(self, "Live", function=self.function.function, application=application, failures=failures)

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from aws_cdk import ArnFormat, Aws, Stack
+from aws_cdk import aws_codedeploy as codedeploy
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
@@ -11,11 +13,13 @@ from infra.config import StageConfig
 from infra.event_bus import EventBus
 from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
+from infra.live_alias import LiveAlias, counted
+from infra.nag import acknowledge_wildcards
 from infra.notices import Notices
 from infra.python_function import PythonFunction, PythonRuntime
 from infra.results import Results
 from infra.runs_table import RunsTable
-from infra.target_permissions import target_statements
+from infra.target_permissions import target_arns, target_statements
 from infra.tasks import Tasks
 
 
@@ -47,6 +51,8 @@ class Execute(Construct):
         self._bus = bus
         self._results = results
         self._tasks = tasks
+        canary = config.deployment == "canary"
+        self._deployments = codedeploy.LambdaApplication(self, "Deployments") if canary else None
         self.functions: Mapping[str, PythonFunction] = {
             name: self._worker(name, queue) for name, queue in lanes.queues.items()
         }
@@ -56,6 +62,18 @@ class Execute(Construct):
             "Rights",
             statements=[*self._statements()],
             roles=[worker.role for worker in self.functions.values()],
+        )
+        acknowledge_wildcards(
+            rights,
+            "Results are objects that come and go with runs; tasks and secrets are registered while the stack is "
+            "there. Which ones there are is not known when the role is made, and the prefixes hold nothing else.",
+            [results.objects_arn, tasks.arns, self._secrets()[1]],
+        )
+        acknowledge_wildcards(
+            rights,
+            "What jobs may call is the operator's list of name patterns (allowed_targets in infra/stages.py), one for "
+            "each kind of target: none allows every name, and targets come and go without a deployment of this stack.",
+            target_arns(Stack.of(self), config.allowed_targets),
         )
         for worker in self.functions.values():
             worker.function.node.add_dependency(rights)  # no message is taken before it may be worked on
@@ -96,8 +114,18 @@ class Execute(Construct):
             max_concurrency=lane.max_concurrency,
             report_failures=True,
             pollers=lane.pollers,
+            alias=self._live(name, worker),
         )
         return worker
+
+    def _live(self, lane: str, worker: PythonFunction) -> lambda_.Alias | None:
+        """The alias behind which a new version takes over bit by bit, where the stage wants one."""
+        if self._deployments is None:
+            return None
+        failures = [counted("execute", name, lane=lane) for name in ("MessagesFailed", "MessagesUnreadable")]
+        name = f"{lane.capitalize()}Live"
+        live = LiveAlias(self, name, function=worker.function, application=self._deployments, failures=failures)
+        return live.alias
 
     def _statements(self) -> Iterator[iam.PolicyStatement]:
         """What every worker may do, whatever its lane. Transactions have no action of their own."""

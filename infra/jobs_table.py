@@ -5,6 +5,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.encryption import Encryption
 from infra.warm import warm
 
 DUE_INDEX = "due"
@@ -14,7 +15,7 @@ TENANT_INDEX = "tenant"
 class JobsTable(Construct):
     """Everything that says when something is due."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
         self.table = dynamodb.Table(
             self,
@@ -29,6 +30,7 @@ class JobsTable(Construct):
             ),
             deletion_protection=config.retain_data,
             removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+            **encryption.table,
         )
         # Finds cursors by time; sparse: an exhausted or paused job has no slot.
         self.table.add_global_secondary_index(

@@ -8,12 +8,21 @@ from constructs import Construct
 
 from infra.config import StageConfig
 from infra.dead_letters import DeadLetters
+from infra.encryption import Encryption
 
 
 class Lanes(Construct):
     """One standard queue per lane, all with the same dead-letter queue."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, dead_letters: DeadLetters) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        dead_letters: DeadLetters,
+        encryption: Encryption,
+    ) -> None:
         super().__init__(scope, construct_id)
         self.queues: Mapping[str, sqs.Queue] = {
             name: sqs.Queue(
@@ -24,8 +33,8 @@ class Lanes(Construct):
                 dead_letter_queue=sqs.DeadLetterQueue(
                     queue=dead_letters.queue, max_receive_count=config.max_receive_count
                 ),
-                encryption=sqs.QueueEncryption.SQS_MANAGED,
                 enforce_ssl=config.refuse_plain_http,
+                **encryption.queue,
             )
             for name, lane in config.lanes.items()
         }

@@ -7,15 +7,16 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.encryption import Encryption
 
 
 class Notices(Construct):
     """Where people and programs subscribe."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
-        self.deaths = sns.Topic(self, "Deaths", enforce_ssl=config.refuse_plain_http)
-        self.alarms = sns.Topic(self, "Alarms", enforce_ssl=config.refuse_plain_http)
+        self.deaths = sns.Topic(self, "Deaths", enforce_ssl=config.refuse_plain_http, **encryption.topic)
+        self.alarms = sns.Topic(self, "Alarms", enforce_ssl=config.refuse_plain_http, **encryption.topic)
         if config.alarm_email:
             self.alarms.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
 

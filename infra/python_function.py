@@ -11,6 +11,8 @@ from constructs import Construct
 
 from infra.bundling import ROOT, Target, core_code, dependencies_code
 from infra.config import StageConfig
+from infra.encryption import Encryption
+from infra.nag import acknowledge_wildcards
 from infra.throughput_config import Pollers
 
 NOT_CODE = ["**/__pycache__", "**/*.pyc"]
@@ -25,9 +27,10 @@ LOG_RETENTION = {
 class PythonRuntime(Construct):
     """Runtime and layers, shared by all functions of a stack."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
         self.config = config
+        self.encryption = encryption
         called = config.allowed_targets.services
         if config.runs_on_this_machine:
             target = Target.host(called)
@@ -77,7 +80,8 @@ class PythonFunction(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.timeout_seconds = timeout_seconds
-        self.log_group = log_group(self, runtime.config)
+        self.memory_mb = memory_mb
+        self.log_group = log_group(self, runtime.config, runtime.encryption)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log_group.grant_write(self.role)
         self.function = lambda_.Function(
@@ -94,6 +98,11 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             reserved_concurrent_executions=reserved_concurrency,
+            # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", which have no resource level (Service
+            # Authorization Reference, "AWS X-Ray"). An HTTP API has no X-Ray of its own: its traces begin here.
+            tracing=lambda_.Tracing.ACTIVE if runtime.config.tracing else lambda_.Tracing.DISABLED,
+            # Where there are versions (infra/live_alias.py), old ones stay: an operator may have to go back to them.
+            current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
             environment={
                 "DUECOURSE_STAGE": runtime.config.stage,
                 "POWERTOOLS_SERVICE_NAME": "duecourse",
@@ -102,6 +111,13 @@ class PythonFunction(Construct):
                 **environment,
             },
         )
+
+        if runtime.config.tracing:
+            acknowledge_wildcards(
+                self,
+                "X-Ray's segments and telemetry belong to no resource that a policy could name.",
+                ["*"],
+            )
 
     @property
     def name(self) -> str:
@@ -120,12 +136,18 @@ class PythonFunction(Construct):
         max_concurrency: int | None,
         report_failures: bool,
         pollers: Pollers | None = None,
+        alias: lambda_.Alias | None = None,
     ) -> lambda_.EventSourceMapping:
-        """Let SQS invoke this function, with just the permissions that its pollers use, provisioned or not."""
+        """Let SQS invoke this function, or the alias of it, with just the permissions that its pollers use, provisioned
+        or not.
+        """
         poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
         self.allow(poller, [queue_arn])
-        return self.function.add_event_source_mapping(
+        # In the function's scope with an alias, too: the mapping is changed then, not replaced, and its queue is read.
+        return lambda_.EventSourceMapping(
+            self.function,
             "Queue",
+            target=self.function if alias is None else alias,
             event_source_arn=queue_arn,
             batch_size=batch_size,
             max_concurrency=max_concurrency,
@@ -136,11 +158,12 @@ class PythonFunction(Construct):
         )
 
 
-def log_group(scope: Construct, config: StageConfig) -> logs.LogGroup:
+def log_group(scope: Construct, config: StageConfig, encryption: Encryption) -> logs.LogGroup:
     """Logs with an end; in stages that keep their data they outlive the stack."""
     return logs.LogGroup(
         scope,
         "Logs",
         retention=LOG_RETENTION[config.log_retention_days],
         removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+        **encryption.logs,
     )

@@ -5,6 +5,7 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.encryption import Encryption
 from infra.warm import warm
 
 DEAD_INDEX = "dead"
@@ -13,7 +14,7 @@ DEAD_INDEX = "dead"
 class RunsTable(Construct):
     """Everything that happened."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
         self.table = dynamodb.Table(
             self,
@@ -29,6 +30,7 @@ class RunsTable(Construct):
             ),
             deletion_protection=config.retain_data,
             removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+            **encryption.table,
         )
         # Lists a tenant's dead runs by the time they died; sparse.
         self.table.add_global_secondary_index(

@@ -5,12 +5,14 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import SHARD_VISIBILITY_SECONDS, StageConfig
+from infra.encryption import Encryption
+from infra.nag import acknowledge
 
 
 class ShardQueue(Construct):
     """FIFO, short-lived, without a dead-letter queue: a round that is lost is repeated by the next tick."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
         super().__init__(scope, construct_id)
         self.queue = sqs.Queue(
             self,
@@ -19,6 +21,12 @@ class ShardQueue(Construct):
             content_based_deduplication=False,  # tick names each round; two ticks in a minute make two rounds
             visibility_timeout=Duration.seconds(SHARD_VISIBILITY_SECONDS),
             retention_period=Duration.minutes(5),
-            encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=config.refuse_plain_http,
+            **encryption.queue,
+        )
+        acknowledge(
+            self.queue,
+            "A round of dispatch that is lost needs no rescue: the next tick, a minute later, sends the same shard "
+            "again, and a kept message would only start an old round over.",
+            "SQS3",
         )

@@ -3,17 +3,22 @@
 from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
 
+from infra.access_logs import AccessLogs
 from infra.api import Api
+from infra.archive import Archive
+from infra.audit import Audit
 from infra.auth import Auth
 from infra.config import StageConfig
 from infra.dead_letters import DeadLetters
 from infra.dispatch import Dispatch
+from infra.encryption import Encryption
 from infra.event_bus import EventBus
 from infra.execute import Execute
 from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
 from infra.notices import Notices
-from infra.observability import Observability
+from infra.observability import Observability, Watched
+from infra.patrol import Patrol
 from infra.python_function import PythonRuntime
 from infra.results import Results
 from infra.runs_table import RunsTable
@@ -36,18 +41,21 @@ class DuecourseStack(Stack):
         Tags.of(self).add("project", "duecourse")
         Tags.of(self).add("stage", config.stage)
 
-        jobs = JobsTable(self, "Jobs", config=config)
-        runs = RunsTable(self, "Runs", config=config)
-        dead_letters = DeadLetters(self, "DeadLetters", config=config)
-        lanes = Lanes(self, "Lanes", config=config, dead_letters=dead_letters)
-        shard_queue = ShardQueue(self, "Shards", config=config)
-        notices = Notices(self, "Notices", config=config)
-        bus = EventBus(self, "Events")
-        results = Results(self, "Results", config=config)
+        encryption = Encryption(
+            self, "Encryption", key=config.encryption_key, name=config.stack_name, retain=config.retain_data
+        )
+        logs = AccessLogs(self, "AccessLogs", config=config) if config.bucket_access_logs else None
+        jobs = JobsTable(self, "Jobs", config=config, encryption=encryption)
+        runs = RunsTable(self, "Runs", config=config, encryption=encryption)
+        dead_letters = DeadLetters(self, "DeadLetters", config=config, encryption=encryption)
+        lanes = Lanes(self, "Lanes", config=config, dead_letters=dead_letters, encryption=encryption)
+        shard_queue = ShardQueue(self, "Shards", config=config, encryption=encryption)
+        notices = Notices(self, "Notices", config=config, encryption=encryption)
+        bus = EventBus(self, "Events", encryption=encryption)
+        results = Results(self, "Results", config=config, encryption=encryption, logs=logs)
         tasks = Tasks(self, "Tasks", config=config)
-        Observability(self, "Observability", config=config, dead_letters=dead_letters, notices=notices)
 
-        runtime = PythonRuntime(self, "Python", config=config)
+        runtime = PythonRuntime(self, "Python", config=config, encryption=encryption)
         tick = Tick(self, "Tick", config=config, runtime=runtime, jobs=jobs, shard_queue=shard_queue)
         dispatch = Dispatch(
             self,
@@ -85,6 +93,9 @@ class DuecourseStack(Stack):
             notices=notices,
             bus=bus,
         )
+        archive = Archive(self, "Archive", config=config, encryption=encryption, logs=logs, runtime=runtime, runs=runs)
+        patrol = Patrol(self, "Patrol", config=config, runtime=runtime, jobs=jobs, runs=runs)
+        audit = Audit(self, "Audit", config=config, runtime=runtime, jobs=jobs, runs=runs, lanes=lanes)
         auth = Auth(self, "Auth", config=config, runtime=runtime)
         api = Api(
             self,
@@ -99,6 +110,28 @@ class DuecourseStack(Stack):
             tasks=tasks,
         )
 
+        watched = Watched(
+            jobs=jobs,
+            runs=runs,
+            lanes=lanes,
+            dead_letters=dead_letters,
+            shard_queue=shard_queue,
+            functions={
+                "Tick": tick.function,
+                "Dispatch": dispatch.function,
+                **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
+                "Sweep": sweep.function,
+                "Patrol": patrol.function,
+                "Audit": audit.function,
+                "Archive": archive.function,
+                "Api": api.function,
+                **({} if auth.users is None else {"Claims": auth.users.claims}),
+            },
+            letters={"Archive": archive.failures},
+        )
+        Observability(self, "Observability", config=config, watched=watched, notices=notices)
+
+        encryption.let_policies_use_it()
         self._outputs(
             ApiUrl=api.http.api_endpoint,
             ApiId=api.http.api_id,
@@ -115,6 +148,12 @@ class DuecourseStack(Stack):
             DispatchFunction=dispatch.function.name,
             **{f"Execute{name.capitalize()}Function": worker.name for name, worker in execute.functions.items()},
             SweepFunction=sweep.function.name,
+            PatrolFunction=patrol.function.name,
+            AuditFunction=audit.function.name,
+            ArchiveBucket=archive.bucket_name,
+            ArchiveDatabase=archive.table.database_name,
+            ArchiveFailuresQueueUrl=archive.failures.queue_url,
+            ArchiveFunction=archive.function.name,
             ApiFunction=api.function.name,
             **auth.outputs,
         )

@@ -13,6 +13,11 @@ COLON = ArnFormat.COLON_RESOURCE_NAME
 BARE = ArnFormat.NO_RESOURCE_NAME
 
 
+def target_arns(stack: Stack, allowed: AllowedTargetsConfig) -> list[str]:
+    """The resources of those statements."""
+    return [arn for statement in target_statements(stack, allowed) for arn in statement.resources]
+
+
 def target_statements(stack: Stack, allowed: AllowedTargetsConfig) -> Iterator[iam.PolicyStatement]:
     """One statement a kind of target; none for a kind that the stage does not allow."""
 

@@ -20,6 +20,7 @@ ASKED = Input(
     suffix=".mAbCd1234",
     requested_at=NOON + 0.25,
     requested_by="anna",
+    correlation_id="order-4711",
     fingerprint="f-1",
     generation=N * 1000,
     expires_at=N + 86_400,

@@ -213,4 +213,5 @@ def test_a_lane_without_a_queue_is_not_sent_to(sqs, queue_urls, caplog):
 
 def test_a_message_is_small(queue_urls):
     longest = replace(a_message(tenant="t" * 64), job_id="j" * 64, suffix=".b" + "s" * 32, nonce="n" * 16)
+    longest = replace(longest, correlation_id="c" * 36)
     assert len(longest.to_json()) < 500

@@ -44,6 +44,16 @@ class Stack:
         names = [name for name in self.template["Outputs"] if name.endswith("Function")]
         return {name.removesuffix("Function"): self.function(name) for name in names}
 
+    def consumer(self, mapping: dict[str, Any]) -> str:
+        """The logical id of the function that an event source mapping invokes, by itself or by its alias."""
+        target = mapping["FunctionName"]
+        if "Ref" in target:
+            return str(target["Ref"])
+        arn, ending = target["Fn::Join"][1]
+        assert ending == ":live"
+        alias = arn["Fn::Select"][1]["Fn::Split"][1]["Ref"]
+        return str(self.resource(alias)["Properties"]["FunctionName"]["Ref"])
+
     def environment(self, output: str) -> dict[str, str]:
         """A function's variables, with logical ids where the deployment puts names."""
         variables = self.function(output)["Environment"]["Variables"]

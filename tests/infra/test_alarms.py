@@ -1,70 +1,148 @@
-"""Alarms watch the metrics that the functions really emit."""
+"""Each alarm goes off when that happens which it is there for, and stays silent while all is well."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
-from aws_lambda_powertools import Logger, Metrics
 
-from duecourse.telemetry import publish
-from duecourse.usecases.report import Report
-from tests.support.template import resources
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.ports import Call
+from tests.support.alarm_cases import CASES, dispatch
+from tests.support.alarm_evaluator import ALARM, MetricAlarm
+from tests.support.jobs import NOON, job
+from tests.support.observed import Observed
+from tests.support.stage_alarms import Judge, alarms, composites, rule_of, section_of
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
 
 STAGES = ("local", "dev", "prod")
-DISPATCHED = ("Missed", "CursorsSetAside", "RoundsFailed", "AfterClaimsFailed")
-EXECUTED = ("EventsRefused", "ResultsLost", "RescueReadsFailed", "PausesFailed")
-
-
-def alarms(stage: str) -> dict[str, dict[str, Any]]:
-    """By metric name."""
-    found = resources(stage, "AWS::CloudWatch::Alarm").values()
-    return {each["Properties"]["MetricName"]: each["Properties"] for each in found}
-
-
-@pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize(
-    ("metric", "told"),
-    [
-        *((metric, {"function": "dispatch"}) for metric in DISPATCHED),
-        *((metric, {"function": "execute", "lane": "low"}) for metric in EXECUTED),
-        ("DeadLettersRecorded", {"function": "sweep"}),
-    ],
+LANES = ("High", "Normal", "Low", "Long")
+SOON_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+MEMBERS = (
+    *("NoTick", "ShardQueueOld", "WatermarkBehind", "DispatchRoundsFailed", "SendsRefused", "ClaimsFailed"),
+    *("DispatchErrors", "DispatchThrottles", "OldestMessageHigh", "OldestMessageNormal"),
+    *("WorkersIdleHigh", "WorkersIdleNormal", "WorkersIdleLow"),
 )
-def test_an_alarm_watches_what_a_function_emits_whatever_its_lane(
-    stage: str,
-    metric: str,
-    told: dict[str, str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+SHARED_SECTIONS = ("lateness", "oldestmessage", "workersidle", "functionerrors", "functionthrottles", "tablethrottles")
+"""One for several alarms: a lane's, a function's or a table's."""
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function's environment as far as its telemetry goes: what else it needs is missing."""
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "duecourse")
-    report = Report()
-    report.counts[metric] = 3
-    publish(report, Logger(), Metrics(namespace="Duecourse"), **told)
-    emitted = json.loads(capsys.readouterr().out)
-    (directive,) = emitted["_aws"]["CloudWatchMetrics"]
-    alarm = alarms(stage)[metric]
-    assert directive["Namespace"] == alarm["Namespace"]
-    dimensions = {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
-    assert dimensions in [{name: emitted[name] for name in names} for names in directive["Dimensions"]]
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Duecourse")
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "duecourse-test")
+
+
+def lane_of(alarm: str) -> str:
+    """The lane that an alarm is about, if it is about one."""
+    return next((lane.lower() for lane in LANES if alarm.endswith(lane)), "normal")
+
+
+def judged(observed: Observed, stage: str = "prod") -> Judge:
+    """What goes off from noon to now."""
+    return Judge(stage, observed.data, NOON, observed.world.clock.now())
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_an_alarm_goes_off_when_its_failure_happens(name: str, tables: Tables) -> None:
+    observed = Observed(tables, lane=lane_of(name))
+    CASES[name](observed)
+    assert judged(observed).goes_off(name)
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_metric_of_ours_with_an_alarm_is_looked_at_here(stage: str) -> None:
-    ours = {name for name, alarm in alarms(stage).items() if alarm["Namespace"] == "Duecourse"}
-    assert ours == {*DISPATCHED, *EXECUTED, "DeadLettersRecorded"}
+def test_every_alarm_of_a_stage_has_a_failure_that_it_is_tried_with(stage: str) -> None:
+    assert set(alarms(stage)) | set(composites(stage)) <= set(CASES)
+
+
+def test_every_failure_belongs_to_an_alarm() -> None:
+    assert set(CASES) == set(alarms("prod")) | set(composites("prod"))
+
+
+@pytest.mark.parametrize("lane", ["high", "normal", "low", "long"])
+def test_nothing_goes_off_while_jobs_fire_in_time_and_little_goes_wrong_once(lane: str, tables: Tables) -> None:
+    """An attempt fails now and then, a round fails, a lane refuses for a minute, a function breaks and is throttled
+    once: what repairs itself wakes nobody.
+    """
+    observed = Observed(tables, lane=lane)
+    observed.world.caller.answer = fails_at_first
+    for number in range(4):
+        observed.world.add(job("rate(60 seconds)", id=f"job-{number}", retry=SOON_AGAIN))
+    observed.minutes(10)
+    dispatch.one_round_that_fails(observed)
+    observed.wheel.refuse = lambda _: True
+    observed.minutes(1)
+    observed.wheel.refuse = lambda _: False
+    for function in ("Tick", "Dispatch", "Api", f"Execute{lane.capitalize()}"):
+        observed.of_function(function, "Errors", 1)
+        observed.of_function(function, "Throttles", 1)
+    observed.of_table("JobsTable", "WriteThrottleEvents", 10)
+    observed.minutes(10)
+    assert len(observed.world.caller.calls) > 80
+    assert judged(observed).all_that_go_off() == set()
+
+
+def fails_at_first(call: Call) -> Outcome:
+    """The first attempt of one run in ten minutes."""
+    first = call.run.attempt == 1 and call.job.id == "job-0" and call.run.occurrence % 600 == 0
+    return Failed("HTTP 500") if first else Succeeded()
+
+
+def test_one_failure_of_three_wakes_nobody(tables: Tables) -> None:
+    observed = Observed(tables)
+    observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Succeeded()
+    for name in ("ill", "well", "fine"):
+        observed.world.add(job("rate(60 seconds)", id=name))
+    observed.minutes(16)
+    assert not judged(observed).goes_off("FailureRate")
+
+
+def test_a_tick_that_stops_is_noticed_before_a_run_can_be_late(tables: Tables) -> None:
+    observed = Observed(tables)
+    observed.minutes(10)
+    last = observed.world.clock.now()
+    observed.minutes(10, ticking=False)
+    states = MetricAlarm(alarms("prod")["NoTick"]).states(observed.data, NOON + 60, observed.world.clock.now())
+    silent = (states.index(ALARM) + 1) * 60 + NOON - last  # until the end of the minute at which it is in ALARM
+    assert 180 <= silent <= 360
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_what_keeps_jobs_from_firing_is_told_once_by_the_alarm_over_its_causes(stage: str) -> None:
+    (composite,) = composites(stage).values()
+    members = {name for name, each in alarms(stage).items() if "AlarmActions" not in each}
+    assert members == set(MEMBERS)
+    assert composite["AlarmActions"]
+    assert all(f'ALARM("{name}")' in rule_of(composite) for name in members)
+    assert rule_of(composite).count("ALARM(") == len(members)
+
+
+def test_where_there_is_no_alarm_over_others_each_tells_by_itself() -> None:
+    assert composites("local") == {}
+    assert all(each["AlarmActions"] for each in alarms("local").values())
+    assert not any("Metrics" in each for each in alarms("local").values())
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_alarm_tells_the_topic_of_alarms_and_says_what_it_means(stage: str) -> None:
-    for alarm in alarms(stage).values():
-        assert alarm["AlarmActions"]
-        assert len(alarm["AlarmDescription"]) > 40
+def test_every_alarm_says_what_it_means_and_what_to_do_first_and_where_the_steps_are(stage: str) -> None:
+    for name, each in (alarms(stage) | composites(stage)).items():
+        described = each["AlarmDescription"]
+        assert 100 < len(described) < 1024, name
+        assert " First: " in described
+        section = section_of(each)
+        assert section == name.lower() or section in SHARED_SECTIONS
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_catch_up_larger_than_the_stage_allows_for_raises_an_alarm(stage: str) -> None:
-    alarm = alarms(stage)["Missed"]
-    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (1000, "GreaterThanThreshold")
+def test_only_the_missing_tick_is_alarming_where_nothing_is_told(stage: str) -> None:
+    breaching = {name for name, each in alarms(stage).items() if each["TreatMissingData"] == "breaching"}
+    assert breaching == {"NoTick"}
+
+
+def test_nothing_goes_off_while_there_is_nothing_to_do(tables: Tables) -> None:
+    observed = Observed(tables)
+    observed.minutes(30)
+    assert judged(observed).all_that_go_off() == set()

@@ -11,8 +11,11 @@ import pytest
 from duecourse.settings import (
     AllowedTargets,
     ApiSettings,
+    ArchiveSettings,
+    AuditSettings,
     DispatchSettings,
     ExecuteSettings,
+    PatrolSettings,
     SweepSettings,
     TickSettings,
 )
@@ -28,6 +31,9 @@ SETTINGS = {
     "ExecuteLowFunction": ExecuteSettings,
     "ExecuteLongFunction": ExecuteSettings,
     "SweepFunction": SweepSettings,
+    "PatrolFunction": PatrolSettings,
+    "AuditFunction": AuditSettings,
+    "ArchiveFunction": ArchiveSettings,
     "ApiFunction": ApiSettings,
 }
 
@@ -79,7 +85,7 @@ def test_the_api_allows_the_targets_that_the_stage_allows(stack: Stack) -> None:
 
 
 def test_the_workers_keep_results_and_tell_events_where_the_stack_has_room_for_them(stack: Stack) -> None:
-    (bucket,), (bus,) = stack.resources("AWS::S3::Bucket"), stack.resources("AWS::Events::EventBus")
+    bucket, (bus,) = stack.output("ResultsBucket"), stack.resources("AWS::Events::EventBus")
     for name in ("High", "Normal", "Low", "Long"):
         variables = stack.function(f"Execute{name}Function")["Environment"]["Variables"]
         assert variables["DUECOURSE_RESULTS_BUCKET"] == {"Ref": bucket}
@@ -143,3 +149,12 @@ def test_the_dead_letter_queue_is_swept_every_few_minutes(stack: Stack) -> None:
     assert rule["ScheduleExpression"] == "rate(5 minutes)"
     assert stack.function("SweepFunction")["Timeout"] < 300, "a sweep ends before the next begins"
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (300, 0)
+
+
+def test_every_function_is_traced_where_the_stage_says_so_and_no_other(stack: Stack) -> None:
+    modes = {function.get("TracingConfig", {}).get("Mode") for function in stack.functions().values()}
+    assert modes == ({"Active"} if STAGES[stack.stage].tracing else {None})
+
+
+def test_stages_on_aws_are_traced_and_this_machine_is_not() -> None:
+    assert {name: config.tracing for name, config in STAGES.items()} == {"local": False, "dev": True, "prod": True}

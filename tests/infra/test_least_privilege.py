@@ -11,14 +11,25 @@ from typing import Any
 import httpx
 import pytest
 
+from duecourse.adapters.dynamodb.completed_jobs import DynamoCompletedJobs
 from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.domain.clean_up import part_at
 from duecourse.domain.job import Lane
+from duecourse.domain.run import RunState
+from duecourse.domain.targets import HttpTarget
 from duecourse.messages import RunMessage
 from duecourse.ports import Wake
 from infra.stages import STAGES
+from tests.support.clock import SettableClock
 from tests.support.deployed import Template, deploy
 from tests.support.emulators import client, ministack
+from tests.support.expiry import batch_info, expire, stream_of
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
 from tests.support.receivers import LARGE, Receivers
+from tests.support.runs import run
+from tests.support.stream_events import expired, failure
+from tests.support.tables import Tables
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -28,7 +39,9 @@ HEALTH = "/_ministack/health"
 
 
 def with_the_emulators_own_actions(template: Template) -> None:
-    """For batches, the emulator asks for actions that IAM does not have; AWS asks for those of the single requests."""
+    """For batches, the emulator asks for actions that IAM does not have; AWS asks for those of the single requests. Of
+    streams it asks for all of them.
+    """
     for resource in template["Resources"].values():
         if resource["Type"] != "AWS::IAM::Policy":
             continue
@@ -40,6 +53,10 @@ def with_the_emulators_own_actions(template: Template) -> None:
                 statements.append({**statement, "Action": "sqs:ChangeMessageVisibilityBatch"})
             if "dynamodb:PartiQLUpdate" in statement["Action"]:  # and PartiQLDelete
                 statements.append({**statement, "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
+            if "dynamodb:GetShardIterator" in statement["Action"]:  # the emulator does not see which stream is asked
+                statements.append({**statement, "Resource": "*"})
+            if "dynamodb:GetShardIterator" in statement["Action"]:  # it does not see which stream a request is about
+                statements.append({**statement, "Resource": "*"})
 
 
 def awaited(what: str, look: Callable[[], bool]) -> None:
@@ -263,3 +280,68 @@ def test_jobs_are_changed_run_by_hand_filled_up_and_asked_about(deployed: Deploy
     deployed.invoke("TickFunction")
     assert api.get("/health").json()["status"] == "ok"
     assert api.delete(path).status_code == 204
+
+
+def test_what_expires_is_archived_and_a_failed_batch_is_read_again(deployed: Deployed) -> None:
+    """The emulator's stream tells of no expiry, so the function is given what AWS would give it."""
+    made = run(made_job(id="archived"), RunState.SUCCEEDED)
+    deployed.invoke("ArchiveFunction", expired(made))
+    bucket = deployed.outputs["ArchiveBucket"]
+    kept = client("s3", deployed.endpoint).list_objects_v2(Bucket=bucket)
+    assert [each["Key"].split("/")[0] for each in kept["Contents"]] == ["runs"]
+
+    tables = Tables(client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], deployed.outputs["RunsTable"])
+    expire(tables, made)
+    info = batch_info(client("dynamodbstreams", deployed.endpoint), stream_of(tables))
+    deployed.invoke("ArchiveFunction", failure(1, 2) | {"DDBStreamBatchInfo": info})
+
+
+def test_the_audit_and_the_patrol_find_a_job_that_no_round_reads(deployed: Deployed) -> None:
+    """Due for hours, in a slot of long ago: open, until the patrol has moved it and it has run."""
+    dynamodb, table = client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"]
+    tables = Tables(dynamodb, table, deployed.outputs["RunsTable"])
+    now = time.time()
+    made = made_job("rate(1 hour)", id="unread", at=now - 5.5 * 3600, target=HttpTarget(deployed.endpoint + HEALTH))
+    assert tables.job_store(SettableClock(now)).create(made, cursor(made))
+    key = {"PK": {"S": "JOB#default#unread"}, "SK": {"S": "CURSOR"}}
+    dynamodb.update_item(
+        TableName=table,
+        Key=key,
+        UpdateExpression="SET #slot = :slot",
+        ExpressionAttributeNames={"#slot": "slot"},
+        ExpressionAttributeValues={":slot": {"S": "2020-01-01T00/0000"}},
+    )
+
+    def audit() -> int:
+        """How many rows of the job are open after an audit of this hour, were it the first."""
+        dynamodb.delete_item(TableName=table, Key={"PK": {"S": "AUDIT#TURNS"}, "SK": {"S": "0001/0000"}})
+        deployed.invoke("AuditFunction")
+        whose = {":open": {"S": "AUDIT#OPEN"}}
+        found = dynamodb.query(TableName=table, KeyConditionExpression="PK = :open", ExpressionAttributeValues=whose)
+        return sum(item["job_id"] == {"S": "unread"} for item in found["Items"])
+
+    assert audit() == 1
+    dynamodb.delete_item(TableName=table, Key={"PK": {"S": "PATROL"}, "SK": {"S": "LAST"}})
+    deployed.invoke("PatrolFunction")
+    assert not dynamodb.get_item(TableName=table, Key=key)["Item"]["slot"]["S"].startswith("2020")
+    deployed.dispatch()
+    deployed.run_in("unread", "SUCCEEDED")
+    assert audit() == 0
+
+
+def test_completed_jobs_are_looked_for_and_removed(deployed: Deployed) -> None:
+    """The patrol looks at one part of the jobs each quarter of an hour: as many are made as it takes to have one there,
+    and in the part of the next minute.
+    """
+    tables = Tables(client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], deployed.outputs["RunsTable"])
+    store, found = tables.job_store(SettableClock(NOON)), DynamoCompletedJobs(tables.client, tables.jobs)
+    now, long_ago = time.time(), time.time() - 1000 * 86_400
+    parts = {part_at(now), part_at(now + 60)}
+    for number in range(2_000):
+        made = made_job(id=f"over-{number}", at=long_ago, tags=("over",))
+        assert store.create(made, cursor(made))
+        assert store.complete(made, at=long_ago)
+        if all(any(found.pages(part, before=now)) for part in parts):
+            break
+    deployed.invoke("PatrolFunction")
+    assert None in [store.get("default", f"over-{each}") for each in range(number + 1)]

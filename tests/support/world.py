@@ -94,6 +94,8 @@ class World:
         self.run_store: RunStore = tables.run_store()
         self.wakes = tables.wakes(rules.shards)
         self.inputs = tables.inputs()
+        self.round_id: str | None = None
+        """What the dispatcher's invocations are called."""
         self.reports: list[Report] = []
         for shard in range(rules.shards):  # a system that has been running; a first round looks back further
             self.cursors.advance_watermark(shard, bucket_of(at - 2 * 3600))
@@ -111,7 +113,7 @@ class World:
         store = self.cursors if cursors is None else cursors
         after = AfterClaim(self.jobs, self.run_store, self.clock, 90, Announcements(self.bus, self.clock))
         round_ = Dispatch(store, self.wheel, self.clock, self.randomness, after, self.rules)
-        report = round_(shard, self.clock.now() + 45)
+        report = round_(shard, self.clock.now() + 45, self.round_id)
         self.reports.append(report)
         return report
 

@@ -12,8 +12,10 @@ from duecourse.domain.job import Lane, Precision
 from duecourse.settings import (
     AllowedTargets,
     ApiSettings,
+    AuditSettings,
     DispatchSettings,
     ExecuteSettings,
+    PatrolSettings,
     SettingsError,
     SweepSettings,
     TickSettings,
@@ -77,9 +79,20 @@ SWEEP = {
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_BUS_NAME": "duecourse",
 } | QUEUES
+PATROL = {
+    "DUECOURSE_STAGE": "dev",
+    "DUECOURSE_JOBS_TABLE": "jobs",
+    "DUECOURSE_RUNS_TABLE": "runs",
+    "DUECOURSE_SHARDS": "16",
+    "DUECOURSE_PATROL_HOURS": "24",
+    "DUECOURSE_COMPLETED_JOB_RETENTION_DAYS": "90",
+}
+AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
+    "DUECOURSE_AUDIT_SEGMENTS": "6",
+}
 ALL: list[tuple[Any, dict[str, str]]] = [
     (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API),
-    (SweepSettings, SWEEP),
+    (SweepSettings, SWEEP), (PatrolSettings, PATROL), (AuditSettings, AUDIT),
 ]  # fmt: skip
 each = pytest.mark.parametrize(("settings", "environ"), ALL, ids=[settings.__name__ for settings, _ in ALL])
 

@@ -1,16 +1,26 @@
-"""Log lines are written whatever their facts are called."""
+"""Log lines are written whatever their facts are called; metrics have few dimensions, and cost nothing when idle."""
 
 from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from io import StringIO
+from itertools import count
+from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger, Metrics
 
+from duecourse.domain.job import Lane
+from duecourse.messages import RunMessage
 from duecourse.telemetry import loggable, publish
-from duecourse.usecases.report import Event, Report
+from duecourse.usecases.report import Event, Report, about
+
+_numbers = count()
+
+Emitted = dict[tuple[tuple[str, str], ...], dict[str, Any]]
+"""Values by metric, by dimension set."""
 
 
 @pytest.mark.parametrize("name", ["created", "name", "args", "message", "module", "process"])
@@ -21,3 +31,87 @@ def test_a_fact_whose_name_logging_keeps_for_itself_is_told_under_another(name: 
     publish(Report(events=[Event("told", {name: 1})]), logger, Metrics(namespace="Duecourse"))
     (line,) = [json.loads(text) for text in out.getvalue().splitlines()]
     assert (line["action"], line[f"{name}_"]) == ("told", 1)
+
+
+def emitted(report: Report, capsys: pytest.CaptureFixture[str], **dimensions: str) -> Emitted:
+    """What CloudWatch makes of it."""
+    logger = Logger(service=f"telemetry-{next(_numbers)}", stream=StringIO())
+    publish(report, logger, Metrics(namespace="Duecourse", service="duecourse"), **dimensions)
+    found: Emitted = {}
+    for document in (json.loads(line) for line in capsys.readouterr().out.splitlines()):
+        (directive,) = document["_aws"]["CloudWatchMetrics"]
+        for names in directive["Dimensions"]:
+            values = {each["Name"]: (each["Unit"], document[each["Name"]]) for each in directive["Metrics"]}
+            key = tuple(sorted((name, document[name]) for name in names))
+            assert found.setdefault(key, values) is values, "the same dimension set twice"
+    return found
+
+
+SERVICE = ("service", "duecourse")
+OF_EXECUTE = (("function", "execute"), SERVICE)
+
+
+def test_a_workers_metrics_are_there_by_lane_over_all_lanes_and_by_target(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report()
+    report.count("AttemptsStarted", "http")
+    report.count("AttemptsStarted", "sqs")
+    report.count("RunsSkipped", None)
+    report.measure("Lateness", 0.0415)
+    whole = {
+        "AttemptsStarted": ("Count", [2.0]),
+        "RunsSkipped": ("Count", [1.0]),
+        "Lateness": ("Milliseconds", [41.5]),
+    }
+    assert emitted(report, capsys, function="execute", lane="low") == {
+        (("function", "execute"), ("lane", "low"), SERVICE): whole,
+        OF_EXECUTE: whole,
+        (*OF_EXECUTE, ("target", "http")): {"AttemptsStarted": ("Count", [1.0])},
+        (*OF_EXECUTE, ("target", "sqs")): {"AttemptsStarted": ("Count", [1.0])},
+    }
+
+
+def test_a_rounds_metrics_are_over_all_shards(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report({"shard": 3})
+    report.counts["SlotsRead"] += 3
+    report.age("WatermarkAge", 7812.25)
+    assert emitted(report, capsys, function="dispatch") == {
+        (("function", "dispatch"), SERVICE): {"SlotsRead": ("Count", [3.0]), "WatermarkAge": ("Seconds", [7812.25])}
+    }
+
+
+def test_what_is_zero_is_not_emitted_but_for_what_somebody_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report()
+    report.counts.update({"TicksSent": 0, "TicksRefused": 0, "ClaimsLost": 0})
+    assert emitted(report, capsys, function="tick") == {
+        (("function", "tick"), SERVICE): {"TicksSent": ("Count", [0.0])}
+    }
+    report.counts.pop("TicksSent")
+    assert emitted(report, capsys, function="tick") == {}
+
+
+def test_one_publication_leaves_nothing_behind_for_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report()
+    report.count("RunsDead", "http")
+    emitted(report, capsys, function="execute", lane="low")
+    other = Report()
+    other.counts["TicksSent"] += 1
+    assert list(emitted(other, capsys, function="tick")) == [(("function", "tick"), SERVICE)]
+
+
+def test_a_report_that_takes_over_another_has_all_of_both() -> None:
+    one, other = Report({"shard": 1}), Report({"shard": 1})
+    for report, target, age in ((one, "http", 1.0), (other, "http", 3.0), (other, None, 2.0)):
+        report.count("RunsDead", target)
+        report.age("WatermarkAge", age)
+    other.add("dispatched", complete=True)
+    one.merge(other)
+    assert (one.counts["RunsDead"], one.by_target["http"]["RunsDead"], one.ages) == (3, 2, {"WatermarkAge": 2.0})
+    assert [(event.action, event.facts) for event in one.events] == [("dispatched", {"shard": 1, "complete": True})]
+    assert one.part() == Report({"shard": 1})
+
+
+def test_lines_say_whose_message_it_is_and_what_that_is_part_of() -> None:
+    message = RunMessage("acme", "nightly", 1_795_243_620, 1_795_243_620, 1, Lane.NORMAL, 0.0, "n")
+    whose = {"tenant": "acme", "job_id": "nightly", "run_id": "nightly.20261121T064700Z"}
+    assert about(message) == whose
+    assert about(replace(message, correlation_id="order-4711")) == whose | {"correlation_id": "order-4711"}

@@ -105,6 +105,7 @@ def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
         "code": None,
         "count": 1,
         "requested_by": None,
+        "correlation_id": None,
     }
 
 

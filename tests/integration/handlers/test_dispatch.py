@@ -121,3 +121,41 @@ def test_a_round_whose_tables_fail_is_answered_with_success_so_that_it_blocks_no
     written = lines(capsys)
     assert "ResourceNotFound" in next(each["error"] for each in written if "error" in each)
     assert [each["RoundsFailed"] for each in written if "RoundsFailed" in each] == [[1.0]]
+
+
+def test_messages_and_lines_are_part_of_the_invocation(
+    function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(stage, due_in(-5))
+    function("dispatch")(fifo_event(ROUND), Context())
+    (body,) = bodies(receive(stage.sqs, stage.lane))
+    (line,) = [each for each in lines(capsys) if each.get("action") == "dispatched"]
+    assert body["correlation_id"] == line["correlation_id"] == line["function_request_id"] == Context().aws_request_id
+
+
+def test_a_round_without_work_is_one_line_and_one_document_of_metrics(
+    function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dispatch = function("dispatch")
+    dispatch(fifo_event(ROUND), Context())
+    capsys.readouterr()
+    dispatch(fifo_event(ROUND), Context())
+    line, metrics = lines(capsys)
+    assert (line["action"], line["counts"].keys()) == ("dispatched", {"SlotsRead"})
+    counted = {each["Name"] for each in metrics["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
+    assert counted == {"SlotsRead", "WatermarkAge"}
+    assert 7200 <= metrics["WatermarkAge"][0] < 10_800
+    assert len(json.dumps(line)) < 700
+
+
+def test_what_an_adapter_says_on_the_way_is_a_line_like_any_other(
+    function: Any, stage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = add(stage, due_in(-5))
+    gone = {"QUEUE_URL_NORMAL": stage.lane + "-gone"}
+    function("dispatch", **gone)(fifo_event(ROUND), Context())
+    told = {each["action"]: each for each in lines(capsys) if "action" in each}
+    assert told.keys() == {"batch_not_accepted", "send_refused", "dispatched"}
+    warned, refused = told["batch_not_accepted"], told["send_refused"]
+    assert (warned["level"], warned["function_request_id"]) == ("WARNING", Context().aws_request_id)
+    assert (refused["tenant"], refused["job_id"], refused["refused"]) == (made.tenant, made.id, 1)

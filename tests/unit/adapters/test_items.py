@@ -211,3 +211,13 @@ def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
         not {"own_payload", "requested_by"}
         & run_item.to_item(replace(asked, own_payload=False, requested_by=None)).keys()
     )
+
+
+def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come_back_without() -> None:
+    run = Run(
+        "default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.LOW, token="t", correlation_id="order-1"
+    )
+    item = run_item.to_item(run)
+    assert run_item.from_item(item) == run
+    del item["correlation_id"]
+    assert run_item.from_item(item) == replace(run, correlation_id=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
@@ -116,3 +118,33 @@ def test_what_cannot_be_sent_is_refused_for_good_and_the_message_says_which_part
     assert not outcome.retryable
     assert word in outcome.error
     assert "hunter2" not in outcome.error
+
+
+TRACE = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+
+
+def test_a_call_bears_what_its_run_is_part_of_and_the_trace_of_its_invocation(http, monkeypatch):
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", TRACE)
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        call = a_call(target)
+        http.call(replace(call, run=replace(call.run, correlation_id="order-4711")), target)
+    (seen,) = server.seen
+    assert (seen.headers["X-Correlation-Id"], seen.headers["X-Amzn-Trace-Id"]) == ("order-4711", TRACE)
+
+
+def test_a_call_of_a_run_of_before_and_without_a_trace_bears_neither(http, monkeypatch):
+    monkeypatch.delenv("_X_AMZN_TRACE_ID", raising=False)
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        http.call(a_call(target), target)
+    assert not {"X-Correlation-Id", "X-Amzn-Trace-Id"} & set(server.seen[0].headers)
+
+
+def test_a_job_may_say_itself_what_its_calls_are_part_of(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url(), headers=(("x-correlation-id", "{{run_id}}"),))
+        call = a_call(target)
+        http.call(replace(call, run=replace(call.run, correlation_id="order-4711")), target)
+    named = {name: value for name, value in server.seen[0].headers.items() if name.lower() == "x-correlation-id"}
+    assert named == {"x-correlation-id": "nightly.20261121T064700Z"}

@@ -45,3 +45,10 @@ def test_there_is_no_token_where_nobody_waits():
 def test_secrets_do_not_go_into_events():
     with pytest.raises(TemplateError, match="header values"):
         run_event(a_call(TARGET, payload={"password": "{{secret:api-key}}"}))
+
+
+def test_the_event_says_what_the_run_is_part_of_where_that_is_known():
+    call = a_call(TARGET)
+    assert "correlation_id" not in run_event(call)
+    told = run_event(replace(call, run=replace(call.run, correlation_id="order-4711")))
+    assert told["correlation_id"] == "order-4711"

@@ -48,6 +48,8 @@ class RunMessage:
     `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`).
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
     that was given then (ports.Inputs), not its job's.
+    `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in messages
+    of before there was one.
     """
 
     tenant: str
@@ -73,6 +75,7 @@ class RunMessage:
     reason: str | None = None
     own_payload: bool = False
     requested_by: str | None = None
+    correlation_id: str | None = None
 
     @property
     def name(self) -> RunName:
@@ -109,6 +112,7 @@ class RunMessage:
             final=self.final,
             own_payload=self.own_payload,
             requested_by=self.requested_by,
+            correlation_id=self.correlation_id,
         )
 
     def again(self, *, nonce: str, not_before: float | None = None, attempt: int | None = None) -> RunMessage:
@@ -210,6 +214,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "reason": _TEXT,
     "own_payload": (_is_flag, "true or false"),
     "requested_by": _TEXT,
+    "correlation_id": _TEXT,
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

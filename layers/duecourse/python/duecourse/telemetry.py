@@ -11,6 +11,23 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from duecourse.usecases.report import Report
 
+EVEN_WHEN_ZERO = frozenset(
+    {
+        "TicksSent",
+        "AttemptsFailed",
+        "RunsDead",
+        "DeadLettersKept",
+        "EntriesBelowWatermark",
+        "JobsAudited",
+        "OccurrencesLost",
+    }
+)
+"""Counts that are emitted as 0, too: a rate needs its numerator, and who looks for losses must show that it looked.
+
+CloudWatch bills a metric for each hour in which anything was emitted of it (Amazon CloudWatch pricing), so nothing else
+is: for an alarm on a sum, a count that is missing is none.
+"""
+
 _TAKEN = frozenset(vars(makeLogRecord({}))) | {"message", "asctime"}
 """What a log record calls its own: `logging` raises for a fact of such a name."""
 
@@ -21,23 +38,32 @@ def loggable(facts: Mapping[str, object]) -> dict[str, Any]:
 
 
 def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str) -> None:
-    """Log the events of a report and emit its counts and durations.
+    """Log the events of a report and emit its counts, durations (milliseconds) and ages (seconds).
 
-    `dimensions` (a stage, a lane) are added to every metric; anything of high cardinality belongs into the log line.
+    `dimensions` (a function, a lane) are added to every metric; anything of high cardinality belongs into the log line.
+    With a lane everything is emitted once more over all lanes, and what was counted by target once more by that.
     """
     for event in report.events:
         log = logger.error if event.alarming else logger.info
         log(event.action, extra={"action": event.action, **loggable(event.facts)})
-    if not any(report.counts.values()) and not report.seconds:
-        return
-    for name, value in dimensions.items():
-        metrics.add_dimension(name=name, value=value)
-    if "lane" in dimensions:  # once more over all lanes: an alarm watches one metric, and knows no sums
-        whole = {name: value for name, value in dimensions.items() if name != "lane"}
-        metrics.add_dimensions(service=str(metrics.service), **whole)
-    for metric, count in report.counts.items():
-        metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
-    for metric, measured in report.seconds.items():
-        for seconds in measured:
-            metrics.add_metric(name=metric, unit=MetricUnit.Milliseconds, value=round(seconds * 1000, 3))
-    metrics.flush_metrics()
+    whole = {name: value for name, value in dimensions.items() if name != "lane"}
+    counts = {metric: count for metric, count in report.counts.items() if count or metric in EVEN_WHEN_ZERO}
+    if counts or report.seconds or report.ages:
+        for name, value in dimensions.items():
+            metrics.add_dimension(name=name, value=value)
+        if "lane" in dimensions:  # an alarm watches one metric, and knows no sums
+            metrics.add_dimensions(service=str(metrics.service), **whole)
+        for metric, count in counts.items():
+            metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
+        for metric, measured in report.seconds.items():
+            for seconds in measured:
+                metrics.add_metric(name=metric, unit=MetricUnit.Milliseconds, value=round(seconds * 1000, 3))
+        for metric, seconds in report.ages.items():
+            metrics.add_metric(name=metric, unit=MetricUnit.Seconds, value=round(seconds, 3))
+        metrics.flush_metrics()
+    for target, counted in report.by_target.items():
+        for name, value in (whole | {"target": target}).items():
+            metrics.add_dimension(name=name, value=value)
+        for metric, count in counted.items():
+            metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
+        metrics.flush_metrics()

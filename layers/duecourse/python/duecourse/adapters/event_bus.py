@@ -39,15 +39,17 @@ class EventBridgeBus:
         try:
             answer = self._client.put_events(Entries=[self._entry(occasion) for occasion in page])
         except (BotoCoreError, ClientError) as problem:
-            _logger.warning("no event was accepted", extra={"events": len(page), "error": str(problem)})
+            facts = {"action": "events_not_accepted", "events": len(page), "error": str(problem)}
+            _logger.warning("events_not_accepted", extra=facts)
             return len(page)
         refused = 0
         for occasion, entry in zip(page, answer["Entries"], strict=True):
             if code := entry.get("ErrorCode"):
                 refused += 1
                 _logger.warning(
-                    "an event was not accepted",
+                    "event_not_accepted",
                     extra={
+                        "action": "event_not_accepted",
                         "detail_type": occasion.detail_type,
                         "event": occasion.detail.get("event"),
                         "error": f"{code}: {entry.get('ErrorMessage')}",

@@ -82,5 +82,5 @@ def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, A
         problem, reason = str(refused), code
     except BotoCoreError as broken:
         problem, reason = str(broken), type(broken).__name__
-    _logger.warning("a secret could not be fetched", extra={"secret": path, "error": problem})
+    _logger.warning("secret_not_fetched", extra={"action": "secret_not_fetched", "secret": path, "error": problem})
     raise SecretsUnavailableError(reason)

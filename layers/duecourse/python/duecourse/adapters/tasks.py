@@ -64,7 +64,8 @@ class SsmTasks:
         except (BotoCoreError, ClientError) as problem:
             if known is None or known.task is None:
                 raise TasksUnavailableError(f"task {name} ({type(problem).__name__})") from problem
-            _logger.warning("a task could not be read again", extra={"task": name, "error": str(problem)})
+            facts = {"action": "task_not_read_again", "task": name, "error": str(problem)}
+            _logger.warning("task_not_read_again", extra=facts)
             task = known.task
         self._keep(name, _Read(task, now + (_UNKNOWN_SECONDS if task is None else _KNOWN_SECONDS)))
         return task
@@ -79,7 +80,7 @@ class SsmTasks:
         try:
             return task_of(answer["Parameter"]["Value"])
         except TaskError:
-            _logger.exception("a registered task cannot be read", extra={"task": name})
+            _logger.exception("task_unreadable", extra={"action": "task_unreadable", "task": name})
             return None
 
     def _keep(self, name: str, read: _Read) -> None:

@@ -43,6 +43,7 @@ class Offer:
     redrive: bool = False
     own_payload: bool = False
     requested_by: str | None = None
+    correlation_id: str | None = None
 
     @property
     def manual(self) -> bool:

@@ -26,6 +26,7 @@ def first_record(offer: Offer, job: Job, hand: Handover) -> Run:
         through=offer.through,
         own_payload=offer.own_payload,
         requested_by=offer.requested_by,
+        correlation_id=offer.correlation_id,
         expires_at=hand.expires_at,
     )
 
@@ -96,6 +97,7 @@ def skipped(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Sett
         through=offer.through,
         own_payload=offer.own_payload,
         requested_by=offer.requested_by,
+        correlation_id=offer.correlation_id,
         expires_at=hand.expires_at,
     )
     return Settle(run, None, reason)

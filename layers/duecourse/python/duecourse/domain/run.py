@@ -44,6 +44,7 @@ class Run:
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
     `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the
     payload that was given then (ports.Inputs) instead of its job's.
+    `correlation_id` is that of its message: the request that asked for it bears it, and all that is logged of it.
     """
 
     tenant: str
@@ -79,6 +80,7 @@ class Run:
     notified: bool = False
     own_payload: bool = False
     requested_by: str | None = None
+    correlation_id: str | None = None
     expires_at: int | None = None
 
     @property

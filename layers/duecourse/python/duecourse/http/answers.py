@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Completion
-from duecourse.domain.run import Run
+from duecourse.domain.run_document import millisecond, run_document
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.target_document import target_document
 from duecourse.usecases.jobs import JobView
+
+__all__ = ["Document", "job_document", "run_document"]
 
 Document = dict[str, Any]
 
@@ -68,38 +69,9 @@ def job_document(view: JobView) -> Document:
         "idempotency_key": job.idempotency_key,
         "events": [kind.value for kind in job.events],
         "tags": list(job.tags),
-        "created_at": _millisecond(job.created_at),
-        "updated_at": _millisecond(job.updated_at),
+        "created_at": millisecond(job.created_at),
+        "updated_at": millisecond(job.updated_at),
         "error": view.error,
-    }
-
-
-def run_document(run: Run) -> Document:
-    """A run: `started_at` and `lateness_seconds` are those of its first start. A result that lies in the store of
-    results is told by its size alone.
-    """
-    started = run.started_at if run.first_started_at is None else run.first_started_at
-    return {
-        "id": str(run.name),
-        "job_id": run.job_id,
-        "state": run.state.value,
-        "reason": run.reason,
-        "occurrence": to_iso(run.occurrence),
-        "due": to_iso(run.due),
-        "started_at": _millisecond(started),
-        "finished_at": _millisecond(run.finished_at),
-        "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
-        "attempts": run.attempt,
-        "max_attempts": run.attempts_allowed,
-        "waiting_until": _millisecond(run.waiting_until),
-        "heartbeat_until": _millisecond(run.heartbeat_until),
-        "cancel_requested": run.cancel_requested,
-        "result": run.result if run.result_key is None else None,
-        "result_bytes": run.result_bytes,
-        "error": run.error,
-        "code": run.code,
-        "count": run.count,
-        "requested_by": run.requested_by,
     }
 
 
@@ -114,9 +86,3 @@ def _understood(spec: ScheduleSpec) -> Document:
 
 def _second(instant: int | None) -> str | None:
     return None if instant is None else to_iso(instant)
-
-
-def _millisecond(instant: float | None) -> str | None:
-    if instant is None:
-        return None
-    return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -64,9 +64,10 @@ class Application:
     def _answered(self, work: Callable[[], Answer]) -> Response[str]:
         """Whatever happens becomes an answer and one line in the log."""
         request = self._request
+        ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
         try:
             answer = work()
-            response = _response(answer, request.request_id)
+            response = _response(answer, request)
         except Problem as problem:
             answer = Answer(
                 problem.status,
@@ -75,23 +76,24 @@ class Application:
                 problem.headers,
                 {"problem": problem.kind, "detail": problem.detail, "faults": _shown(problem)},
             )
-            response = _response(answer, request.request_id, PROBLEM_JSON)
+            response = _response(answer, request, PROBLEM_JSON)
         except Exception as error:
-            self._logger.exception("request_failed", extra={"request_id": request.request_id})
+            self._logger.exception("request_failed", extra={"action": "request_failed", **ids})
             fault = unavailable(error) or internal()
             document = fault.document(request.request_id)
             answer = Answer(fault.status, "request_failed", document, fault.headers, counts={"InternalErrors": 1})
-            response = _response(answer, request.request_id, PROBLEM_JSON)
-        line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant}
-        self._logger.info(answer.action, extra={**line, "request_id": request.request_id, **loggable(answer.facts)})
+            response = _response(answer, request, PROBLEM_JSON)
+        line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant, **ids}
+        self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
         for name, count in answer.counts.items():
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=NAMESPACE) as metric:
                 metric.add_dimension(name="function", value="api")
         return response
 
 
-def _response(answer: Answer, request_id: str, content_type: str = JSON) -> Response[str]:
-    headers = {"x-request-id": request_id, "cache-control": "no-store", **answer.headers}
+def _response(answer: Answer, request: Request, content_type: str = JSON) -> Response[str]:
+    ids = {"x-request-id": request.request_id, "x-correlation-id": request.correlation_id}
+    headers = {**ids, "cache-control": "no-store", **answer.headers}
     if answer.body is None:
         return Response(int(answer.status), headers=dict(headers), body="")
     return Response(int(answer.status), content_type, write_json(answer.body), dict(headers))

@@ -44,12 +44,13 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     for index, value in enumerate(_read(request.json()).jobs):
         try:
             _check_time(api, until)
-            answer = created_job(api, request.tenant, value, key, f"batch {index}")
+            answer = created_job(api, request, value, key, f"batch {index}")
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
         except Exception as error:
             # Those before it are created: whoever sent them must learn of it.
-            logger.exception("job_failed", extra={"request_id": request.request_id, "index": index})
+            ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
+            logger.exception("job_failed", extra={"action": "job_failed", "index": index, **ids})
             fault = unavailable(error) or internal()
             items.append({"status": int(fault.status), "problem": fault.document(request.request_id)})
         else:

@@ -35,18 +35,19 @@ FILTERS = ("prefix", "tag", "state")
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs. With an Idempotency-Key that has created a job already, that one is shown (200)."""
     value = request.json()
-    return created_job(api, request.tenant, value, read_key(request))
+    return created_job(api, request, value, read_key(request))
 
 
-def created_job(api: Api, tenant: str, value: Any, key: str | None, place: str = "") -> Answer:
-    """One job created of a posted value. Raises Problem."""
+def created_job(api: Api, request: Request, value: Any, key: str | None, place: str = "") -> Answer:
+    """One job of the request created of a posted value. Raises Problem."""
+    tenant = request.tenant
     named = request_key(key, value, place)
     asked_for = value.get("id") if isinstance(value, dict) else None
     with refusing(str(asked_for), api.settings):
         if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
             return _repeated(view)
         draft = read_job(value, tenant, rules_of_stage(api), api.jobs.check)
-        made = api.jobs.create_once(draft, named)
+        made = api.jobs.create_once(draft, named, request.correlation_id)
     return made_answer(made) if isinstance(made, Created) else _repeated(made)
 
 
@@ -80,7 +81,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
         return _own_draft(api, request.tenant, job_id, value, api.editing.check_over(job))
 
     with refusing(job_id, api.settings):
-        edited = api.editing.put(request.tenant, job_id, draft_for, expected)
+        edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
 
@@ -95,7 +96,8 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         return _own_draft(api, request.tenant, job_id, patched(job, patch), api.editing.check_over(job))
 
     with refusing(job_id, api.settings):
-        return _edited("job_patched", api.editing.patch(request.tenant, job_id, draft_for, expected))
+        edited = api.editing.patch(request.tenant, job_id, draft_for, expected, request.correlation_id)
+    return _edited("job_patched", edited)
 
 
 def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:

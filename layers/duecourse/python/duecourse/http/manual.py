@@ -70,7 +70,7 @@ class SkipBody(Body):
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/run. With an Idempotency-Key that has started a run already, that one is shown."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    asking = Asking(request.principal, read_key(request))
+    asking = Asking(request.principal, read_key(request), request.correlation_id)
     given = _given(request)
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
@@ -88,7 +88,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/backfill. 200 for what would be, 202 for what is under way."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    asking = Asking(request.principal, read_key(request))
+    asking = Asking(request.principal, read_key(request), request.correlation_id)
     body = _backfill_body(request)
     asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first)
     with refusing(job_id, api.settings):
@@ -119,7 +119,7 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
         try:
-            runs = api.skip_next.skip(job, count, request.principal)
+            runs = api.skip_next.skip(job, count, request.principal, request.correlation_id)
         except NothingToSkipError:
             detail = "Nothing is to come that could be skipped; see the job's schedule, its end and max_runs."
             raise Problem(HTTPStatus.CONFLICT, "nothing-to-skip", detail) from None

@@ -87,7 +87,9 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     job_id, expected = job_id_in(parameters), read_expected(request)
     catch_up = _resume_body(request).catch_up
     with refusing(job_id, api.settings):
-        view = api.pausing.resume(request.tenant, job_id, catch_up=catch_up, expected=expected)
+        view = api.pausing.resume(
+            request.tenant, job_id, catch_up=catch_up, expected=expected, correlation_id=request.correlation_id
+        )
     return job_answer("job_resumed", view)
 
 
@@ -109,7 +111,9 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     except ValidationError as error:
         raise bad_body(list(faults_in(error, ResumeManyBody))) from None
     choice, after = _chosen(body)
-    swept = api.pausing.resume_many(request.tenant, choice, catch_up=body.catch_up, after=after)
+    swept = api.pausing.resume_many(
+        request.tenant, choice, catch_up=body.catch_up, after=after, correlation_id=request.correlation_id
+    )
     return _swept("jobs_resumed", choice, swept)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -14,16 +15,20 @@ from duecourse.http.problems import Fault, Problem, malformed
 
 MAX_BODY_BYTES = 256 * 1024
 
+CORRELATION_ID = "[A-Za-z0-9_.:-]{1,128}"
+"""What a caller's correlation id may look like: it comes into logs, records and headers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw.
     `authorization` may hold a run's token and is in no log, nor are the other `headers` (names in small letters).
     Tenant, principal and scopes are filled in where the route's scope is checked (`scopes.admitted`), from what the
-    gateway's `authorizer` found out.
+    gateway's `authorizer` found out. `correlation_id` is the caller's own (X-Correlation-Id), or the request's id.
     """
 
     request_id: str
+    correlation_id: str = ""
     tenant: str = ""
     principal: str = ""
     scopes: frozenset[str] = frozenset()
@@ -52,8 +57,10 @@ def read_request(event: Mapping[str, Any]) -> Request:
     """The request of an event. Nothing in it is trusted to be there."""
     headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
     context = event.get("requestContext") or {}
+    request_id = str(context.get("requestId") or "")
     return Request(
-        request_id=str(context.get("requestId") or ""),
+        request_id=request_id,
+        correlation_id=_correlation_id(headers) or request_id,
         query=event.get("queryStringParameters") or {},
         content_type=headers.get("content-type"),
         body=event.get("body"),
@@ -62,6 +69,12 @@ def read_request(event: Mapping[str, Any]) -> Request:
         headers=headers,
         authorizer=context.get("authorizer") or {},
     )
+
+
+def _correlation_id(headers: Mapping[str, str]) -> str | None:
+    """The caller's own. One that does not fit is passed over: no request is refused for it."""
+    given = headers.get("x-correlation-id", "")
+    return given if re.fullmatch(CORRELATION_ID, given) else None
 
 
 def _check_content_type(header: str | None) -> None:

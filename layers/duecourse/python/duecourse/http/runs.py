@@ -15,6 +15,14 @@ from duecourse.ports import LINK_SECONDS
 from duecourse.usecases.commands import LaneUnavailableError, RunStateError
 from duecourse.usecases.runs import RunUnknownError
 
+_ACCEPTED = {
+    "complete": "complete_accepted",
+    "fail": "fail_accepted",
+    "cancel": "cancel_accepted",
+    "redrive": "redrive_accepted",
+}
+"""What the log says of a command that was taken."""
+
 
 def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """GET /v1/runs/<run_id>. A large result is an address that can be used for a while."""
@@ -55,7 +63,7 @@ def accepted(command: str, run: Run) -> Answer:
     """202: the worker will decide; the run is shown as it is now."""
     body = {"run": run_document(run), "accepted": command}
     facts = {"tenant": run.tenant, "run_id": str(run.name), "attempt": run.attempt, "state": run.state}
-    return Answer(HTTPStatus.ACCEPTED, f"{command}_accepted", body, facts=facts)
+    return Answer(HTTPStatus.ACCEPTED, _ACCEPTED[command], body, facts=facts)
 
 
 def run_id_in(parameters: Mapping[str, str]) -> str:

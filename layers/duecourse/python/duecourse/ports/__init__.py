@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from duecourse.ports.audit import AuditedRuns, AuditStore, Finding, JobsPage
 from duecourse.ports.basics import Alone, Clock, Crew, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
 from duecourse.ports.jobs import JobPage, JobQuotaError, JobStore, KeyUsedError, StoreBusyError, UsedKey
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
 from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
+from duecourse.ports.patrol import Patrolled, PatrolPage, PatrolStore
 from duecourse.ports.runs import Conflict, DeadMark, Input, Inputs, RunStore, Waiters
 from duecourse.ports.targets import (
     LINK_SECONDS,
@@ -25,6 +27,8 @@ from duecourse.ports.told import Bus, Death, Notices, Occasion
 __all__ = [
     "LINK_SECONDS",
     "Alone",
+    "AuditStore",
+    "AuditedRuns",
     "BrokenCursor",
     "BucketConflict",
     "Bus",
@@ -43,16 +47,21 @@ __all__ = [
     "Death",
     "Depth",
     "Depths",
+    "Finding",
     "Input",
     "Inputs",
     "JobPage",
     "JobQuotaError",
     "JobStore",
+    "JobsPage",
     "KeyUsedError",
     "Lanes",
     "Notices",
     "Occasion",
     "Outgoing",
+    "PatrolPage",
+    "PatrolStore",
+    "Patrolled",
     "Progress",
     "Randomness",
     "Received",

@@ -71,6 +71,7 @@ class Input:
 
     `suffix` is that of its runs (`.m…`, `.b…`). `generation` was the job's then. `fingerprint` tells a repetition of
     the request from another one under the same name; `sent`: its messages are all on their way.
+    `correlation_id` is that of the request which was first to ask.
     """
 
     suffix: str
@@ -84,6 +85,7 @@ class Input:
     payload: Any = None
     backfill: Backfill | None = None
     sent: bool = False
+    correlation_id: str | None = None
 
 
 class Inputs(Protocol):

@@ -64,7 +64,7 @@ class Aftermath:
         following = message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=not_before)
         sent = self.forwarder.send(following, not_before)
         if not sent:
-            report.add("send_refused", alarming=True, run_id=str(run.name), reason="the next attempt's message")
+            report.add("send_refused", alarming=True, reason="the next attempt's message")
         return sent
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
@@ -89,7 +89,7 @@ class Aftermath:
             self._consider(job, report)
         self.runs.write(replace(run, notified=True), run)
         report.counts["DeathsAnnounced"] += 1
-        report.add("death_announced", alarming=True, tenant=run.tenant, run_id=str(run.name), error=run.error)
+        report.add("death_announced", alarming=True, error=run.error)
 
     def _consider(self, job: Job, report: Report) -> None:
         """Pause a job that keeps failing. The next death looks again; this one is not to be announced again for it."""

@@ -27,10 +27,13 @@ KEPT_LONGER_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who asks (`by`), and the key that a repetition of the request carries too (None: each request is another)."""
+    """Who asks (`by`), and the key that a repetition of the request carries too (None: each request is another); the
+    request's `correlation_id` goes to the runs that it asks for.
+    """
 
     by: str
     key: str | None = None
+    correlation_id: str | None = None
 
     def suffix(self, letter: str, job: Job, nonce: str) -> str:
         """The suffix of the runs that this request names: `.m3kQ…` of its key, or of `nonce` without one. A namesake of
@@ -53,6 +56,7 @@ def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = Non
         suffix=asked.suffix,
         own_payload=asked.own_payload,
         requested_by=asked.requested_by,
+        correlation_id=asked.correlation_id,
     )
 
 
@@ -70,4 +74,5 @@ def message_of(run: Run, nonce: str) -> RunMessage:
         suffix=run.suffix,
         own_payload=run.own_payload,
         requested_by=run.requested_by,
+        correlation_id=run.correlation_id,
     )

@@ -70,7 +70,7 @@ class Attempts:
             if isinstance(outcome, Fate):
                 return outcome
             run = outcome.found
-        report.add("undecided", alarming=True, run_id=str(message.name), tries=MAX_DECISIONS)
+        report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Fate.LEFT
 
     def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
@@ -98,10 +98,10 @@ class Attempts:
                 return self.settler.settle(decision, job, message, delivery, report)
             case Drop(reason):
                 report.counts["DuplicatesDropped"] += 1
-                report.add("message_dropped", run_id=str(message.name), reason=reason, asked=message.kind)
+                report.add("message_dropped", reason=reason, asked=message.kind)
                 return Fate.DONE
             case FollowUp(past, reason):
-                report.add("followed_up", run_id=str(past.name), state=past.state, reason=reason)
+                report.add("followed_up", state=past.state, reason=reason)
                 return self.settler.follow(past, job, message, delivery, report)
             case Remainder(occurrence, due, count, reason):
                 rest = replace(message, occurrence=occurrence, due=due, count=count)
@@ -112,7 +112,7 @@ class Attempts:
                 if self.rules.near_limit(delivery):
                     return self.copies.put_off(message, delivery, run, until, reason, report)
                 self.forwarder.postpone(delivery, ceil(until - now))
-                report.add("message_left", run_id=str(message.name), until=until, reason=reason)
+                report.add("message_left", until=until, reason=reason)
                 return Fate.LEFT
             case other:
                 assert_never(other)

@@ -59,6 +59,7 @@ class Backfills:
             suffix=asking.suffix("b", job, self.randomness.nonce()),
             requested_at=now,
             requested_by=asking.by[:MAX_BY],
+            correlation_id=asking.correlation_id,
             fingerprint=asking.fingerprint(["backfill", asdict(asked)]),
             generation=job.generation,
             expires_at=kept,

@@ -11,6 +11,7 @@ from duecourse.domain.job import Job
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.overlap import Await, Wait, Yield, ask_again
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import Failed, Outcome
 from duecourse.domain.template import TemplateError, idempotency_key
 from duecourse.messages import MessageKind, RunMessage
@@ -81,10 +82,22 @@ class Beginner:
             if decision.previous is None and conflict.found is not None and conflict.found.state is RunState.DEAD:
                 self.overlaps.release(job, decision.run)  # a copy for a dead run: nothing follows that would free it
             return conflict
-        if decision.previous is None and decision.run.lateness is not None:
-            report.measure("Lateness", decision.run.lateness)
+        self._count(decision, job, message, report)
         outcome = PAYLOAD_GONE if called is None else self._call(decision.run, called, hand)
         return self._finish(decision.run, job, outcome, message, delivery, hand, report)
+
+    def _count(self, decision: Start, job: Job, message: RunMessage, report: Report) -> None:
+        """Count an attempt that has begun, and the one before it where that was lost."""
+        target, previous = type_of(job.target), decision.previous
+        report.count("AttemptsStarted", target)
+        if previous is None:
+            if decision.run.lateness is not None:
+                report.measure("Lateness", decision.run.lateness)
+            # What waited for its turn has the mark of a catch-up, too (`patient`), but may not start before that.
+            if message.caught_up_at is not None and message.not_before < message.caught_up_at:
+                report.counts["CaughtUp"] += 1
+        elif previous.state is RunState.RUNNING:
+            report.count("AttemptsFailed", target)  # its worker vanished, and this one takes over
 
     def _as_asked(self, job: Job, run: Run) -> Job | None:
         """The job as this run calls it: with the payload that was given for it, if there was one; None where that is
@@ -116,6 +129,7 @@ class Beginner:
             suffix=holder.suffix,
             kind=MessageKind.CANCEL,
             reason="replaced",
+            correlation_id=holder.correlation_id,
         )
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
@@ -152,7 +166,7 @@ class Beginner:
             if found is None or found.attempt != run.attempt or found.state is not RunState.RUNNING:
                 return self._overtaken(run, found, report)
             run = found  # somebody asked for its cancellation while the call was on its way
-        report.add("undecided", alarming=True, run_id=str(run.name), tries=MAX_FINISHES)
+        report.add("undecided", alarming=True, tries=MAX_FINISHES)
         return Fate.LEFT
 
     def _overtaken(self, run: Run, found: Run | None, report: Report) -> Fate:
@@ -164,7 +178,7 @@ class Beginner:
         if not called_back:
             report.counts["FinishesRefused"] += 1
         action = "called_back_early" if called_back else "finish_refused"
-        report.add(action, alarming=not called_back, tenant=run.tenant, run_id=str(run.name), found=state)
+        report.add(action, alarming=not called_back, found=state)
         return Fate.DONE
 
 

@@ -71,6 +71,7 @@ class Orders:
             count=run.count,
             through=run.through,
             kind=kind,
+            correlation_id=run.correlation_id,
             **said,
         )
 

@@ -62,7 +62,6 @@ class Copies:
         report.add(
             "message_forwarded" if sent else "send_refused",
             alarming=not sent,
-            run_id=str(message.name),
             not_before=not_before,
             reason=reason,
             receive_count=delivery.receive_count,
@@ -97,7 +96,7 @@ class Copies:
             run = self._record(message)
         except Exception as problem:  # noqa: BLE001 - the fault that brought us here may be in that very read
             report.counts["RescueReadsFailed"] += 1
-            report.add("rescue_read_failed", alarming=True, run_id=str(message.name), error=repr(problem))
+            report.add("rescue_read_failed", alarming=True, error=repr(problem))
             run = None
         if run is not None and run.message_id == delivery.message_id:
             if run.state is RunState.DEAD:

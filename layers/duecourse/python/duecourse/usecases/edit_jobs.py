@@ -68,9 +68,15 @@ class EditJobs:
         return check
 
     def put(
-        self, tenant: str, job_id: str, draft_for: Callable[[Job | None], Draft], expected: Expected = ANYTHING
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job | None], Draft],
+        expected: Expected = ANYTHING,
+        correlation_id: str | None = None,
     ) -> Edited:
-        """Create the job, or replace it; nothing is written where it is so already.
+        """Create the job, or replace it; nothing is written where it is so already. `correlation_id` is that of the
+        request, for what is sent at once.
 
         Raises JobVersionError, JobChangedError; ScheduleError for a new schedule with nothing to come; what `draft_for`
         and `Jobs.create` raise.
@@ -80,7 +86,9 @@ class EditJobs:
             expected.check(job)
             draft = draft_for(job)
             try:
-                edited = Edited(self.jobs.create(draft), created=True) if job is None else self._edit(job, draft)
+                if job is None:
+                    return Edited(self.jobs.create(draft, correlation_id=correlation_id), created=True)
+                edited = self._edit(job, draft, correlation_id)
             except JobExistsError:
                 continue  # created by somebody else in between: replace that one
             if edited is not None:
@@ -88,7 +96,12 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def patch(
-        self, tenant: str, job_id: str, draft_for: Callable[[Job], Draft], expected: Expected = ANYTHING
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job], Draft],
+        expected: Expected = ANYTHING,
+        correlation_id: str | None = None,
     ) -> Edited:
         """Change the job. Raises JobUnknownError, and as `put`."""
         for _ in range(TRIES):
@@ -96,12 +109,12 @@ class EditJobs:
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            edited = self._edit(job, draft_for(job))
+            edited = self._edit(job, draft_for(job), correlation_id)
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)
 
-    def _edit(self, job: Job, draft: Draft) -> Edited | None:
+    def _edit(self, job: Job, draft: Draft, correlation_id: str | None) -> Edited | None:
         """Write the change; None where the job or its cursor is another meanwhile."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
@@ -124,8 +137,8 @@ class EditJobs:
             # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
             planned = plan(cursor, now=now, reach=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
-            self.jobs.send(view, cursor, replace(planned, firings=due))
-        return Edited(self.jobs.send_soon(view, change.cursor), skipped=count)
+            self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
+        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count)
 
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Until when occurrences were sent without a claim."""

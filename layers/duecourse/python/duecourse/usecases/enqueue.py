@@ -21,12 +21,16 @@ HOLD_SECONDS = 1.0
 """What arrives at most this early is held by its worker until its instant."""
 
 
-def outgoing(cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str]) -> list[Outgoing]:
-    """One message a firing, each with the delay that makes it visible at its due second when sent at `now`."""
+def outgoing(
+    cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str], correlation_id: str | None = None
+) -> list[Outgoing]:
+    """One message a firing, each with the delay that makes it visible at its due second when sent at `now`.
+    `correlation_id` names the request or the round that enqueues them.
+    """
     final = plan.firings[-1] if plan.firings and plan.cursor.occurrence is None else None
     return [
         Outgoing(
-            message(cursor, firing, now=now, nonce=nonce(), final=firing is final),
+            message(cursor, firing, now=now, nonce=nonce(), final=firing is final, correlation_id=correlation_id),
             delay(firing.due, cursor.precision, now),
         )
         for firing in plan.firings
@@ -47,7 +51,9 @@ def delay(due: int, precision: Precision, now: float) -> int:
     return min(max(wait, 0), MAX_DELAY_SECONDS)
 
 
-def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str, final: bool = False) -> RunMessage:
+def message(
+    cursor: Cursor, firing: Firing, *, now: float, nonce: str, final: bool = False, correlation_id: str | None = None
+) -> RunMessage:
     """The message of a firing; its first attempt may start when it is due."""
     return RunMessage(
         tenant=cursor.tenant,
@@ -62,4 +68,5 @@ def message(cursor: Cursor, firing: Firing, *, now: float, nonce: str, final: bo
         through=firing.through if firing.count > 1 else None,
         caught_up_at=now if firing.caught_up else None,
         final=final,
+        correlation_id=correlation_id,
     )

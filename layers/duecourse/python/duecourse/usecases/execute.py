@@ -10,7 +10,7 @@ from duecourse.messages import MessageError, read_run_message
 from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.copies import Fate
 from duecourse.usecases.hand import Delivery
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ class Execute:
         )
         report.counts["MessagesReceived"] += len(received)
         report.counts["MessagesLeft"] += len(left)
+        if report.counts["AttemptsStarted"]:  # a rate of failures needs to know of none, too
+            for metric in ("AttemptsFailed", "RunsDead"):
+                report.counts.setdefault(metric, 0)
         return Batch(report, left)
 
     def _one(self, delivery: Delivery, body: str, deadline: float) -> tuple[Fate, Report]:
@@ -49,6 +52,7 @@ class Execute:
             report.counts["MessagesUnreadable"] += 1
             report.add("message_unreadable", alarming=True, message_id=delivery.message_id, error=str(problem))
             return Fate.LEFT, report
+        report.about = about(message)
         try:
             return self.attempts.handle(message, delivery, deadline, report), report
         except Exception as problem:  # noqa: BLE001 - one message's fault must not fail its neighbours
@@ -58,7 +62,6 @@ class Execute:
                 alarming=True,
                 message_id=delivery.message_id,
                 receive_count=delivery.receive_count,
-                run_id=str(message.name),
                 error=f"{type(problem).__name__}: {problem}",
             )
             return self.attempts.rescue(message, delivery, report), report

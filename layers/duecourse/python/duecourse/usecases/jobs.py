@@ -110,7 +110,7 @@ class Jobs:
         schedule = occurrences_of("", "", spec).schedule
         check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
 
-    def create(self, draft: Draft, key: RequestKey | None = None) -> Created:
+    def create(self, draft: Draft, key: RequestKey | None = None, correlation_id: str | None = None) -> Created:
         """Write the job, then send what is due soon; `key` is used up by it. Nothing is written where it raises
         JobExistsError, ScheduleError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
@@ -122,7 +122,7 @@ class Jobs:
                 raise nothing_left()
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
             if self.store.create(job, cursor, now=now, quota=self.limits.quota, key=used):
-                return self.send_soon(JobView(job, cursor.occurrence), cursor)
+                return self.send_soon(JobView(job, cursor.occurrence), cursor, correlation_id)
             if draft.id is not None:
                 break
         raise JobExistsError(job.id)
@@ -145,10 +145,10 @@ class Jobs:
             raise KeySpentError(used.job_id)  # another one, created under the same id since
         return view
 
-    def create_once(self, draft: Draft, key: RequestKey | None) -> Created | JobView:
+    def create_once(self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None) -> Created | JobView:
         """As `create`; the view of the job that the same request has created in this very moment, if it has."""
         try:
-            return self.create(draft, key)
+            return self.create(draft, key, correlation_id)
         except KeyUsedError:
             view = None if key is None else self.repeated(draft.tenant, key)
             if view is None:
@@ -189,15 +189,18 @@ class Jobs:
                 return
         raise JobChangedError(job_id)
 
-    def send_soon(self, view: JobView, cursor: Cursor) -> Created:
-        """Send without a claim: the next tick repeats it, and the workers drop the repeats."""
+    def send_soon(self, view: JobView, cursor: Cursor, correlation_id: str | None = None) -> Created:
+        """Send without a claim: the next tick repeats it, and the workers drop the repeats. `correlation_id` is that of
+        the request.
+        """
         reach = min(AT_ONCE_SECONDS, self.reach_seconds)
-        return self.send(view, cursor, plan(cursor, now=self.clock.now(), reach=reach))
+        return self.send(view, cursor, plan(cursor, now=self.clock.now(), reach=reach), correlation_id)
 
-    def send(self, view: JobView, cursor: Cursor, planned: Plan) -> Created:
+    def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
         """Send what is planned for a cursor; what came of it, as an answer about the job."""
         now = self.clock.now()
-        messages = outgoing(cursor, planned, now=now, nonce=self.randomness.nonce)
+        nonce = self.randomness.nonce
+        messages = outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
         if not messages:
             return Created(view, 0, 0)
         try:

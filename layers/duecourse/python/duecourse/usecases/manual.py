@@ -52,6 +52,7 @@ class Manual:
             suffix=asking.suffix("m", job, self.randomness.nonce()),
             requested_at=now,
             requested_by=asking.by[:MAX_BY],
+            correlation_id=asking.correlation_id,
             fingerprint=asking.fingerprint(["run", None if given is None else [given.payload]]),
             generation=job.generation,
             expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,

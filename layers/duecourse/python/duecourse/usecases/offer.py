@@ -49,6 +49,7 @@ def offer_of(message: RunMessage) -> Offer:
         redrive=redrive,
         own_payload=message.own_payload,
         requested_by=message.requested_by,
+        correlation_id=message.correlation_id,
     )
 
 

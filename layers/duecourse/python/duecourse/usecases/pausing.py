@@ -59,11 +59,19 @@ class Pausing:
         self._pause(tenant, job_id, by, note, expected)
         return self.jobs.get(tenant, job_id)
 
-    def resume(self, tenant: str, job_id: str, *, catch_up: bool, expected: Expected = ANYTHING) -> JobView:
+    def resume(
+        self,
+        tenant: str,
+        job_id: str,
+        *,
+        catch_up: bool,
+        expected: Expected = ANYTHING,
+        correlation_id: str | None = None,
+    ) -> JobView:
         """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`, and
         ScheduleError for a job whose schedule is understood no more.
         """
-        self._resume(tenant, job_id, catch_up, expected)
+        self._resume(tenant, job_id, catch_up, expected, correlation_id)
         return self.jobs.get(tenant, job_id)
 
     def pause_many(
@@ -72,9 +80,21 @@ class Pausing:
         """Pause those of some of the chosen jobs that are active, from the one after `after` on."""
         return self._many(tenant, choice, after, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
 
-    def resume_many(self, tenant: str, choice: Choice, *, catch_up: bool, after: str | None = None) -> Swept:
+    def resume_many(
+        self,
+        tenant: str,
+        choice: Choice,
+        *,
+        catch_up: bool,
+        after: str | None = None,
+        correlation_id: str | None = None,
+    ) -> Swept:
         """Resume those of some of the chosen jobs that are paused, from the one after `after` on."""
-        return self._many(tenant, choice, after, lambda job_id: self._resume(tenant, job_id, catch_up, ANYTHING))
+
+        def act(job_id: str) -> bool:
+            return self._resume(tenant, job_id, catch_up, ANYTHING, correlation_id)
+
+        return self._many(tenant, choice, after, act)
 
     def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Expected) -> bool:
         def act(job: Job, cursor: Cursor) -> Change:
@@ -82,7 +102,7 @@ class Pausing:
 
         return self._change(tenant, job_id, JobState.ACTIVE, act, expected) is not None
 
-    def _resume(self, tenant: str, job_id: str, catch_up: bool, expected: Expected) -> bool:
+    def _resume(self, tenant: str, job_id: str, catch_up: bool, expected: Expected, correlation_id: str | None) -> bool:
         def act(job: Job, cursor: Cursor) -> Change:
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
@@ -91,7 +111,7 @@ class Pausing:
             return False
         for skipped in change.skipped:
             self.records.record(change.cursor, skipped)
-        self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor)
+        self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
         complete_if_ended(self.store, self.records.runs, tenant, job_id, at=self.clock.now())
         return True
 

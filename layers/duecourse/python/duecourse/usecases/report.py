@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from duecourse.messages import RunMessage
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -18,23 +20,54 @@ class Event:
 
 @dataclass(slots=True)
 class Report:
-    """Events in the order they happened, counts by metric name, and durations (seconds) by metric name."""
+    """Events in the order they happened, counts by metric name, durations and ages (seconds) by metric name.
 
+    `about` are facts that each of its events bears: whose message this is, say. `by_target` counts once more, by the
+    type of the target that was called. docs/observability.md has a row for each action and each metric.
+    """
+
+    about: Mapping[str, object] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    by_target: dict[str, Counter[str]] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    ages: dict[str, float] = field(default_factory=dict)
 
     def add(self, action: str, /, *, alarming: bool = False, **facts: object) -> None:
         """Note an event."""
-        self.events.append(Event(action, facts, alarming))
+        self.events.append(Event(action, {**self.about, **facts}, alarming))
+
+    def count(self, metric: str, target: str | None) -> None:
+        """Count one, and one of its target's type where that is known (domain.target_document.type_of)."""
+        self.counts[metric] += 1
+        if target is not None:
+            self.by_target.setdefault(target, Counter())[metric] += 1
 
     def measure(self, metric: str, seconds: float) -> None:
         """Note a duration."""
         self.seconds.setdefault(metric, []).append(seconds)
 
+    def age(self, metric: str, seconds: float) -> None:
+        """Note how old something is now."""
+        self.ages[metric] = seconds
+
+    def part(self) -> Report:
+        """An empty report about the same, to be merged into this one."""
+        return Report(self.about)
+
     def merge(self, other: Report) -> None:
-        """Take over all that another report noted."""
+        """Take over all that another report noted; of ages the greater ones."""
         self.events += other.events
         self.counts += other.counts
+        for target, counts in other.by_target.items():
+            self.by_target.setdefault(target, Counter()).update(counts)
         for metric, measured in other.seconds.items():
             self.seconds.setdefault(metric, []).extend(measured)
+        for metric, seconds in other.ages.items():
+            self.ages[metric] = max(seconds, self.ages.get(metric, seconds))
+
+
+def about(message: RunMessage) -> dict[str, object]:
+    """Whose message it is: what every log line about it says."""
+    named: dict[str, object] = {"tenant": message.tenant, "job_id": message.job_id, "run_id": str(message.name)}
+    return named if message.correlation_id is None else named | {"correlation_id": message.correlation_id}

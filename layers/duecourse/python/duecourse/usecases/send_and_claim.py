@@ -14,8 +14,8 @@ from duecourse.usecases.report import Report
 
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 2.0
-"""Between tries of claims that a busy table puts off. A table that is throttled takes as much as ever, so the round goes
-on at its pace; one that ended here would leave the rest of its minute unused."""
+"""Between tries of claims that a busy table puts off. A throttled table takes as much as ever, so the round goes on at
+its pace; one that ended here would leave the rest of its minute unused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class SendAndClaim:
     """What the messages are to bear."""
 
     def __call__(self, group: list[Planned], deadline: float, report: Report) -> Group:
-        """Send, claim those whose messages were all accepted, and let follow what follows. Claims that a busy table puts
-        off are made again until `deadline` (UTC seconds): their messages are sent, and nothing new is meanwhile.
+        """Send, claim those whose messages were all accepted, and let follow what follows. Claims that a busy table
+        puts off are made again until `deadline` (UTC seconds): their messages are sent, and nothing new is meanwhile.
         """
         sent = self._send(group, report)
         claims = self._claim_all([self._claim(planned) for planned in sent], deadline)
@@ -75,7 +75,7 @@ class SendAndClaim:
         return Claim(planned.cursor, moved, self.shard if late else None)
 
     def _claim_all(self, claims: list[Claim], deadline: float) -> list[Claimed]:
-        """Waits double up to LONGEST_WAIT_SECONDS, each drawn from its upper half: shards must not come back in step."""
+        """Waits double up to LONGEST_WAIT_SECONDS, each drawn from its upper half: shards must not come in step."""
         made = self.cursors.claim(claims, self.shards)
         wait = FIRST_WAIT_SECONDS
         while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:

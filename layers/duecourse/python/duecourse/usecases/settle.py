@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.decision import Settle
-from duecourse.domain.job import JobSnapshot
+from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.target_document import type_of
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, RunStore
 from duecourse.usecases.aftermath import Aftermath
@@ -14,6 +15,17 @@ from duecourse.usecases.copies import Fate
 from duecourse.usecases.hand import Delivery
 from duecourse.usecases.keep_result import KeepResult
 from duecourse.usecases.report import Report
+
+ENDS = {
+    RunState.SUCCEEDED: "RunsSucceeded",
+    RunState.DEAD: "RunsDead",
+    RunState.SKIPPED: "RunsSkipped",
+    RunState.CANCELLED: "RunsCancelled",
+}
+"""The metrics of how runs end."""
+
+_ALIVE = (RunState.RUNNING, RunState.WAITING)
+_FAILED = (RunState.RETRYING, RunState.DEAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +46,6 @@ class Settler:
         report.add(
             "run_skipped" if kept.state is RunState.SKIPPED else "run_settled",
             alarming=kept.state is RunState.DEAD,
-            tenant=kept.tenant,
-            run_id=str(kept.name),
             attempt=kept.attempt,
             state=kept.state,
             reason=decision.reason,
@@ -43,10 +53,12 @@ class Settler:
             error=kept.error,
             asked=message.kind,
         )
-        if kept.state is RunState.SKIPPED:
-            report.counts["Skipped"] += 1
-        elif decision.previous is None or decision.previous.state is not kept.state:
-            report.counts[f"Runs{kept.state.capitalize()}"] += 1
+        target = type_of(job.target) if isinstance(job, Job) else None
+        before = None if decision.previous is None else decision.previous.state
+        if (ended := ENDS.get(kept.state)) is not None and before is not kept.state:
+            report.count(ended, target)
+        if before in _ALIVE and kept.state in _FAILED:
+            report.count("AttemptsFailed", target)
         return self.follow(kept, job, message, delivery, report)
 
     def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> Fate:

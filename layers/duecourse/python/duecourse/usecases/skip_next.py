@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Job
@@ -35,7 +35,7 @@ class SkipNext:
     randomness: Randomness
     run_retention_days: int
 
-    def skip(self, job: Job, count: int, by: str) -> list[Run]:
+    def skip(self, job: Job, count: int, by: str, correlation_id: str | None = None) -> list[Run]:
         """The records of the next `count` occurrences that will not run, oldest first; fewer where there are no more.
 
         Raises NothingToSkipError where there is none, JobChangedError where the job's cursor is not its own any more or
@@ -51,6 +51,7 @@ class SkipNext:
             if row.at is None or len(skipped) == count:
                 break
             record = self._record(job, cursor, row.at, row.occurrences.due(row.at), by, now)
+            record = replace(record, correlation_id=correlation_id)
             if self._written(record, job):
                 skipped.append(record)
             row.step()

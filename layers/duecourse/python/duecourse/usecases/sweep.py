@@ -23,7 +23,7 @@ from duecourse.ports import (
 from duecourse.usecases.copies import STARTS, Fate
 from duecourse.usecases.hand import Delivery
 from duecourse.usecases.offer import offer_of
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, about
 from duecourse.usecases.settle import Settler
 
 MAX_MESSAGES = 2000
@@ -66,7 +66,7 @@ class Sweep:
         finally:
             self.queue.release(list(seen.values()))
         report.counts["DeadLettersKept"] += len(seen)
-        report.add("swept", kept=len(seen), counts=dict(report.counts))
+        report.add("swept", kept=len(seen), counts={name: count for name, count in report.counts.items() if count})
         return report
 
     def _look(self, found: DeadMessage, report: Report) -> bool:
@@ -77,13 +77,15 @@ class Sweep:
             report.counts["DeadLettersUnreadable"] += 1
             report.add("dead_letter_unreadable", alarming=True, message_id=found.message_id, error=str(problem))
             return False
+        told = Report(about(message))
         try:
-            gone = self._act(found, message, report)
+            gone = self._act(found, message, told)
         except Exception as problem:  # noqa: BLE001 - one message's fault must not keep the others from being seen
-            report.counts["SweepsFailed"] += 1
-            error = f"{type(problem).__name__}: {problem}"
-            report.add("dead_letter_failed", alarming=True, run_id=str(message.name), error=error)
+            told.counts["SweepsFailed"] += 1
+            told.add("dead_letter_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
             return False
+        finally:
+            report.merge(told)
         if gone:
             self.queue.delete(found)
             report.counts["DeadLettersRemoved"] += 1
@@ -101,7 +103,7 @@ class Sweep:
         job = self.jobs.snapshot(message.tenant, message.job_id)
         delivery = Delivery(found.message_id, found.receipt, 1, "sweep")
         decision = decide(Stranded(offer_of(message), message.kind in STARTS), job, run, hand, now=now)
-        facts: dict[str, Any] = {"run_id": str(message.name), "tenant": message.tenant, "asked": message.kind}
+        facts: dict[str, Any] = {"asked": message.kind}
         match decision:
             case Leave(_, reason):
                 report.add("dead_letter_kept", reason=reason, **facts)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from duecourse.ports import Clock, CursorStore, ShardQueue, TickMark
 from duecourse.usecases.report import Report
 
-
 GOLDEN = 0.618033988749895
 
 
 def in_turn(shards: int, minute: int) -> list[int]:
-    """All shards, beginning somewhere else each minute: where there are more than can be dispatched in a minute, the same
-    ones must not be the last ever. Steps of the golden ratio spread the beginnings evenly, whatever the count.
+    """All shards, beginning somewhere else each minute: where there are more than can be dispatched in a minute, the
+    last ones must not always be the same. Steps of the golden ratio spread the beginnings evenly, whatever the count.
     """
     first = int(minute * GOLDEN % 1 * shards)
     return [*range(first, shards), *range(first)]

@@ -89,7 +89,8 @@ class DynamoCursorStore:
             )
         except (BotoCoreError, ClientError) as problem:
             # It stays in the index and is met again by the next round; the round that met it now goes on.
-            _logger.error("a cursor could not be set aside", extra={"cursor": where, "error": str(problem)})  # noqa: TRY400
+            facts = {"action": "cursor_not_set_aside", "cursor": where, "error": str(problem)}
+            _logger.error("cursor_not_set_aside", extra=facts)  # noqa: TRY400 - the table's word is all there is to say
             return False
 
     def watermark(self, shard: int) -> str | None:

@@ -75,6 +75,7 @@ def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
             "payload": values.document(wanted.payload) if wanted.own_payload else None,
             "backfill": None if asked is None else values.document(asked),
             "sent": True if wanted.sent else None,
+            "correlation_id": wanted.correlation_id,
         }
     )
 
@@ -95,6 +96,7 @@ def from_item(item: Item) -> Input:
         payload=None if payload is None else values.parse(payload),
         backfill=None if asked is None else _backfill(values.parse(asked)),
         sent="sent" in item,
+        correlation_id=values.optional_text(item, "correlation_id"),
     )
 
 

@@ -49,6 +49,7 @@ def to_item(run: Run) -> Item:
             "notified": True if run.notified else None,
             "own_payload": True if run.own_payload else None,
             "requested_by": run.requested_by,
+            "correlation_id": run.correlation_id,
             "expires_at": run.expires_at,
             "dead_key": dead_key(run.tenant, run.job_id) if dead else None,
             "died_at": run.finished_at if dead else None,
@@ -100,6 +101,7 @@ def from_item(item: Item) -> Run:
         notified="notified" in item,
         own_payload="own_payload" in item,
         requested_by=values.optional_text(item, "requested_by"),
+        correlation_id=values.optional_text(item, "correlation_id"),
         expires_at=values.optional_integer(item, "expires_at"),
     )
 

@@ -62,14 +62,20 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
             # One of them spoils it for all: each by itself.
             return set().union(*(send_batch(client, queue_url, [one]) for one in batch))
         _logger.warning(
-            "no message of a batch was accepted",
-            extra={"queue_url": queue_url, "messages": len(batch), "error": str(problem)},
+            "batch_not_accepted",
+            extra={
+                "action": "batch_not_accepted",
+                "queue_url": queue_url,
+                "messages": len(batch),
+                "error": str(problem),
+            },
         )
         return set()
     for failure in answer.get("Failed", ()):
         _logger.warning(
-            "a message was not accepted",
+            "entry_not_accepted",
             extra={
+                "action": "entry_not_accepted",
                 "queue_url": queue_url,
                 "entry": failure.get("Id"),
                 "error": f"{failure.get('Code')}: {failure.get('Message')}",

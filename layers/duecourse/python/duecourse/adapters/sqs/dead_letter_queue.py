@@ -12,6 +12,8 @@ from duecourse.ports import DeadMessage
 
 _logger = logging.getLogger(__name__)
 
+_NOT_RELEASED = "dead_letters_not_released"
+
 BATCH = 10
 HIDDEN_SECONDS = 120
 """Hidden for as long as a sweep lasts, so that each message is looked at once; given back as soon as it ends."""
@@ -48,7 +50,7 @@ class SqsDeadLetterQueue:
             try:
                 answer = self._client.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
             except (BotoCoreError, ClientError) as problem:
-                _logger.warning("dead letters could not be released", extra={"error": str(problem)})
+                _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "error": str(problem)})
                 continue
             if refused := answer.get("Failed"):
-                _logger.warning("dead letters were not released", extra={"refused": len(refused)})
+                _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "refused": len(refused)})

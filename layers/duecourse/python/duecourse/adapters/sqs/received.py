@@ -32,7 +32,5 @@ class SqsReceived:
                 VisibilityTimeout=min(max(seconds, 0), MAX_VISIBILITY_SECONDS),
             )
         except (BotoCoreError, ClientError) as problem:
-            _logger.warning(
-                "a message could not be postponed",
-                extra={"queue_url": self._queue_url, "seconds": seconds, "error": str(problem)},
-            )
+            facts = {"queue_url": self._queue_url, "seconds": seconds, "error": str(problem)}
+            _logger.warning("message_not_postponed", extra={"action": "message_not_postponed", **facts})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from duecourse.adapters.tracing import trace_header
 from duecourse.domain.instants import to_iso
 from duecourse.domain.template import render_document, values_for
 from duecourse.ports import Call
@@ -29,10 +30,19 @@ def run_headers(call: Call) -> dict[str, str]:
     return headers
 
 
+def tracing_headers(call: Call) -> dict[str, str]:
+    """By which a target called over HTTP finds the run in the logs, and this invocation in its trace. A job may put
+    others in their place.
+    """
+    named = {"X-Correlation-Id": call.run.correlation_id, "X-Amzn-Trace-Id": trace_header()}
+    return {name: value for name, value in named.items() if value is not None}
+
+
 def run_event(call: Call) -> dict[str, Any]:
     """For targets that receive one JSON document; its payload is rendered. Raises TemplateError where it cannot be.
 
-    With `callback` come the token by which the run is completed, and the run's id as the API knows it.
+    `correlation_id` is there where the run has one. With `callback` come the token by which the run is completed, and
+    the run's id as the API knows it.
     """
     event = {
         "run_id": str(call.run.name),
@@ -44,6 +54,8 @@ def run_event(call: Call) -> dict[str, Any]:
         "idempotency_key": call.idempotency_key,
         "payload": render_document(call.job.payload, call_values(call)),
     }
+    if call.run.correlation_id is not None:
+        event["correlation_id"] = call.run.correlation_id
     if call.token is not None:
         event["callback"] = {"token": call.token, "run": str(call.run.name)}
     return event

@@ -11,7 +11,7 @@ import orjson
 
 from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.endpoint import Endpoint, EndpointError, endpoint_of
-from duecourse.adapters.targets.invocation import call_values, run_headers
+from duecourse.adapters.targets.invocation import call_values, run_headers, tracing_headers
 from duecourse.adapters.targets.within import within
 from duecourse.domain.http_headers import header_problem, is_reserved_header
 from duecourse.domain.targets import HttpTarget
@@ -78,6 +78,7 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     given = {name.lower(): value for name, value in own}
     body = None if method in _WITHOUT_BODY else _body(call.job.payload, values, given.get("content-type"))
     ours = {"Host": endpoint.authority, "Connection": "close", "Accept-Encoding": "identity", **run_headers(call)}
+    ours |= {name: value for name, value in tracing_headers(call).items() if name.lower() not in given}
     if "user-agent" not in given:
         ours["User-Agent"] = f"duecourse/{VERSION}"
     if body is not None and "content-type" not in given:

@@ -32,6 +32,9 @@ GATEWAY = frozenset({401, 403, 429, 500, 503})
 """Statuses that API Gateway answers by itself as well, with a message instead of a problem document."""
 
 _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted"})
+_IDS = ("RequestId", "CorrelationId")
+"""Headers of every answer."""
+
 _MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
     401: ("WwwAuthenticate",),
     429: ("RetryAfter",),
@@ -46,8 +49,8 @@ whose jobs alone it can see, and holds scopes: `jobs:read`, `jobs:write`, `ops`.
 everybody; `heartbeat`, `complete` and `fail` are called by targets with the token of the run.
 
 **Answers.** All refusals are problem documents (RFC 9457) that name every wrong field at once; compare the last part of
-`type`, which is stable, and show `detail`. Each answer names its request in `x-request-id`. Expect further fields in
-answers: they may be added at any time.
+`type`, which is stable, and show `detail`. Each answer names its request in `x-request-id`, and in
+`x-correlation-id` what it is part of, if you said so. Expect further fields in answers: they may be added at any time.
 
 **Pages.** Lists answer `items` and `next_cursor`; pass it as `cursor` for the next page, until it is null.
 """
@@ -122,8 +125,8 @@ def _operation(operation: Operation, scopes: frozenset[str]) -> Document:
         "description": operation.description,
         "security": _security(operation, scopes),
     }
-    if operation.parameters:
-        document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in operation.parameters]
+    named = (*operation.parameters, "CorrelationId")  # which every request may bring along
+    document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in named]
     if body := operation.body:
         content = {"schema": _ref(body.schema), "examples": {n: {"value": e} for n, e in body.examples.items()}}
         document["requestBody"] = {"required": body.required, "content": dict.fromkeys(body.types, content)}
@@ -174,7 +177,7 @@ def _shared() -> Document:
 
 
 def _reply(reply: Reply) -> Document:
-    document: Document = {"description": reply.description, "headers": _headers("RequestId", *reply.headers)}
+    document: Document = {"description": reply.description, "headers": _headers(*_IDS, *reply.headers)}
     if reply.schema is not None:
         content = {"schema": _ref(reply.schema)}
         if reply.example is not None:
@@ -190,7 +193,7 @@ def _reply(reply: Reply) -> Document:
 
 
 def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:
-    names = ["RequestId", *_MORE_HEADERS.get(status, ())]
+    names = [*_IDS, *_MORE_HEADERS.get(status, ())]
     content: Document = {}
     if kinds:
         base = "StateProblem" if set(kinds) <= _STATES else "Problem"

@@ -101,6 +101,7 @@ RUN: Document = {
     "code": None,
     "count": 1,
     "requested_by": None,
+    "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
 }
 DEAD_RUN: Document = RUN | {
     "state": "DEAD",
@@ -123,6 +124,7 @@ SKIPPED_RUN: Document = RUN | {
     "result": None,
     "result_bytes": None,
     "requested_by": "ann",
+    "correlation_id": "order-4711",
 }
 MANUAL_RUN: Document = SKIPPED_RUN | {
     "id": "nightly.20261121T101500Z.m3fa85f64",

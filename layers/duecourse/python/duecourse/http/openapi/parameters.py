@@ -87,6 +87,14 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
         "8e03978e-40d5-43e8-bc93-6894a57f9324",
     ),
+    "CorrelationId": _header(
+        "X-Correlation-Id",
+        "Your own name for what this request is part of: 1 to 128 letters (a-z), digits or _ . : -, anything else is "
+        "passed over. It comes back, and the runs that the request asks for bear it: their log lines and the calls of "
+        "their HTTP targets, too.",
+        {"type": "string"},
+        "order-4711",
+    ),
     "OfJob": _query("job_id", "Only those of this job.", _ID, "nightly"),
 }
 """By component name. The examples are good values."""
@@ -100,6 +108,11 @@ HEADERS: dict[str, dict[str, Any]] = {
     "RequestId": {
         "description": "Names this request in the logs; the problem document has it, too.",
         "schema": {"type": "string"},
+    },
+    "CorrelationId": {
+        "description": "The request's X-Correlation-Id, or its request id where it had none.",
+        "schema": {"type": "string"},
+        "example": "order-4711",
     },
     "Location": {
         "description": "Where what was made can be read.",
@@ -118,6 +131,7 @@ HEADERS: dict[str, dict[str, Any]] = {
 HEADER_NAMES = {
     "ETag": "etag",
     "RequestId": "x-request-id",
+    "CorrelationId": "x-correlation-id",
     "Location": "location",
     "RetryAfter": "retry-after",
     "WwwAuthenticate": "www-authenticate",

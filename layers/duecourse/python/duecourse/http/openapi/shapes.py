@@ -116,6 +116,7 @@ class Run(Shape):
     code: Annotated[str | None, Field(description="The kind of its last failure, such as http.503 or timeout.")]
     count: Annotated[int, Field(ge=1, description="How many occurrences it stands for.")]
     requested_by: Annotated[str | None, Field(description="Who asked for it, or for its being skipped, by hand.")]
+    correlation_id: Annotated[str | None, Field(description="What its log lines and its target's calls bear, too.")]
 
 
 class SingleRun(Run):

@@ -96,10 +96,15 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "burst": _integer(1, 1_000_000),
     "smallest_interval_seconds": _integer(1, 86_400),
     "backfill_limit": _integer(1, 1_000_000),
+    "patrol_hours": _integer(1, 168),
+    "completed_job_retention_days": _integer(1, 36_500),
+    "audit_segments": _integer(1, 168),
 }
 
 
-class _FromEnvironment:
+class FromEnvironment:
+    """What every function's settings are read by."""
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
         """Read every field. Raises SettingsError naming all that is wrong."""
@@ -134,94 +139,3 @@ def _read(variable: str, field: str, environ: Mapping[str, str], wrong: list[str
     except ValueError as problem:
         wrong.append(f"{name}={environ[name]!r}: {problem}")
         return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TickSettings(_FromEnvironment):
-    """The once-a-minute start of a dispatch round."""
-
-    stage: str
-    jobs_table: str
-    shards: int
-    shard_queue_url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DispatchSettings(_FromEnvironment):
-    """A cursor is picked up when due within `lead_seconds`; its occurrences are enqueued `reach_seconds` ahead."""
-
-    stage: str
-    jobs_table: str
-    runs_table: str
-    shards: int
-    lead_seconds: int
-    reach_seconds: int
-    run_retention_days: int
-    queue_urls: Mapping[Lane, str]
-    bus_name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecuteSettings(_FromEnvironment):
-    """The workers of one lane; `max_receive_count` is that of the lane's redrive policy."""
-
-    stage: str
-    lane: Lane
-    jobs_table: str
-    runs_table: str
-    run_retention_days: int
-    shards: int
-    queue_urls: Mapping[Lane, str]
-    queue_url: str
-    deaths_topic_arn: str
-    max_receive_count: int
-    private_targets: str
-    bus_name: str
-    results_bucket: str
-    account: str
-    partition: str
-    region: str
-    secret_store: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepSettings(_FromEnvironment):
-    """The look into the dead-letter queue."""
-
-    stage: str
-    jobs_table: str
-    runs_table: str
-    run_retention_days: int
-    shards: int
-    queue_urls: Mapping[Lane, str]
-    dead_letter_queue_url: str
-    deaths_topic_arn: str
-    bus_name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiSettings(_FromEnvironment):
-    """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
-    at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
-    `smallest_interval_seconds`, at most `backfill_limit` runs a backfill.
-    """
-
-    stage: str
-    jobs_table: str
-    runs_table: str
-    shards: int
-    lead_seconds: int
-    reach_seconds: int
-    run_retention_days: int
-    queue_urls: Mapping[Lane, str]
-    default_precision: Precision
-    private_targets: str
-    allowed_targets: AllowedTargets
-    results_bucket: str
-    auth: str
-    tenant_claim: str
-    job_quota: int
-    requests_per_second: int
-    burst: int
-    smallest_interval_seconds: int
-    backfill_limit: int

@@ -1,0 +1,71 @@
+"""`duecourse doctor`: the first look at a stage that does not do what it should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import click
+
+from duecourse_cli.examples import Command
+
+STAGE_HELP = """\
+The stage to look at, with your AWS credentials and region; the local stack of this checkout if left out.
+[env: DUECOURSE_STAGE]"""
+
+COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta"}
+
+
+@click.command(cls=Command, example="duecourse doctor --stage prod")
+@click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def doctor(stage: str, as_json: bool) -> None:
+    """Look at a stage: does its clock go, does it keep up, did anything fail?
+
+    Looks at the tick, shards and watermarks, what is overdue, cursors set aside, every queue, dead letters, alarms,
+    errors and throttles, the account's quotas, the last audits and this machine's clock. It reads and changes nothing.
+    What is found is said with what to do first and the section of docs/runbooks.md.
+
+    The exit status is 0 where nothing is bad, 1 where something is, 2 where the stage or a part of it could not be
+    looked at and nothing else is bad.
+    """
+    from duecourse_cli.doctor.check import exit_status
+    from duecourse_cli.doctor.examine import Finding, examine
+    from duecourse_cli.doctor.stage import clients_for, find_stage
+    from duecourse_cli.output import print_json
+
+    found = find_stage(stage, clients_for(stage))
+    findings: list[Finding] = []
+    if not as_json:
+        click.echo(f"{found.stack} at {datetime.fromtimestamp(found.now, UTC):%Y-%m-%d %H:%M:%SZ}")
+    for finding in examine(found):
+        findings.append(finding)
+        if not as_json:
+            _show(finding.check.name, finding.check.verdict, finding.check.says)
+            _remedy(finding.check.do, finding.check.runbook)
+    status = exit_status([finding.check for finding in findings])
+    if as_json:
+        checks = [finding.document() for finding in findings]
+        at = datetime.fromtimestamp(found.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        print_json({"stage": stage, "at": at, "exit_status": status, "checks": checks})
+    else:
+        click.echo(_summary([finding.check.verdict for finding in findings]))
+    raise SystemExit(status)
+
+
+def _show(name: str, verdict: str, says: str) -> None:
+    click.echo(f"{click.style(f'{verdict:<8}', fg=COLOURS[verdict])} {name:<13} {says}")
+
+
+def _remedy(do: str | None, runbook: str | None) -> None:
+    for line in _present((None if do is None else f"first: {do}", None if runbook is None else f"see {runbook}")):
+        click.echo(f"{'':<23}{line}")
+
+
+def _present(lines: Iterable[str | None]) -> list[str]:
+    return [line for line in lines if line]
+
+
+def _summary(verdicts: Sequence[str]) -> str:
+    counted = [f"{verdicts.count(each)} {each}" for each in ("bad", "warning", "unknown", "ok") if each in verdicts]
+    return ", ".join(counted)

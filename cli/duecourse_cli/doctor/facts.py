@@ -1,0 +1,164 @@
+"""What the gatherers find, as it was found: no judgement. Times in seconds, ages counted by AWS's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How far this machine's clock is ahead of AWS's (negative: behind), to about a second."""
+
+    ahead: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """`age` is None where no tick has ever come, `rule` the state of the rule that starts it, None without a rule."""
+
+    age: float | None
+    rule: str | None
+    stack_age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """`highest` count ever used (None: not recorded), and the count that each function has been given."""
+
+    highest: int | None
+    configured: Mapping[str, int]
+    stack_age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """By shard, how far its watermark is behind where it could stand (0: it is there; None: no round has ended)."""
+
+    behind: Mapping[int, int | None]
+    stack_age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Entries of a slot that are due already: how many (`more`: at least so many) and how late the oldest is."""
+
+    slot: str
+    entries: int
+    more: bool
+    oldest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """`overdue` by slot, worst first; `soon`: entries due within the lead; `left_out`: shards that were not read."""
+
+    overdue: Sequence[Slot]
+    soon: int
+    soon_more: bool
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A cursor that was set aside: of which job (`tenant/job`), and why."""
+
+    job: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """Cursors set aside among the `looked_at` items of the jobs table; `complete`: that was all of it."""
+
+    aside: Sequence[Aside]
+    looked_at: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Messages of a queue, about; `oldest` is None where nobody keeps that figure."""
+
+    name: str
+    visible: int
+    delayed: int
+    in_flight: int
+    oldest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One that is in the state ALARM; `runbook` is the page and section that its description names."""
+
+    name: str
+    description: str
+    runbook: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alarms:
+    """Of all alarms of the stage those that ring, and how many there are."""
+
+    ringing: Sequence[Alarm]
+    all: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function in the last hour."""
+
+    name: str
+    invocations: float
+    errors: float
+    throttles: float
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Requests of the last hour that a table or one of its indexes has throttled."""
+
+    name: str
+    throttled: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """Concurrent executions: the account's quota, what nobody has reserved, and most at once in the last hour."""
+
+    concurrency: int
+    unreserved: int
+    most: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row of a job's occurrences (`tenant/job`) that an audit has found `lost` or `doubled`, so many seconds ago."""
+
+    kind: str
+    job: str
+    first: str
+    count: int
+    age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How long ago an audit last got on (None: never), and what the audits of the last thirty days found, newest first
+    (`more`: not all of it was read).
+    """
+
+    last: float | None
+    found: Sequence[Found]
+    more: bool
+    stack_age: float
+
+
+@dataclass(frozen=True, slots=True)
+class Patrol:
+    """How long ago the last patrol began (None: none has), whether it has ended, and what it counted."""
+
+    begun: float | None
+    ended: bool
+    counts: Mapping[str, int]
+    stack_age: float

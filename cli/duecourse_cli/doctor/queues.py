@@ -1,0 +1,42 @@
+"""Facts from SQS and from the account's settings."""
+
+from __future__ import annotations
+
+from duecourse_cli.doctor import metrics
+from duecourse_cli.doctor.facts import Queue, Quotas
+from duecourse_cli.doctor.stage import Stage
+
+LANES = ("high", "normal", "low", "long")
+
+
+def lane(stage: Stage, name: str) -> Queue:
+    """The queue of a lane."""
+    return _queue(stage, name, stage.outputs[f"Lane{name.capitalize()}Url"])
+
+
+def shard_queue(stage: Stage) -> Queue:
+    """The queue between tick and dispatch."""
+    return _queue(stage, "shards", stage.outputs["ShardQueueUrl"])
+
+
+def dead_letters(stage: Stage) -> Queue:
+    """The dead-letter queue; the sweep has some of its messages in hand for seconds."""
+    return _queue(stage, "dead letters", stage.outputs["DeadLetterQueueUrl"])
+
+
+def quotas(stage: Stage) -> Quotas:
+    """What the account may execute at once in this region."""
+    limit = stage.clients("lambda").get_account_settings()["AccountLimit"]
+    most = metrics.most_executions(stage)
+    return Quotas(limit["ConcurrentExecutions"], limit["UnreservedConcurrentExecutions"], most)
+
+
+def _queue(stage: Stage, name: str, url: str) -> Queue:
+    wanted = (
+        "ApproximateNumberOfMessages",
+        "ApproximateNumberOfMessagesDelayed",
+        "ApproximateNumberOfMessagesNotVisible",
+    )
+    told = stage.clients("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=list(wanted))["Attributes"]
+    visible, delayed, in_flight = (int(told[each]) for each in wanted)
+    return Queue(name, visible, delayed, in_flight, None if stage.is_local else metrics.oldest(stage, [url])[url])

@@ -1,0 +1,171 @@
+"""Facts from the jobs table and its index `due`.
+
+Items are read by their attributes, which docs/operations.md lists under "Where the data lies".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+from duecourse_cli.doctor.facts import Aside, Cursors, Due, Shards, Slot, Tick, Watermarks
+from duecourse_cli.doctor.stage import Stage
+
+HOUR = 3600
+LAG_SECONDS = 2 * HOUR
+"""How far a watermark stays behind now, at least."""
+
+LEAD_SECONDS = 300
+BATCH = 100
+"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+
+MOST_ENTRIES = 100
+"""Entries of a slot that are read; more of them are told as "at least"."""
+
+MOST_SHARDS, MOST_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
+MOST_PAGES = 8
+"""Pages of 1 MB of the jobs table that are searched for cursors set aside: 1,000 read units, a hundredth of a cent."""
+
+
+def bucket_of(instant: float) -> str:
+    """The hour of an instant: `2026-11-21T06`."""
+    return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H")
+
+
+def bucket_start(bucket: str) -> int:
+    """Its first second (UTC)."""
+    return int(datetime.strptime(f"{bucket}+0000", "%Y-%m-%dT%H%z").timestamp())
+
+
+def tick(stage: Stage) -> Tick:
+    """The item TICK/LAST, and the rule whose target the tick is."""
+    item = item_of(stage, "TICK", "LAST")
+    age = None if item is None else stage.now - float(item["at"]["N"])
+    configuration = stage.clients("lambda").get_function_configuration(FunctionName=stage.outputs["TickFunction"])
+    events = stage.clients("events")
+    names = events.list_rule_names_by_target(TargetArn=configuration["FunctionArn"])["RuleNames"]
+    states = {events.describe_rule(Name=name)["State"] for name in names}
+    return Tick(age, "ENABLED" if "ENABLED" in states else next(iter(states), None), stage.age)
+
+
+def shards(stage: Stage) -> Shards:
+    """The item SHARDS/HIGHEST, and what the functions that write slots have been given."""
+    configured = {}
+    for name, function in stage.functions.items():
+        found = stage.clients("lambda").get_function_configuration(FunctionName=function)
+        count = found.get("Environment", {}).get("Variables", {}).get("DUECOURSE_SHARDS")
+        if count is not None:
+            configured[name] = int(count)
+    return Shards(highest(stage), configured, stage.age)
+
+
+def highest(stage: Stage) -> int | None:
+    """The largest shard count ever used; None where none is recorded."""
+    item = item_of(stage, "SHARDS", "HIGHEST")
+    return None if item is None else int(item["shards"]["N"])
+
+
+def watermarks(stage: Stage) -> Watermarks:
+    """The items SHARD#<n>/WATERMARK of every shard ever used."""
+    could = bucket_start(bucket_of(stage.now - LAG_SECONDS))
+    found = _watermarks(stage)
+    behind = {n: None if bucket is None else max(could - bucket_start(bucket), 0) for n, bucket in found.items()}
+    return Watermarks(behind, stage.age)
+
+
+def due(stage: Stage) -> Due:
+    """What is due and still in the index, from each shard's watermark on; and what will be within the lead."""
+    marks = _watermarks(stage)
+    looked_at = sorted(marks)[:MOST_SHARDS]
+    slots = [f"{bucket}/{shard:04d}" for shard in looked_at for bucket in _buckets(marks[shard], stage.now)]
+    database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
+
+    def read(slot: str) -> tuple[str, list[int], bool, int]:
+        overdue, more = _entries(database, table, slot, 0, int(stage.now))
+        coming, _ = _entries(database, table, slot, int(stage.now) + 1, int(stage.now) + LEAD_SECONDS)
+        return slot, overdue, more, len(coming)
+
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as crew:
+        read_slots = list(crew.map(read, slots))
+    late = [Slot(slot, len(when), more, stage.now - min(when)) for slot, when, more, _ in read_slots if when]
+    late.sort(key=lambda each: each.oldest, reverse=True)
+    soon = [count for *_, count in read_slots]
+    return Due(late, sum(soon), max(soon, default=0) >= MOST_ENTRIES, len(marks) - len(looked_at))
+
+
+def cursors(stage: Stage) -> Cursors:
+    """Cursors (and wake-ups) with an `error` and no `slot`, in the first pages of the table."""
+    database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
+    found, looked_at = [], 0
+    start: dict[str, Any] = {}
+    for _ in range(MOST_PAGES):
+        page = database.scan(
+            TableName=table,
+            FilterExpression="attribute_exists(#error) AND attribute_not_exists(#slot) AND SK <> :job",
+            ProjectionExpression="PK, SK, #error",
+            ExpressionAttributeNames={"#error": "error", "#slot": "slot"},
+            ExpressionAttributeValues={":job": {"S": "JOB"}},
+            **start,
+        )
+        looked_at += page["ScannedCount"]
+        found += [Aside(_job(item), item["error"]["S"]) for item in page["Items"]]
+        if "LastEvaluatedKey" not in page:
+            return Cursors(found, looked_at, complete=True)
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    return Cursors(found, looked_at, complete=False)
+
+
+def _job(item: Mapping[str, Any]) -> str:
+    return "/".join(item["PK"]["S"].split("#")[1:]) or str(item["PK"]["S"])
+
+
+def _entries(database: Any, table: str, slot: str, since: int, until: int) -> tuple[list[int], bool]:
+    """When (UTC seconds) the first entries of a slot between two instants are due; whether there are more."""
+    answer = database.query(
+        TableName=table,
+        IndexName="due",
+        KeyConditionExpression="#slot = :slot AND #due BETWEEN :since AND :until",
+        ProjectionExpression="#due",
+        ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
+        ExpressionAttributeValues={":slot": {"S": slot}, ":since": {"N": str(since)}, ":until": {"N": str(until)}},
+        Limit=MOST_ENTRIES,
+    )
+    return [int(item["due"]["N"]) for item in answer["Items"]], "LastEvaluatedKey" in answer
+
+
+def _buckets(watermark: str | None, now: float) -> Iterator[str]:
+    """The oldest hours from the watermark on, and those around now."""
+    recent = {bucket_of(now - HOUR), bucket_of(now), bucket_of(now + LEAD_SECONDS)}
+    first = bucket_start(watermark or bucket_of(now - LAG_SECONDS))
+    old = {bucket_of(first + hour * HOUR) for hour in range(MOST_OLD_BUCKETS)}
+    yield from sorted(bucket for bucket in old | recent if bucket <= bucket_of(now + LEAD_SECONDS))
+
+
+def _watermarks(stage: Stage) -> dict[int, str | None]:
+    count = highest(stage) or 0
+    database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
+    found: dict[int, str | None] = dict.fromkeys(range(count))
+    for begin in range(0, count, BATCH):
+        numbers = {f"SHARD#{number}": number for number in range(begin, min(begin + BATCH, count))}
+        keys = [{"PK": {"S": name}, "SK": {"S": "WATERMARK"}} for name in numbers]
+        wanted: dict[str, Any] = {table: {"Keys": keys}}
+        while wanted:
+            answer = database.batch_get_item(RequestItems=wanted)
+            for each in answer["Responses"].get(table, ()):
+                found[numbers[each["PK"]["S"]]] = each["bucket"]["S"]
+            wanted = answer.get("UnprocessedKeys") or {}
+    return found
+
+
+def item_of(stage: Stage, partition: str, sort: str) -> dict[str, Any] | None:
+    """One item of the jobs table, read strongly; None where there is none."""
+    item: dict[str, Any] | None = (
+        stage.clients("dynamodb")
+        .get_item(
+            TableName=stage.outputs["JobsTable"], Key={"PK": {"S": partition}, "SK": {"S": sort}}, ConsistentRead=True
+        )
+        .get("Item")
+    )
+    return item

@@ -1,0 +1,162 @@
+"""What the facts about clock, tick, shards and the due index mean. Pure."""
+
+from __future__ import annotations
+
+from duecourse_cli.doctor.check import Check, Verdict, fine, runbook, span
+from duecourse_cli.doctor.facts import Cursors, Due, Shards, Skew, Tick, Watermarks
+
+SKEW_WARNING, SKEW_BAD = 5.0, 240.0
+"""AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
+
+TICK_WARNING, TICK_BAD = 120.0, 180.0
+"""One tick a minute; what is due within the lead of five minutes is enqueued already. As the API's health has it."""
+
+FRESH = 300.0
+"""A stack so young may still wait for its first tick."""
+
+WATERMARK_OK, WATERMARK_BAD = 3_600, 4 * 3_600
+"""It moves once an hour, in the first round after the hour."""
+
+OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
+"""The API sends what is due at once and leaves the claim to the next round, a minute later."""
+
+SHOWN = 5
+
+
+def clock(found: Skew) -> Check:
+    """This machine against AWS: signed requests fail when it is far off; it does not touch the stage."""
+    ahead = f"{span(abs(found.ahead))} {'ahead of' if found.ahead > 0 else 'behind'} AWS's"
+    if abs(found.ahead) < SKEW_WARNING:
+        return fine("clock", "this machine's clock agrees with AWS's")
+    verdict = Verdict.BAD if abs(found.ahead) > SKEW_BAD else Verdict.WARNING
+    return Check(
+        "clock",
+        verdict,
+        f"this machine's clock is {ahead}: signed requests fail from five minutes on, and one-off jobs made here are "
+        "off by as much; the stage itself is not affected",
+        "set the clock (NTP); ages in this report are counted by AWS's clock",
+    )
+
+
+def tick(found: Tick) -> Check:
+    """Whether the stage's own clock goes."""
+    where = runbook("notick")
+    if found.rule != "ENABLED":
+        state = "is missing" if found.rule is None else f"is {found.rule}"
+        return Check(
+            "tick",
+            Verdict.BAD,
+            f"the rule that starts the tick once a minute {state}: nothing fires beyond what is enqueued (14 minutes)",
+            "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
+            where,
+        )
+    if found.age is None:
+        if found.stack_age < FRESH:
+            return fine("tick", "the stack is new; its first tick is still to come")
+        return Check("tick", Verdict.BAD, "no tick has ever come: nothing fires", "look at the tick's log", where)
+    said = f"the last tick came {span(found.age)} ago"
+    if found.age <= TICK_WARNING:
+        return fine("tick", said)
+    verdict = Verdict.BAD if found.age > TICK_BAD else Verdict.WARNING
+    more = "; it comes once a minute, and what it has not enqueued by its second is late"
+    return Check("tick", verdict, said + more, "look at the tick's log, errors and throttles", where)
+
+
+def shards(found: Shards) -> Check:
+    """Whether every shard that cursors may stand in is ticked."""
+    where = "docs/sizing.md#raising-them"
+    configured = set(found.configured.values())
+    if found.highest is None:
+        if found.stack_age < FRESH:
+            return fine("shards", "the stack is new; no shard has been used yet")
+        return Check(
+            "shards",
+            Verdict.BAD,
+            "the record of the largest shard count ever used (SHARDS/HIGHEST) is missing: jobs in shards beyond the "
+            f"configured {max(configured, default=0)} would never be found",
+            "if the count was ever larger, put the record back from a backup of the table",
+            where,
+        )
+    if len(configured) > 1:
+        told = ", ".join(f"{name} {count}" for name, count in sorted(found.configured.items()))
+        return Check(
+            "shards",
+            Verdict.WARNING,
+            f"the functions have different shard counts ({told}): a deployment is under way, or was broken off",
+            "no job is lost by it; finish the deployment",
+            where,
+        )
+    now = max(configured, default=found.highest)
+    if found.highest < now:
+        return Check(
+            "shards",
+            Verdict.WARNING,
+            f"{now} shards are configured, {found.highest} have been used: the next tick records it",
+            "look again in two minutes; if it stays, look at the tick",
+            where,
+        )
+    more = "" if found.highest == now else f"; {found.highest} were used once and all of them are ticked"
+    return fine("shards", f"{now} configured{more}")
+
+
+def watermarks(found: Watermarks) -> Check:
+    """Whether rounds come to their end in every shard."""
+    where = runbook("watermarkbehind")
+    silent = sorted(shard for shard, behind in found.behind.items() if behind is None)
+    known = ((behind, shard) for shard, behind in found.behind.items() if behind is not None)
+    late = sorted((each for each in known if each[0] > WATERMARK_OK), reverse=True)
+    if late:
+        worst = ", ".join(f"shard {shard} by {span(behind)}" for behind, shard in late[:SHOWN])
+        verdict = Verdict.BAD if late[0][0] > WATERMARK_BAD else Verdict.WARNING
+        return Check(
+            "watermarks",
+            verdict,
+            f"{len(late)} of {len(found.behind)} shards are behind ({worst}): old entries of the index cannot be "
+            "worked off, and every round reads through them",
+            "look at what the rounds of that shard log (actions dispatched, round_stopped, claims_refused)",
+            where,
+        )
+    if silent and found.stack_age > FRESH:
+        return Check(
+            "watermarks",
+            Verdict.WARNING,
+            f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
+            "normal for minutes after the count was raised; otherwise look at the dispatcher's log",
+            where,
+        )
+    return fine("watermarks", f"none of {len(found.behind)} shards is behind")
+
+
+def due(found: Due) -> Check:
+    """Whether what is due has been enqueued."""
+    soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lead"
+    if found.left_out:
+        soon += f"; {found.left_out} shards were left out"
+    late = [slot for slot in found.overdue if slot.oldest > OVERDUE_OK]
+    if not late:
+        return fine("due index", f"nothing is overdue; {soon}")
+    entries = sum(slot.entries for slot in late)
+    plus = "+" if any(slot.more for slot in late) else ""
+    worst = ", ".join(f"{slot.slot}: {slot.entries}{'+' if slot.more else ''}" for slot in late[:SHOWN])
+    return Check(
+        "due index",
+        Verdict.BAD if late[0].oldest > OVERDUE_BAD else Verdict.WARNING,
+        f"{entries}{plus} entries are overdue and not claimed, the oldest by {span(late[0].oldest)} ({worst}); {soon}",
+        "the dispatcher does not keep up, or does not run: look at the tick, the shard queue and its log",
+        runbook("jobsarenotfiring"),
+    )
+
+
+def cursors(found: Cursors) -> Check:
+    """Whether a job was taken out of the index."""
+    part = "" if found.complete else f" (of the first {found.looked_at} items; the patrol looks at all)"
+    if not found.aside:
+        return fine("cursors", f"none is set aside{part}")
+    named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
+    return Check(
+        "cursors",
+        Verdict.BAD,
+        f"{len(found.aside)} jobs do not fire since their cursor was set aside{part}: {named}",
+        "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
+        runbook("cursorssetaside"),
+    )

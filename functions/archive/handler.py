@@ -1,0 +1,40 @@
+"""The archiver: a batch of the runs table's stream in, what expired of it in the archive."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.bootstrap.archive import archive_runs
+from duecourse.telemetry import publish
+from duecourse.usecases.archive import ArchiveRuns
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def _archive() -> ArchiveRuns:
+    return archive_runs(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """A batch of which something was not written is given back from its first record on, so that the very same batch
+    comes again; an exception would have it split, and its objects named anew. What the event source has given up on
+    (a message of the failure queue) can be given as the event, too: that fails loudly.
+    """
+    failed = event.get("DDBStreamBatchInfo")
+    report = _archive()(event["Records"]) if failed is None else _archive().again(failed)
+    publish(report, logger, metrics, function="archive")
+    incomplete = bool(report.counts["ArchivesFailed"])
+    if failed is None:
+        first = [{"itemIdentifier": event["Records"][0]["dynamodb"]["SequenceNumber"]}] if incomplete else []
+        return {"batchItemFailures": first}
+    if incomplete:
+        raise RuntimeError(f"not all of it could be archived: {dict(report.counts)}")
+    return {name: report.counts[name] for name in ("RecordsArchived", "RecordsUnreadable", "ObjectsWritten")}

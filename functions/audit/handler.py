@@ -1,0 +1,33 @@
+"""The completeness audit: EventBridge's rate in, a closed window compared with its records."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.bootstrap.audit import audit
+from duecourse.telemetry import publish
+from duecourse.usecases.audit import Audit
+
+MARGIN_SECONDS = 60  # what one page may take, with every answer slow
+
+logger = Logger()
+metrics = Metrics()
+
+
+@cache
+def _audit() -> Audit:
+    return audit(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """What it does not get to, the next invocation goes on with."""
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
+    publish(_audit()(deadline), logger, metrics, function="audit")
+    return {}

@@ -1,0 +1,53 @@
+"""All alarms of a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from aws_cdk import aws_sqs as sqs
+
+from infra.config import StageConfig
+from infra.dead_letters import DeadLetters
+from infra.jobs_table import JobsTable
+from infra.lanes import Lanes
+from infra.observability.alarms import AlarmSpec
+from infra.observability.alarms_of_care import alarms_of_care
+from infra.observability.alarms_of_dispatch import alarms_of_dispatch
+from infra.observability.alarms_of_runs import alarms_of_runs
+from infra.observability.alarms_of_services import alarms_of_services
+from infra.observability.metrics import of_queue
+from infra.python_function import PythonFunction
+from infra.runs_table import RunsTable
+from infra.shard_queue import ShardQueue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What is watched. `functions` by the names that their alarms begin with; `letters`: dead-letter queues beside that
+    of the lanes, by the names of the functions that could not do their work.
+    """
+
+    jobs: JobsTable
+    runs: RunsTable
+    lanes: Lanes
+    dead_letters: DeadLetters
+    shard_queue: ShardQueue
+    functions: Mapping[str, PythonFunction]
+    letters: Mapping[str, sqs.IQueue] = field(default_factory=dict)
+
+
+def alarm_list(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """Each once, in the order of the flow."""
+    yield from alarms_of_dispatch(config, watched.shard_queue.queue)
+    yield from alarms_of_runs(config, watched.lanes.queues, watched.dead_letters.queue)
+    yield from alarms_of_care()
+    yield from alarms_of_services(config, watched.functions, watched.jobs, watched.runs)
+    for name, queue in watched.letters.items():
+        yield AlarmSpec(
+            name=f"{name}LettersWaiting",
+            means=f"What the function {name} could not do after all its tries waits in a queue of its own.",
+            first=f"read why in the log of the function {name}, mend it, then let it have the queue's records again.",
+            metric=of_queue(queue, "ApproximateNumberOfMessagesVisible"),
+            above=0,
+        )

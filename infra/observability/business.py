@@ -1,0 +1,115 @@
+"""What the jobs of a stage do: firing, failing, late, dead; by lane and by what they call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infra.config import StageConfig
+from infra.observability.alarm_list import Watched
+from infra.observability.alarms_of_runs import failure_rate
+from infra.observability.charts import Row, chart, heading, numbers
+from infra.observability.metrics import by_target, labelled, of_queue, ours
+
+TARGETS = ("http", "lambda", "sqs", "sns", "eventbridge", "stepfunctions", "ecs", "aws", "task")
+"""The types as a job names them."""
+
+ENDS = {"RunsSucceeded": "succeeded", "RunsDead": "dead", "RunsSkipped": "skipped", "RunsCancelled": "cancelled"}
+
+
+def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
+    """From the whole to its parts."""
+    yield heading(
+        f"# Duecourse {config.stage}: jobs and runs\n"
+        "Every number is per five minutes unless its title says otherwise. A run that failed and is tried again is not "
+        "dead; a dead run has used up its attempts, or its failure was not worth another one."
+    )
+    every = [labelled(ours("execute", name), label) for name, label in ENDS.items()]
+    enqueued = labelled(ours("dispatch", "Enqueued"), "enqueued")
+    yield [numbers("How runs ended, in the time shown", [enqueued, *every])]
+    yield [
+        chart("Firing: occurrences enqueued, up to 15 minutes before they are due", [enqueued], unit="occurrences"),
+        chart("How runs ended", every, unit="runs"),
+    ]
+    yield from _failing(config)
+    yield from _by_lane(config, watched)
+    yield from _by_target()
+
+
+def _failing(config: StageConfig) -> Iterator[Row]:
+    """Failures, deaths and what was missed."""
+    limits = config.alarms
+    attempts = (("AttemptsStarted", "started"), ("AttemptsFailed", "failed"))
+    yield heading(
+        "## Failing\nAttempts are single tries: a run may have several. The rate counts from the first failure on."
+    )
+    yield [
+        chart(
+            "Attempts", [labelled(ours("execute", name), label) for name, label in attempts], unit="attempts", width=8
+        ),
+        chart("Failed attempts", [failure_rate(1)], unit="%", width=8, line=limits.failure_percent),
+        chart(
+            "Deaths, and jobs paused for them",
+            [
+                labelled(ours("execute", "RunsDead"), "runs dead"),
+                labelled(ours("execute", "JobsPaused"), "jobs paused"),
+            ],
+            unit="",
+            width=8,
+            line=limits.deaths,
+        ),
+    ]
+    yield [
+        chart(
+            "Missed: occurrences that came too late to be dispatched in time, and what became of them",
+            [
+                labelled(ours("dispatch", "Missed"), "missed"),
+                labelled(ours("execute", "CaughtUp"), "caught up"),
+                labelled(ours("dispatch", "Skipped"), "skipped"),
+            ],
+            unit="occurrences",
+        ),
+        chart(
+            "Audit: occurrences that have no record, or more than one",
+            [
+                labelled(ours("audit", "OccurrencesLost"), "lost"),
+                labelled(ours("audit", "OccurrencesDoubled"), "doubled"),
+            ],
+            unit="occurrences",
+        ),
+    ]
+
+
+def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
+    """Each lane: how many, how late, how many dead."""
+    yield heading(
+        "## By lane\nLateness is the time from when a run was due to its start. p50 is the middle one, p99 the latest "
+        "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."
+    )
+    for name, queue in watched.lanes.queues.items():
+        ended = [labelled(ours("execute", metric, lane=name), label) for metric, label in ENDS.items()]
+        late = [ours("execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
+        yield [
+            chart(f"{name}: how runs ended", ended, unit="runs", width=8),
+            chart(
+                f"{name}: lateness",
+                [labelled(metric, metric.statistic) for metric in late],
+                unit="ms",
+                width=8,
+                line=config.alarms.lateness_seconds[name] * 1000,
+            ),
+            chart(
+                f"{name}: messages that wait for a worker",
+                [labelled(of_queue(queue, "ApproximateNumberOfMessagesVisible"), "waiting")],
+                unit="messages",
+                width=8,
+            ),
+        ]
+
+
+def _by_target() -> Iterator[Row]:
+    """Each type of target."""
+    yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
+    yield [
+        chart(title, [labelled(by_target(metric, target), target) for target in TARGETS], unit="runs")
+        for title, metric in (("Succeeded", "RunsSucceeded"), ("Dead", "RunsDead"))
+    ]

@@ -1,0 +1,64 @@
+"""Pieces of a dashboard: texts, charts and numbers in rows of 24 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+COLUMNS = 24
+
+Row = Sequence[cloudwatch.IWidget]
+
+
+def heading(markdown: str, *, height: int = 2) -> Row:
+    """A text over the whole width: what the charts below it show, and how to read them."""
+    return [cloudwatch.TextWidget(markdown=markdown, width=COLUMNS, height=height)]
+
+
+def states(title: str, alarms: Sequence[cloudwatch.IAlarm]) -> Row:
+    """Alarms by their states, those that are in ALARM first."""
+    return [
+        cloudwatch.AlarmStatusWidget(
+            title=title,
+            alarms=list(alarms),
+            sort_by=cloudwatch.AlarmStatusWidgetSortBy.STATE_UPDATED_TIMESTAMP,
+            width=COLUMNS,
+            height=6,
+        )
+    ]
+
+
+def chart(
+    title: str, left: Sequence[cloudwatch.IMetric], *, unit: str, width: int = 12, line: float | None = None
+) -> cloudwatch.GraphWidget:
+    """Lines over time. `line` draws a level at which something goes off."""
+    return cloudwatch.GraphWidget(
+        title=title,
+        left=list(left),
+        left_y_axis=cloudwatch.YAxisProps(label=unit, min=0, show_units=False),
+        left_annotations=[] if line is None else [cloudwatch.HorizontalAnnotation(value=line, label="alarm")],
+        width=width,
+        height=6,
+    )
+
+
+def numbers(title: str, metrics: Sequence[cloudwatch.IMetric], *, width: int = COLUMNS) -> cloudwatch.SingleValueWidget:
+    """The whole of the time that the dashboard shows, as numbers."""
+    return cloudwatch.SingleValueWidget(
+        title=title, metrics=list(metrics), width=width, height=3, set_period_to_time_range=True
+    )
+
+
+def weighted(
+    name: str, label: str, parts: Sequence[tuple[cloudwatch.Metric, float]], *, seconds: int
+) -> cloudwatch.MathExpression:
+    """The sum of metrics, each times a factor. `name` (letters) tells its metrics from others in the same chart."""
+    terms = [f"{factor:.10g} * FILL({name}{number}, 0)" for number, (_, factor) in enumerate(parts)]
+    return cloudwatch.MathExpression(
+        expression=" + ".join(terms),
+        using_metrics={f"{name}{number}": metric for number, (metric, _) in enumerate(parts)},
+        label=label,
+        period=Duration.seconds(seconds),
+    )

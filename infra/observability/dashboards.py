@@ -1,0 +1,30 @@
+"""The two dashboards: what the jobs do, for those who own them; what the machinery does, for those who run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from infra.config import StageConfig
+from infra.observability.alarm_list import Watched
+from infra.observability.business import business_rows
+from infra.observability.technical import technical_rows
+
+
+def make_dashboards(
+    scope: Construct, config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
+) -> None:
+    """Both, named after the stage. `alarms` are shown with their states."""
+    for name, rows in (
+        ("Business", business_rows(config, watched)),
+        ("Technical", technical_rows(watched, alarms)),
+    ):
+        cloudwatch.Dashboard(
+            scope,
+            name,
+            dashboard_name=f"Duecourse-{config.stage}-{name.lower()}",
+            period_override=cloudwatch.PeriodOverride.INHERIT,
+            widgets=[list(row) for row in rows],
+        )

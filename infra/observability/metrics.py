@@ -1,0 +1,65 @@
+"""Metrics as CloudWatch knows them: ours (duecourse.telemetry names the dimensions) and those of AWS's services."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+
+OURS = "Duecourse"
+
+FIVE_MINUTES = 300
+
+
+def ours(
+    function: str, name: str, *, lane: str | None = None, statistic: str = "Sum", seconds: int = FIVE_MINUTES
+) -> cloudwatch.Metric:
+    """What a function counted or measured, in one lane or, without one, in all of them."""
+    dimensions = {"service": "duecourse", "function": function} | ({} if lane is None else {"lane": lane})
+    return _metric(OURS, name, dimensions, statistic, seconds)
+
+
+def by_target(name: str, target: str, *, seconds: int = FIVE_MINUTES) -> cloudwatch.Metric:
+    """What became of runs that call one type of target."""
+    dimensions = {"service": "duecourse", "function": "execute", "target": target}
+    return _metric(OURS, name, dimensions, "Sum", seconds)
+
+
+def of_queue(queue: sqs.IQueue, name: str, *, statistic: str = "Maximum", seconds: int = 60) -> cloudwatch.Metric:
+    """What SQS says of a queue; nothing while the queue is not used (Amazon SQS Developer Guide, "Available CloudWatch
+    metrics for Amazon SQS").
+    """
+    return _metric("AWS/SQS", name, {"QueueName": queue.queue_name}, statistic, seconds)
+
+
+def of_function(
+    function: lambda_.IFunction, name: str, *, statistic: str = "Sum", seconds: int = FIVE_MINUTES
+) -> cloudwatch.Metric:
+    """What Lambda says of a function, all its versions and aliases together."""
+    return _metric("AWS/Lambda", name, {"FunctionName": function.function_name}, statistic, seconds)
+
+
+def of_table(
+    table: str, name: str, *, index: str | None = None, statistic: str = "Sum", seconds: int = FIVE_MINUTES
+) -> cloudwatch.Metric:
+    """What DynamoDB says of a table without its indexes, or of one of them (Amazon DynamoDB Developer Guide, "DynamoDB
+    metrics and dimensions").
+    """
+    dimensions = {"TableName": table} | ({} if index is None else {"GlobalSecondaryIndexName": index})
+    return _metric("AWS/DynamoDB", name, dimensions, statistic, seconds)
+
+
+def labelled(metric: cloudwatch.Metric, label: str) -> cloudwatch.Metric:
+    """The same under a name of its own in a chart."""
+    return metric.with_(label=label)
+
+
+def _metric(namespace: str, name: str, dimensions: dict[str, str], statistic: str, seconds: int) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=namespace,
+        metric_name=name,
+        dimensions_map=dimensions,
+        statistic=statistic,
+        period=Duration.seconds(seconds),
+    )

@@ -1,0 +1,203 @@
+"""What the machinery of a stage does: rounds, queues, functions, tables, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_sqs as sqs
+
+from infra.jobs_table import DUE_INDEX, TENANT_INDEX
+from infra.observability.alarm_list import Watched
+from infra.observability.charts import Row, chart, heading, states, weighted
+from infra.observability.metrics import FIVE_MINUTES, labelled, of_function, of_queue, of_table, ours
+from infra.runs_table import DEAD_INDEX
+
+UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
+THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
+
+
+def technical_rows(watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
+    """In the order of the flow, then the costs."""
+    yield heading(
+        "# Duecourse: the machinery\n"
+        "Numbers are per five minutes unless a title says otherwise. Alarms and what to do about them: "
+        "docs/runbooks.md."
+    )
+    yield states("Alarms: grey ones have been told nothing yet", alarms)
+    yield from _rounds()
+    yield from _queues(watched)
+    yield from _functions(watched)
+    yield from _tables(watched)
+    yield from _costs(watched)
+
+
+def _rounds() -> Iterator[Row]:
+    """The clock and the dispatcher."""
+    read = _counted("dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "wake-ups"})
+    wrong = {
+        "ClaimsLost": "claims lost (harmless)",
+        "ClaimsFailed": "claims failed",
+        "ClaimsRefused": "claims refused",
+        "StatementsThrottled": "statements throttled",
+        "SendsRefused": "sends refused",
+        "RoundsUnfinished": "rounds out of time",
+        "RoundsFailed": "rounds failed",
+    }
+    age = labelled(ours("dispatch", "WatermarkAge", statistic="Maximum"), "oldest bucket")
+    yield heading(
+        "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is normally two to "
+        "three hours old."
+    )
+    yield [
+        chart(
+            "Ticks: messages sent to shards",
+            _counted("tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
+            unit="",
+            width=6,
+        ),
+        chart("What rounds did", read, unit="", width=6),
+        chart("What went wrong in rounds", _counted("dispatch", wrong), unit="", width=6),
+        chart("Age of the oldest bucket", [age], unit="s", width=6),
+    ]
+
+
+def _queues(watched: Watched) -> Iterator[Row]:
+    """Lanes, shard queue, dead letters."""
+    lanes = watched.lanes.queues
+    others = {"shards": watched.shard_queue.queue, "dead letters": watched.dead_letters.queue}
+    every: dict[str, sqs.IQueue] = {**lanes, **others}
+    every |= {f"{name.lower()}'s dead letters": queue for name, queue in watched.letters.items()}
+    yield heading(
+        "## Queues\nDelayed messages wait for their second, visible ones for a worker; the age counts from the "
+        "sending, up to 15 minutes before a run is due."
+    )
+    yield [
+        chart(title, [labelled(of_queue(queue, name), label) for label, queue in queues.items()], unit=unit, width=8)
+        for title, name, queues, unit in (
+            ("Delayed", "ApproximateNumberOfMessagesDelayed", lanes, "messages"),
+            ("Visible", "ApproximateNumberOfMessagesVisible", every, "messages"),
+            ("Age of the oldest message", "ApproximateAgeOfOldestMessage", every, "s"),
+        )
+    ]
+
+
+def _functions(watched: Watched) -> Iterator[Row]:
+    """Each function of the stage."""
+    yield heading(
+        "## Functions\nErrors are invocations that raised, or ran out of time or memory. Throttles are invocations "
+        "for which there was no concurrency."
+    )
+    charts = [
+        chart(
+            title,
+            [
+                labelled(of_function(each.function, name, statistic=statistic), label)
+                for label, each in watched.functions.items()
+            ],
+            unit=unit,
+            width=8,
+        )
+        for title, name, statistic, unit in (
+            ("Invocations", "Invocations", "Sum", ""),
+            ("Errors", "Errors", "Sum", ""),
+            ("Throttles", "Throttles", "Sum", ""),
+            ("Duration, the latest hundredth", "Duration", "p99", "ms"),
+            ("Executions side by side, at most", "ConcurrentExecutions", "Maximum", ""),
+        )
+    ]
+    worker = {
+        "MessagesFailed": "messages failed",
+        "DuplicatesDropped": "repeats dropped (harmless)",
+        "FinishesRefused": "finishes refused",
+    }
+    yield charts[:3]
+    yield [
+        *charts[3:],
+        chart("Workers: what they dropped or could not do", _counted("execute", worker), unit="", width=8),
+    ]
+
+
+def _tables(watched: Watched) -> Iterator[Row]:
+    """Both tables and their indexes."""
+    yield heading(
+        "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that warm "
+        "throughput is about."
+    )
+    yield [
+        chart(
+            f"{title} units consumed",
+            [labelled(of_table(table, name, index=index), label) for label, table, index in _stores(watched)],
+            unit="units",
+            width=6,
+        )
+        for title, name in zip(("Read", "Write"), UNITS, strict=True)
+    ] + [
+        chart(
+            f"{title}s throttled",
+            [labelled(of_table(table, name, index=index), label) for label, table, index in _stores(watched)],
+            unit="requests",
+            width=6,
+        )
+        for title, name in zip(("Read", "Write"), THROTTLES, strict=True)
+    ]
+
+
+def _costs(watched: Watched) -> Iterator[Row]:
+    """What is paid by use; docs/sizing.md has the prices' arithmetic."""
+    stores = _stores(watched)
+    functions = list(watched.functions.values())
+    invocations = [(of_function(each.function, "Invocations"), 1.0) for each in functions]
+    gigabyte_seconds = [(of_function(each.function, "Duration"), each.memory_mb / 1024 / 1000) for each in functions]
+    units = [
+        weighted(
+            kind,
+            f"{kind} units",
+            [(of_table(table, name, index=index), 1.0) for _, table, index in stores],
+            seconds=FIVE_MINUTES,
+        )
+        for kind, name in zip(("read", "write"), UNITS, strict=True)
+    ]
+    sent = [
+        (of_queue(queue, "NumberOfMessagesSent", statistic="Sum", seconds=FIVE_MINUTES), 1.0)
+        for queue in watched.lanes.queues.values()
+    ]
+    yield heading(
+        "## What costs\nUnits of the tables, GB-seconds (duration times memory, an estimate: Lambda bills each "
+        "millisecond) and requests, per five minutes. Logs, metrics and alarms come on top."
+    )
+    yield [
+        chart("Units of the tables", units, unit="units", width=8),
+        chart(
+            "Memory times time",
+            [weighted("gb", "GB-seconds", gigabyte_seconds, seconds=FIVE_MINUTES)],
+            unit="GB-s",
+            width=8,
+        ),
+        chart(
+            "Requests",
+            [
+                weighted("calls", "invocations", invocations, seconds=FIVE_MINUTES),
+                weighted("sent", "messages sent", sent, seconds=FIVE_MINUTES),
+            ],
+            unit="",
+            width=8,
+        ),
+    ]
+
+
+def _stores(watched: Watched) -> list[tuple[str, str, str | None]]:
+    """Label, table, index."""
+    jobs, runs = watched.jobs.name, watched.runs.name
+    return [
+        ("jobs", jobs, None),
+        ("jobs, index due", jobs, DUE_INDEX),
+        ("jobs, index tenant", jobs, TENANT_INDEX),
+        ("runs", runs, None),
+        ("runs, index dead", runs, DEAD_INDEX),
+    ]
+
+
+def _counted(function: str, named: Mapping[str, str]) -> list[cloudwatch.IMetric]:
+    """Counts of a function with the labels of their lines."""
+    return [labelled(ours(function, name), label) for name, label in named.items()]

@@ -1,0 +1,20 @@
+"""The archiver, wired to AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duecourse.adapters.archive import S3Archive
+from duecourse.adapters.aws import client
+from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
+from duecourse.settings import ArchiveSettings
+from duecourse.usecases.archive import ArchiveRuns
+
+
+def archive_runs(environ: Mapping[str, str]) -> ArchiveRuns:
+    """What takes expired runs to the archive. Raises SettingsError."""
+    settings = ArchiveSettings.from_env(environ)
+    return ArchiveRuns(
+        changes=DynamoRunChanges(client("dynamodbstreams")),
+        archive=S3Archive(client("s3"), settings.archive_bucket),
+    )

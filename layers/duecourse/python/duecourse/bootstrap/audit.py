@@ -1,0 +1,43 @@
+"""The completeness audit, wired to AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from duecourse.adapters.aws import client
+from duecourse.adapters.clock import SystemClock
+from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
+from duecourse.adapters.dynamodb.audited_runs import DynamoAuditedRuns
+from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.run_store import DynamoRunStore
+from duecourse.adapters.sqs.depths import SqsDepths
+from duecourse.adapters.threads import Threads
+from duecourse.settings import AuditSettings
+from duecourse.usecases.audit import Audit
+from duecourse.usecases.judging import Judge
+
+
+def audit(environ: Mapping[str, str]) -> Audit:
+    """The audit of this environment. Raises SettingsError."""
+    settings = AuditSettings.from_env(environ)
+    clock, dynamodb = SystemClock(), client("dynamodb")
+    records = DynamoAuditedRuns(dynamodb, settings.runs_table)
+    judge = Judge(
+        records=records,
+        jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
+        runs=DynamoRunStore(dynamodb, settings.runs_table),
+        depths=SqsDepths(client("sqs"), settings.queue_urls, clock),
+        clock=clock,
+        lead=settings.lead_seconds,
+        reach=settings.reach_seconds,
+        retention_days=settings.run_retention_days,
+    )
+    return Audit(
+        store=DynamoAuditStore(dynamodb, settings.jobs_table),
+        records=records,
+        judge=judge,
+        clock=clock,
+        segments=settings.audit_segments,
+        retention_days=settings.run_retention_days,
+        crew=Threads(),
+    )

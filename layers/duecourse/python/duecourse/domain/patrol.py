@@ -1,0 +1,127 @@
+"""What is wrong with where a cursor or a wake-up stands in the due index, and where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import JobState
+from duecourse.domain.run import Run
+from duecourse.domain.schedule import TZDATA_VERSION
+from duecourse.domain.sharding import bucket_of, shard_of, slot_of
+
+GIVEN_UP_SECONDS = 15 * 86_400
+"""After so long no message can speak of an occurrence any more: lanes and dead letters keep theirs for 14 days (Amazon
+SQS Developer Guide, "Amazon SQS message quotas").
+"""
+
+
+class Fault(StrEnum):
+    """UNREAD: no round of dispatch reads its slot. OUTDATED: by today's zone data it is due earlier than where it
+    stands. OUTSIDE: it has an occurrence to come and is in no slot. SET_ASIDE: taken out of the index with an error.
+    ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
+    """
+
+    UNREAD = "unread"
+    OUTDATED = "outdated"
+    OUTSIDE = "outside"
+    SET_ASIDE = "set_aside"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A cursor or a wake-up as a patrol meets it. `key` is the store's own name for it; `slot` and `due` (UTC seconds)
+    say where it stands in the due index. `cursor` is None for a wake-up, and for a cursor that cannot be read
+    (`unreadable`). `state` is its job's, None where it was not read along with it.
+    """
+
+    key: tuple[str, str]
+    tenant: str
+    job_id: str
+    slot: str | None
+    due: int | None
+    cursor: Cursor | None = None
+    unreadable: bool = False
+    state: JobState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Which slots dispatch will read: from each shard's watermark on, or from `first` where a shard has none yet.
+    `watermarks` has an entry for each shard that is ticked.
+    """
+
+    watermarks: Mapping[int, str | None]
+    first: str
+
+    def read(self, slot: str) -> bool:
+        """Whether a round will read the slot, now or later."""
+        bucket, _, number = slot.partition("/")
+        if not number.isdigit() or int(number) not in self.watermarks:
+            return False
+        return bucket >= (self.watermarks[int(number)] or self.first)
+
+    def place(self, seen: Seen, due: int, now: float) -> str:
+        """The slot in which an entry that is due at `due` (UTC seconds) will be read: its own, or that of the present
+        hour for what should have been read before.
+        """
+        number = (seen.slot or "").partition("/")[2]
+        known = number.isdigit() and int(number) in self.watermarks
+        shard = int(number) if known else shard_of(seen.tenant, seen.job_id, max(len(self.watermarks), 1))
+        return slot_of(max(due, int(now)), shard)
+
+
+def fault_of(seen: Seen, rounds: Rounds, *, now: float) -> Fault | None:
+    """What is wrong with an entry, None if nothing is. Where its job's state is unknown the job is to be read before
+    anything is believed. Raises ScheduleError or ExclusionError for a cursor that cannot be computed anew.
+    """
+    cursor = seen.cursor
+    if seen.slot is not None:
+        if not rounds.read(seen.slot):
+            return Fault.UNREAD
+        return Fault.OUTDATED if cursor is not None and _earlier(cursor) else None
+    if cursor is None or cursor.error is not None:
+        return Fault.SET_ASIDE if cursor is not None or seen.unreadable else None
+    if seen.state not in (JobState.ACTIVE, None):
+        return None
+    if cursor.occurrence is None and cursor.last is not None:
+        return Fault.ENDED if cursor.last <= now else None
+    return Fault.OUTSIDE if mended(cursor) is not None else None
+
+
+def mended(cursor: Cursor) -> Cursor | None:
+    """The cursor as today's zone data have it, at the first occurrence that it has not passed; None: there is none.
+    Raises ScheduleError or ExclusionError.
+    """
+    if cursor.remaining is not None and cursor.remaining <= 0:
+        return None
+    occurrences = cursor.occurrences()
+    fresh = cursor.occurrence is not None and cursor.tzdata == TZDATA_VERSION
+    at = cursor.occurrence if fresh else occurrences.next(cursor.after)
+    if at is None:
+        return None
+    return replace(cursor, occurrence=at, due=occurrences.due(at), tzdata=TZDATA_VERSION)
+
+
+def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
+    """Whether a job whose last occurrence has no record may be completed all the same: nothing can start it any more,
+    and none of its `runs` (the newest) is alive.
+    """
+    if cursor.occurrence is not None or cursor.last is None or cursor.last + GIVEN_UP_SECONDS > now:
+        return False
+    return all(run.state.final for run in runs)
+
+
+def look_back(now: float, seconds: int) -> str:
+    """The oldest bucket that a shard's first round reads, `seconds` before `now` (UTC seconds)."""
+    return bucket_of(now - seconds)
+
+
+def _earlier(cursor: Cursor) -> bool:
+    if cursor.tzdata == TZDATA_VERSION or cursor.due is None:
+        return False
+    anew = mended(cursor)
+    return anew is not None and anew.due is not None and anew.due < cursor.due

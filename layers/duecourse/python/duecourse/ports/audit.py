@@ -1,0 +1,59 @@
+"""What an audit reads, and what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from duecourse.domain.audit import Gap, Recorded, Turn
+from duecourse.domain.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A row of occurrences of a job, and what is the matter with it: `lost`, `doubled`, or `open` (not decided yet)."""
+
+    kind: str
+    tenant: str
+    job_id: str
+    gap: Gap
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """Some jobs of a segment, without their payloads; `following` goes on after them (None: that was all)."""
+
+    jobs: Sequence[Job]
+    following: str | None
+
+
+class AuditStore(Protocol):
+    """Definitions by segment, turns and findings."""
+
+    def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
+        """The next page of a segment's jobs; those that cannot be read are left out and logged. May be stale."""
+
+    def turns(self) -> list[Turn]:
+        """The last turn of each segment. Strongly consistent."""
+
+    def save(self, turn: Turn, *, now: float) -> bool:
+        """Write it over the version before its own; False when another audit has written meanwhile."""
+
+    def found(self, finding: Finding, *, now: float) -> bool:
+        """Keep a finding; False when it is known already."""
+
+    def open(self, limit: int) -> list[Finding]:
+        """What was found open, the oldest first. Strongly consistent."""
+
+    def settle(self, finding: Finding) -> None:
+        """Forget what was open."""
+
+
+class AuditedRuns(Protocol):
+    """Records of runs by window."""
+
+    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+        """Records of a job's own occurrences after `low` and up to `high` (UTC seconds), ascending. What was asked for
+        by hand is left out. Raises KeyError or ValueError for a record that this version cannot read.
+        """

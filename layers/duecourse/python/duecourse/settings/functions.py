@@ -1,0 +1,137 @@
+"""What each function is told, one class a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from duecourse.domain.job import Lane, Precision
+from duecourse.settings.reading import AllowedTargets, FromEnvironment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickSettings(FromEnvironment):
+    """The once-a-minute start of a dispatch round."""
+
+    stage: str
+    jobs_table: str
+    shards: int
+    shard_queue_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatchSettings(FromEnvironment):
+    """A cursor is picked up when due within `lead_seconds`; its occurrences are enqueued `reach_seconds` ahead."""
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+    lead_seconds: int
+    reach_seconds: int
+    run_retention_days: int
+    queue_urls: Mapping[Lane, str]
+    bus_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecuteSettings(FromEnvironment):
+    """The workers of one lane; `max_receive_count` is that of the lane's redrive policy."""
+
+    stage: str
+    lane: Lane
+    jobs_table: str
+    runs_table: str
+    run_retention_days: int
+    shards: int
+    queue_urls: Mapping[Lane, str]
+    queue_url: str
+    deaths_topic_arn: str
+    max_receive_count: int
+    private_targets: str
+    bus_name: str
+    results_bucket: str
+    account: str
+    partition: str
+    region: str
+    secret_store: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSettings(FromEnvironment):
+    """The look into the dead-letter queue."""
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    run_retention_days: int
+    shards: int
+    queue_urls: Mapping[Lane, str]
+    dead_letter_queue_url: str
+    deaths_topic_arn: str
+    bus_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSettings(FromEnvironment):
+    """The archiver of expired runs."""
+
+    stage: str
+    archive_bucket: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatrolSettings(FromEnvironment):
+    """The look at everything that stands in the jobs table, every `patrol_hours`; completed jobs that are older than
+    `completed_job_retention_days`, and have no history any more, are removed.
+    """
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+    patrol_hours: int
+    completed_job_retention_days: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings(FromEnvironment):
+    """The completeness audit: each hour one of `audit_segments` segments of the jobs table."""
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+    lead_seconds: int
+    reach_seconds: int
+    run_retention_days: int
+    queue_urls: Mapping[Lane, str]
+    audit_segments: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiSettings(FromEnvironment):
+    """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
+    at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
+    `smallest_interval_seconds`, at most `backfill_limit` runs a backfill.
+    """
+
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+    lead_seconds: int
+    reach_seconds: int
+    run_retention_days: int
+    queue_urls: Mapping[Lane, str]
+    default_precision: Precision
+    private_targets: str
+    allowed_targets: AllowedTargets
+    results_bucket: str
+    auth: str
+    tenant_claim: str
+    job_quota: int
+    requests_per_second: int
+    burst: int
+    smallest_interval_seconds: int
+    backfill_limit: int

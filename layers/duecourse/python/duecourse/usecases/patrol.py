@@ -1,0 +1,174 @@
+"""The daily patrol: everything that stands in the jobs table is looked at once, and what stands wrong is mended.
+
+Dispatch reads each shard from its watermark on, so what stands below it is met by nobody. Such an entry is moved into
+the slot of the present hour, with its due time as it was: a round's query has no lower bound of due, so the next one
+meets it there, and treats it as missed or sends it at once. The watermark is not lowered instead: a round that is under
+way has read its own before, and would raise it again past the entry (it only ever rises, by a condition that a lowered
+one fulfils). Nor is the slot dispatched from here, which would be a second dispatcher with all of its rights. The
+present hour is safe whatever happens meanwhile, since a watermark stays two hours behind. The write is conditional on
+slot, due time and, for a cursor, generation and occurrence: who claims, edits or clears the entry meanwhile wins.
+
+A scan reads half a unit per 4 KB, of which most is definitions: 1 million jobs of 2.5 KB in all are about 310,000 read
+units (4 US cents), and ten minutes of waiting for pages. A patrol goes on where its invocation before ran out of time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.job import JobState
+from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of, long_over, look_back, mended
+from duecourse.domain.schedule import ScheduleError
+from duecourse.ports import Clock, JobStore, Patrolled, PatrolStore, RunStore, TickMark
+from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
+from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
+from duecourse.usecases.report import Report
+
+MOST_TOLD = 100
+"""Log lines of one kind in one invocation; beyond that it is counted only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patrol:
+    """The use case, started more often than it has to do; a patrol begins `every_seconds` after the one before."""
+
+    store: PatrolStore
+    jobs: JobStore
+    runs: RunStore
+    marks: TickMark
+    clock: Clock
+    every_seconds: int
+
+    def __call__(self, deadline: float) -> Report:
+        """Go on with the patrol until `deadline` (UTC seconds), or begin the next one when it is time. Never raises:
+        what fails is counted and told, and the next invocation goes on with the page that failed.
+        """
+        report = Report()
+        try:
+            standing = self._standing()
+            if standing is not None:
+                _Round(self, deadline, report).run(standing)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the next invocation tries again
+            report.counts["PatrolsFailed"] += 1
+            report.add("patrol_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+        return report
+
+    def _standing(self) -> Patrolled | None:
+        """The patrol to go on with; None when there is none to do yet, or another invocation has begun it."""
+        known, now = self.store.patrolled(), self.clock.now()
+        if known is not None and known.finished_at is None:
+            return known
+        if known is not None and now < known.begun_at + self.every_seconds:
+            return None
+        begun = Patrolled(begun_at=now, version=1 if known is None else known.version + 1)
+        return begun if self.store.save(begun) else None
+
+
+@dataclass(slots=True)
+class _Round:
+    """One invocation's part of a patrol."""
+
+    uses: Patrol
+    deadline: float
+    report: Report
+    told: Counter[str] = field(default_factory=Counter)
+
+    def run(self, standing: Patrolled) -> None:
+        """Page after page; what was done is noted after each, so that nobody does it again."""
+        uses, now = self.uses, self.uses.clock.now()
+        rounds = Rounds(uses.marks.progress().watermarks, look_back(now, FIRST_LOOK_BACK_SECONDS))
+        while standing.finished_at is None and uses.clock.now() < self.deadline:
+            page, before = uses.store.page(standing.start), self.report.counts.copy()
+            for seen in page.seen:
+                self._look(seen, rounds)
+            self.report.counts["EntriesPatrolled"] += len(page.seen)
+            counted = Counter(standing.counts) + (self.report.counts - before)
+            finished = uses.clock.now() if page.following is None else None
+            standing = replace(
+                standing, start=page.following, finished_at=finished, counts=counted, version=standing.version + 1
+            )
+            if not uses.store.save(standing):
+                self.report.add("patrol_overtaken", reason="another invocation is on the same patrol")
+                return
+        complete = standing.finished_at is not None
+        self.report.add("patrolled", complete=complete, begun_at=standing.begun_at, counts=dict(standing.counts))
+
+    def _look(self, seen: Seen, rounds: Rounds) -> None:
+        """One entry; what is wrong with one keeps nobody from the others."""
+        now = self.uses.clock.now()
+        try:
+            fault = fault_of(seen, rounds, now=now)
+        except (ScheduleError, ExclusionError, TypeError, ValueError) as problem:
+            # In the index: dispatch meets it in time, and sets it aside with the error.
+            self._tell("cursor_not_understood", seen, alarming=True, error=str(problem))
+            self.report.counts["CursorsNotUnderstood"] += 1
+            return
+        match fault:
+            case None:
+                return
+            case Fault.UNREAD:
+                self._move(seen, rounds, now)
+            case Fault.OUTDATED:
+                self._bring_forward(seen, rounds, now)
+            case Fault.OUTSIDE:
+                self._put_back(seen, rounds, now)
+            case Fault.SET_ASIDE:
+                self.report.counts["CursorsSetAsideFound"] += 1
+                error = "it cannot be read" if seen.cursor is None else seen.cursor.error
+                self._tell("cursor_found_set_aside", seen, error=error)
+            case Fault.ENDED:
+                self._complete(seen, now)
+
+    def _move(self, seen: Seen, rounds: Rounds, now: float) -> None:
+        slot = rounds.place(seen, int(now), now)
+        if self._placed(seen, slot):
+            self.report.counts["EntriesBelowWatermark"] += 1
+            self._tell("entry_below_watermark", seen, alarming=True, slot=seen.slot, due=seen.due, moved_to=slot)
+
+    def _bring_forward(self, seen: Seen, rounds: Rounds, now: float) -> None:
+        anew = None if seen.cursor is None else mended(seen.cursor)
+        if anew is None or anew.due is None:
+            return
+        if self._placed(seen, rounds.place(seen, anew.due, now), anew):
+            self.report.counts["CursorsOutdated"] += 1
+            self._tell("cursor_outdated", seen, was_due=seen.due, due=anew.due, tzdata=anew.tzdata)
+
+    def _put_back(self, seen: Seen, rounds: Rounds, now: float) -> None:
+        """The job is read anew: what was seen may be older than a pause."""
+        job, cursor = self.uses.jobs.get_both(seen.tenant, seen.job_id)
+        anew = None if seen.cursor is None else mended(seen.cursor)
+        if job is None or cursor is None or job.state is not JobState.ACTIVE or anew is None or anew.due is None:
+            return
+        if cursor.generation == job.generation and self._placed(seen, rounds.place(seen, anew.due, now), anew):
+            self.report.counts["CursorsOutsideIndex"] += 1
+            self._tell("cursor_outside_index", seen, alarming=True, due=anew.due)
+
+    def _placed(self, seen: Seen, slot: str, cursor: Cursor | None = None) -> bool:
+        """False where somebody else has claimed, changed or cleared it meanwhile."""
+        done = self.uses.store.place(seen, slot, cursor)
+        self.report.counts["CursorsRepaired"] += done
+        return done
+
+    def _complete(self, seen: Seen, now: float) -> None:
+        """The last run of its schedule may have ended without anybody who saw it: see `complete_if_ended`."""
+        uses, whose = self.uses, (seen.tenant, seen.job_id)
+        if complete_if_ended(uses.jobs, uses.runs, *whose, at=now) or self._given_up(seen, now):
+            self.report.counts["JobsCompleted"] += 1
+            self._tell("job_completed", seen)
+
+    def _given_up(self, seen: Seen, now: float) -> bool:
+        job, cursor = self.uses.jobs.get_both(seen.tenant, seen.job_id)
+        if job is None or cursor is None or job.generation != cursor.generation:
+            return False
+        recent = self.uses.runs.page(seen.tenant, seen.job_id, limit=RECENT_RUNS, before=None)
+        return long_over(cursor, recent, now=now) and self.uses.jobs.complete(job, at=now)
+
+    def _tell(self, action: str, seen: Seen, *, alarming: bool = False, **facts: object) -> None:
+        self.told[action] += 1
+        if self.told[action] <= MOST_TOLD:
+            self.report.add(
+                action, alarming=alarming, tenant=seen.tenant, job_id=seen.job_id, item=seen.key[1], **facts
+            )

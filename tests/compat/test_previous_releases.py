@@ -1,0 +1,201 @@
+"""Old and new side by side: what earlier releases wrote is read, and carried to its end, by the code of now.
+
+tests/fixtures/releases has a scene of each release, played and recorded by that release's own code (see
+tests/support/record_release.py): its tables and lanes at one moment, what its items meant to it, and how everything
+ended when it went on by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from duecourse.messages import MessageKind, read_run_message
+from tests.support import emulators
+from tests.support.record_release import PARTS, fresh_tables
+from tests.support.release.hand_over import LATER, carry_on, endings, snapshot, take_over
+from tests.support.release.meanings import meanings
+from tests.support.release.scene import MOMENT, play
+from tests.support.release_code import RELEASES, ask
+from tests.support.tables import Tables, create_tables
+from tests.support.world import World
+
+NAMES = sorted(path.name for path in RELEASES.iterdir() if path.is_dir())
+NEWEST = NAMES[-1]
+
+
+def scene_of(release: str) -> dict[str, Any]:
+    """What was recorded of a release."""
+    return {part: json.loads((RELEASES / release / f"{part}.json").read_text()) for part in PARTS}
+
+
+def within(old: Any, new: Any) -> bool:
+    """Whether all that the old reading has is in the new one; fields of now may come on top."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(name in new and within(value, new[name]) for name, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(within(*pair) for pair in zip(old, new, strict=True))
+    return bool(old == new)
+
+
+@pytest.fixture(params=NAMES)
+def scene(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Each release's scene in turn."""
+    return scene_of(request.param)
+
+
+def test_every_item_means_what_it_meant_to_the_code_that_wrote_it(scene: dict[str, Any]) -> None:
+    now = meanings(scene["jobs"], scene["runs"])
+    differing = {
+        name: (old, now.get(name)) for name, old in scene["meanings"].items() if not within(old, now.get(name))
+    }
+    assert not differing
+    assert len(scene["meanings"]) > 20
+
+
+def test_every_message_is_read_with_all_that_it_says(scene: dict[str, Any]) -> None:
+    for held in [*scene["messages"], *scene["dead_letters"]]:
+        said = json.loads(held["body"])
+        again = json.loads(read_run_message(held["body"]).to_json())
+        assert again == said
+
+
+def test_a_scene_is_carried_on_to_the_ends_that_its_own_code_would_have_come_to(
+    scene: dict[str, Any], tables: Tables
+) -> None:
+    assert carry_on(World(tables, at=MOMENT), scene) == scene["endings"]
+
+
+def test_the_ticks_messages_name_their_shard(scene: dict[str, Any]) -> None:
+    assert [json.loads(body)["shard"] for body in scene["shard_queue"]] == [0, 7]
+
+
+def test_the_scenes_hold_runs_in_every_state_and_messages_of_every_kind() -> None:
+    newest = scene_of(NEWEST)
+    states = {item["state"]["S"] for item in newest["runs"] if item["SK"]["S"].startswith("RUN#")}
+    assert states == {"RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "SKIPPED", "CANCELLED", "DEAD"}
+    kinds = {json.loads(held["body"]).get("kind", "start") for held in newest["messages"]}
+    wakes = [json.loads(item["message"]["S"]) for item in newest["jobs"] if item["SK"]["S"].startswith("WAKE#")]
+    assert kinds | {message.get("kind", "start") for message in wakes} == {str(kind) for kind in MessageKind}
+    items = {item["SK"]["S"].partition("#")[0] for item in [*newest["jobs"], *newest["runs"]]}
+    assert items >= {"JOB", "CURSOR", "PAYLOAD", "GONE", "WAKE", "WATERMARK", "LIMITS", "LAST", "HIGHEST"}
+    assert items >= {"RUN", "ACTIVE", "INPUT", "WAITER"}
+
+
+# The other way round: for as long as a deployment lasts, and after one that was taken back, the release before works on
+# what the present code has written.
+
+ARCHIVE = RELEASES / NEWEST / "code.zip"
+FUTURE = "written-by-a-later-release"
+
+
+@pytest.fixture(scope="module")
+def written_now(ministack: str) -> dict[str, Any]:
+    """The scene as the present code plays it, with the ends that it comes to."""
+    client = emulators.client("dynamodb", ministack)
+    world = World(create_tables(client))
+    play(world)
+    scene = snapshot(world)
+    scene["endings"] = carry_on(World(create_tables(client), at=MOMENT), scene)
+    return scene
+
+
+def of_the_old(ministack: str, scene: dict[str, Any]) -> dict[str, Any]:
+    """How a scene ends when the release before carries it on."""
+    ended: dict[str, Any] = ask(ARCHIVE, "carry on", tables=fresh_tables(ministack), scene=scene)
+    return ended
+
+
+def test_the_release_before_reads_in_what_is_written_now_what_is_meant(written_now: dict[str, Any]) -> None:
+    old = ask(ARCHIVE, "read", scene=written_now)
+    assert set(old) == set(written_now["meanings"])
+    differing = {name: read for name, read in old.items() if not within(read, written_now["meanings"][name])}
+    assert not differing
+
+
+def test_the_release_before_carries_what_is_written_now_to_the_same_ends(
+    ministack: str, written_now: dict[str, Any]
+) -> None:
+    assert of_the_old(ministack, written_now) == written_now["endings"]
+
+
+def test_old_and_new_take_turns_on_the_same_tables_and_lanes_and_come_to_the_same_ends(
+    ministack: str, written_now: dict[str, Any]
+) -> None:
+    """As behind a weighted alias: a message that one of them sent is worked on by the other, and sent on again."""
+    endpoint, jobs, runs = fresh_tables(ministack)
+    client = emulators.client("dynamodb", ministack)
+    tables = Tables(client, jobs, runs)
+    for part, table in (("jobs", jobs), ("runs", runs)):
+        for item in written_now[part]:
+            client.put_item(TableName=table, Item=item)
+    lanes: dict[str, Any] = {name: written_now[name] for name in ("messages", "dead_letters")}
+    calls: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    begin = MOMENT
+    for turn, seconds in enumerate((60, 60, 120, 400, 1_000, 2_000, 2_500, LATER)):
+        end = min(begin + seconds, MOMENT + LATER)
+        if turn % 2:
+            ended = ask(ARCHIVE, "take over", tables=[endpoint, jobs, runs], lanes=lanes, begin=begin, end=end)
+            lanes, told = ended["lanes"], ended["endings"]
+        else:
+            world = World(tables, at=begin)
+            lanes = take_over(world, lanes, begin=begin, end=end)
+            told = endings(world)
+        calls.update(told["calls"])
+        wrong.update(told["wrong"])
+        begin = end
+    assert begin == MOMENT + LATER
+    assert {**told, "calls": calls, "wrong": wrong} == written_now["endings"]
+
+
+def test_what_later_releases_add_to_items_and_messages_is_passed_over(
+    ministack: str, written_now: dict[str, Any]
+) -> None:
+    scene = deepcopy(written_now)
+    for item in [*scene["jobs"], *scene["runs"]]:
+        item[FUTURE] = {"M": {"a": {"L": [{"N": "1"}]}}}
+    for held in scene["messages"]:
+        held["body"] = json.dumps(json.loads(held["body"]) | {FUTURE: {"a": [1]}})
+    assert of_the_old(ministack, scene) == written_now["endings"]
+
+
+def test_a_message_of_a_kind_that_is_not_known_yet_waits_among_the_dead_letters(
+    ministack: str, written_now: dict[str, Any]
+) -> None:
+    """It is left in the queue, where a new worker may get it; with old ones alone it is dead after five deliveries,
+    and can be redriven once there are new ones. Nothing else is held up.
+    """
+    scene = deepcopy(written_now)
+    about = json.loads(scene["messages"][0]["body"])
+    body = json.dumps(about | {"kind": FUTURE, "nonce": "future"})
+    scene["messages"].append({"visible": 1.0, "serial": 900_000, "receives": 0, "body": body})
+    ended, expected = of_the_old(ministack, scene), deepcopy(written_now["endings"])
+    name = f"{about['job_id']} {about['occurrence']} {FUTURE}"
+    assert ended["dead_letters"] == sorted([*expected.pop("dead_letters"), name])
+    assert ended["wrong"] == {**expected.pop("wrong"), "MessagesUnreadable": 5}
+    assert {part: ended[part] for part in expected} == expected
+
+
+def test_a_run_in_a_state_that_is_not_known_yet_is_left_as_it_is(ministack: str, written_now: dict[str, Any]) -> None:
+    """Its messages fail and come again, afresh before they were received too often, until a worker knows the state.
+    Its record is not touched.
+    """
+    scene = deepcopy(written_now)
+    (record,) = [
+        item
+        for item in scene["runs"]
+        if "#fails" in item["PK"]["S"] and "for-long" not in item["PK"]["S"] and item["SK"]["S"].startswith("RUN#")
+    ]
+    record["state"] = {"S": "POSTPONED"}
+    ended, expected = of_the_old(ministack, scene), deepcopy(written_now["endings"])
+    name = f"{record['PK']['S']}/{record['SK']['S']}"
+    assert ended["runs"].pop(name) == ["POSTPONED", None, 1]
+    expected["runs"].pop(name)
+    assert ended["runs"] == expected["runs"]
+    assert ended["dead_letters"] == expected["dead_letters"]
+    assert set(ended["wrong"]) - set(expected["wrong"]) == {"MessagesFailed"}

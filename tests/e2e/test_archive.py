@@ -1,0 +1,103 @@
+"""A run's way into the archive on the real stack: its record as it was, in the shape in which AWS tells its expiry.
+
+MiniStack has streams, event sources and their filters, but removes what has expired without telling the stream; so the
+deployed function is given the event that AWS would give it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from duecourse_cli.local.environment import STACK_NAME
+from duecourse_cli.local.receiver import OK_PATH
+from duecourse_cli.models import Run
+from tests.support.emulators import client
+from tests.support.stream_events import event, removed
+
+from .conftest import System, at, awaited, run_in
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+
+@dataclass(frozen=True)
+class Archived:
+    """The deployed archive."""
+
+    endpoint: str
+    outputs: dict[str, str]
+
+    def invoke(self, given: dict[str, Any]) -> dict[str, Any]:
+        function, payload = self.outputs["ArchiveFunction"], json.dumps(given).encode()
+        answer = client("lambda", self.endpoint).invoke(FunctionName=function, Payload=payload)
+        told: dict[str, Any] = json.loads(answer["Payload"].read())
+        assert "FunctionError" not in answer, told
+        return told
+
+    def rows(self) -> list[dict[str, Any]]:
+        s3, bucket = client("s3", self.endpoint), self.outputs["ArchiveBucket"]
+        keys = [each["Key"] for each in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
+        bodies = [s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys]
+        return [json.loads(line) for body in bodies for line in gzip.decompress(body).splitlines()]
+
+    def record(self, run: Run) -> dict[str, Any]:
+        """The run's item as it stands in the table."""
+        key = {"PK": {"S": f"JOB#default#{run.job_id}"}, "SK": {"S": f"RUN#{run.id.partition('.')[2]}"}}
+        table = self.outputs["RunsTable"]
+        item: dict[str, Any] = client("dynamodb", self.endpoint).get_item(TableName=table, Key=key)["Item"]
+        return item
+
+
+@pytest.fixture
+def archived(system: System) -> Archived:
+    (stack,) = client("cloudformation", system.stack.endpoint).describe_stacks(StackName=STACK_NAME)["Stacks"]
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+    return Archived(system.stack.endpoint, outputs)
+
+
+@pytest.fixture
+def ended(system: System) -> Run:
+    instant = datetime.now(UTC) + timedelta(seconds=4)
+    target = {"type": "http", "url": system.receiver.url + OK_PATH}
+    system.client.create_job({"id": f"kept-{instant:%H%M%S}", "schedule": at(instant), "target": target})
+    return awaited("the run's end", run_in(system, f"kept-{instant:%H%M%S}", "SUCCEEDED"))
+
+
+def test_an_expired_run_is_archived_as_the_api_showed_it_once_and_not_lost_to_a_failure(
+    system: System, archived: Archived, ended: Run
+) -> None:
+    batch = event(removed(archived.record(ended), 1))
+    s3, bucket = client("s3", archived.endpoint), archived.outputs["ArchiveBucket"]
+    s3.delete_bucket(Bucket=bucket)
+    assert archived.invoke(batch) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    s3.create_bucket(Bucket=bucket)
+    for _ in range(2):
+        assert archived.invoke(batch) == {"batchItemFailures": []}
+
+    (row,) = archived.rows()
+    shown = {name: value for name, value in ended.document.items() if name in row}
+    assert row == {"schema_version": 1, "tenant": "default", "result_key": None} | shown
+
+
+def test_the_catalogue_describes_the_archive(archived: Archived) -> None:
+    glue = client("glue", archived.endpoint)
+    table = glue.get_table(DatabaseName=archived.outputs["ArchiveDatabase"], Name="runs")["Table"]
+    assert table["StorageDescriptor"]["Location"] == f"s3://{archived.outputs['ArchiveBucket']}/runs/"
+    assert table["Parameters"]["projection.day.range"] == "2020-01-01,NOW"
+
+
+def test_the_event_source_reads_the_runs_stream_with_the_failure_queue_behind_it(archived: Archived) -> None:
+    function = archived.outputs["ArchiveFunction"]
+    found = client("lambda", archived.endpoint).list_event_source_mappings(FunctionName=function)
+    (mapping,) = found["EventSourceMappings"]
+    assert mapping["State"] == "Enabled"
+    table = client("dynamodb", archived.endpoint).describe_table(TableName=archived.outputs["RunsTable"])
+    assert mapping["EventSourceArn"] == table["Table"]["LatestStreamArn"]
+    queue = archived.outputs["ArchiveFailuresQueueUrl"]
+    attributes = client("sqs", archived.endpoint).get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])
+    assert mapping["DestinationConfig"]["OnFailure"]["Destination"] == attributes["Attributes"]["QueueArn"]

@@ -1,0 +1,153 @@
+"""The doctor before the deployed local stack: well, it says so; broken in three places, it finds them all."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from duecourse_cli.client import Client
+from duecourse_cli.main import main
+from tests.support.deployed import deploy
+from tests.support.emulators import client, ministack
+
+from .conftest import awaited
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+
+@dataclass(frozen=True)
+class Patient:
+    """A deployed stack of its own, since it will be hurt."""
+
+    endpoint: str
+    outputs: dict[str, str]
+
+    def aws(self, service: str) -> Any:
+        return client(service, self.endpoint)
+
+    def examined(self) -> tuple[int, dict[str, dict[str, Any]]]:
+        """The command's exit status and its checks by name."""
+        result = CliRunner(env={"AWS_ENDPOINT_URL": self.endpoint}).invoke(
+            main, ["doctor", "--json"], catch_exceptions=False
+        )
+        return result.exit_code, {check["name"]: check for check in json.loads(result.stdout)["checks"]}
+
+    def told(self) -> str:
+        """What the command prints for people."""
+        return CliRunner(env={"AWS_ENDPOINT_URL": self.endpoint}).invoke(main, ["doctor"]).stdout
+
+    def tick(self) -> None:
+        self.aws("lambda").invoke(FunctionName=self.outputs["TickFunction"])
+
+    def item(self, partition: str, sort: str) -> dict[str, Any]:
+        key = {"PK": {"S": partition}, "SK": {"S": sort}}
+        table = self.outputs["JobsTable"]
+        found: dict[str, Any] = self.aws("dynamodb").get_item(TableName=table, Key=key).get("Item", {})
+        return found
+
+    def write(self, partition: str, sort: str, **attributes: dict[str, str]) -> None:
+        self.aws("dynamodb").update_item(
+            TableName=self.outputs["JobsTable"],
+            Key={"PK": {"S": partition}, "SK": {"S": sort}},
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in attributes),
+            ExpressionAttributeNames={f"#{name}": name for name in attributes},
+            ExpressionAttributeValues={f":{name}": value for name, value in attributes.items()},
+        )
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Patient]:
+    """Up, and its clock has ticked."""
+    folder = tmp_path_factory.mktemp("doctor")
+    with ministack(folder) as endpoint:
+        up = Patient(endpoint, deploy(endpoint, folder / "cdk.out"))
+        up.tick()
+        awaited("both watermarks", lambda: all(up.item(f"SHARD#{n}", "WATERMARK") for n in (0, 1)) or None)
+        yield up
+
+
+def test_a_stack_that_is_well_is_found_well(patient: Patient) -> None:
+    status, checks = patient.examined()
+    assert {name: check["verdict"] for name, check in checks.items() if check["verdict"] != "ok"} == {}
+    assert status == 0
+    assert {"clock", "tick", "watermarks", "due index", "cursors", "lane high", "dead letters"} <= set(checks)
+
+
+def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> None:
+    set_a_cursor_aside(patient)
+    disable_the_tick(patient)
+    queue = patient.outputs["DeadLetterQueueUrl"]
+    patient.aws("sqs").send_message(QueueUrl=queue, MessageBody="{}")
+
+    status, checks = patient.examined()
+
+    assert status == 1
+    assert {name for name, check in checks.items() if check["verdict"] == "bad"} >= {"tick", "cursors", "dead letters"}
+    assert "the rule that starts the tick once a minute is DISABLED" in checks["tick"]["says"]
+    assert "default/broken: the cursor cannot be read" in checks["cursors"]["says"]
+    assert "messages of dead runs that wait, for 14 days at most: 1" in checks["dead letters"]["says"]
+    assert checks["tick"]["runbook"] == "docs/runbooks.md#notick"
+    assert checks["lane high"]["verdict"] == "ok"
+
+    told = patient.told()
+    assert "bad      tick          the rule that starts the tick once a minute is DISABLED" in told
+    assert "see docs/runbooks.md#cursorssetaside" in told
+    assert "ok       lane high     0 wait" in told
+
+
+def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None:
+    patient.write("TICK", "LAST", at={"N": str(int(time.time()) - 900)})
+    enable_the_tick(patient)
+    _, checks = patient.examined()
+    assert checks["tick"]["verdict"] == "bad"
+    assert "the last tick came 15 min ago" in checks["tick"]["says"]
+
+
+def test_a_stage_that_is_not_there_cannot_be_looked_at(patient: Patient) -> None:
+    result = CliRunner(env=credentials(patient)).invoke(main, ["doctor", "--stage", "nowhere"])
+    assert result.exit_code == 2
+    assert "the stack Duecourse-nowhere cannot be read" in result.stderr
+
+
+def credentials(patient: Patient) -> dict[str, str]:
+    """For stages that are not the local one the caller's own are used."""
+    return {
+        "AWS_ENDPOINT_URL": patient.endpoint,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+
+
+def rules(patient: Patient) -> list[str]:
+    function = patient.aws("lambda").get_function_configuration(FunctionName=patient.outputs["TickFunction"])
+    names: list[str] = patient.aws("events").list_rule_names_by_target(TargetArn=function["FunctionArn"])["RuleNames"]
+    return names
+
+
+def disable_the_tick(patient: Patient) -> None:
+    for name in rules(patient):
+        patient.aws("events").disable_rule(Name=name)
+
+
+def enable_the_tick(patient: Patient) -> None:
+    for name in rules(patient):
+        patient.aws("events").enable_rule(Name=name)
+
+
+def set_a_cursor_aside(patient: Patient) -> None:
+    """A cursor that nobody can read comes due; the next round takes it out of the index."""
+    address = f"{patient.endpoint}/_aws/execute-api/{patient.outputs['ApiId']}"
+    with Client(address, trust_env=False) as api:
+        target = {"type": "http", "url": "http://127.0.0.1:9/nobody"}
+        api.create_job({"id": "broken", "schedule": "rate(1 minute)", "target": target})
+    patient.write("JOB#default#broken", "CURSOR", rules={"S": "no rules"})
+    patient.tick()
+    awaited("the cursor set aside", lambda: patient.item("JOB#default#broken", "CURSOR").get("error"))

@@ -1,0 +1,177 @@
+"""What roles allow by the template, and what they should allow by the source: both by store, to be compared."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from infra.stages import STAGES
+from tests.infra.conftest import Stack
+from tests.support.needed_calls import Call, needed
+from tests.support.policies import actions_of, as_list, written
+
+LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
+CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}
+FOLLOW = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"}
+TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+"""What Lambda itself does in a function's name: logs, queues, streams, traces (which know no resources)."""
+
+TARGET = "duecourse-target-*"
+
+STORES = {
+    "DynamoAuditStore": "jobs",
+    "DynamoAuditedRuns": "runs",
+    "DynamoCompletedJobs": "jobs",
+    "DynamoCursorStore": "jobs",
+    "DynamoInputs": "runs",
+    "DynamoJobStore": "jobs",
+    "DynamoPatrolStore": "jobs",
+    "DynamoRunChanges": "runs, stream",
+    "DynamoRunStore": "runs",
+    "DynamoTenantLimits": "jobs",
+    "DynamoTickMark": "jobs",
+    "DynamoTraces": "runs",
+    "DynamoWaiters": "runs",
+    "DynamoWakes": "jobs",
+    "EventBridgeBus": "bus",
+    "S3Archive": "archive",
+    "S3Results": "results",
+    "SecretsManagerSecrets": "secrets",
+    "SnsNotices": "deaths",
+    "SqsDeadLetterQueue": "dead letters",
+    "SqsDepths": "lanes",
+    "SqsLanes": "lanes",
+    "SqsReceived": "own queue",
+    "SqsShardQueue": "shards",
+    "SsmSecrets": "secrets",
+    "SsmTasks": "tasks",
+    "Targets": "targets",
+}
+"""Where each adapter's requests go. One that is missing here fails the tests of the functions that use it."""
+
+NOT_GRANTED = {
+    ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
+    ("Sweep", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
+    ("Sweep", "results", "s3:PutObject"): "what the sweep ends has no result",
+}
+"""What the source could ask for and never does."""
+
+FUNCTIONS = ("Api", "Archive", "Audit", "Dispatch", "Execute", "Patrol", "Sweep", "Tick", "Claims")
+"""Outputs without their endings; the lanes' workers all begin with Execute."""
+
+CLAIMS = "Claims"
+"""Cognito's trigger: only where the stack makes a user pool. It makes no request."""
+
+Rights = dict[str, set[str]]
+
+
+def kind_of(name: str) -> str:
+    """`Execute` for `ExecuteHigh`."""
+    return next(kind for kind in FUNCTIONS if name.startswith(kind))
+
+
+def role_of(function: dict[str, Any]) -> str:
+    return str(function["Role"]["Fn::GetAtt"][0])
+
+
+def stores(stack: Stack) -> dict[str, str]:
+    """Words for the resources that outputs name."""
+    lanes = [stack.output(f"Lane{name}Url") for name in ("High", "Normal", "Low", "Long")]
+    words = {
+        "JobsTable": "jobs",
+        "RunsTable": "runs",
+        "ShardQueueUrl": "shards",
+        "DeadLetterQueueUrl": "dead letters",
+        "DeathsTopicArn": "deaths",
+        "BusName": "bus",
+        "ResultsBucket": "results",
+        "ArchiveBucket": "archive",
+        "ArchiveFailuresQueueUrl": "archive failures",
+    }
+    return {**dict.fromkeys(lanes, "lanes"), **{stack.output(name): word for name, word in words.items()}}
+
+
+def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
+    """What a policy's resource is called here."""
+    text = written(resource)
+    if text == "*":
+        return text
+    if found := re.fullmatch(r"\{(\w+)(?:\.(\w+))?\}(/index/\w+|/results/\*|/\*)?", text):
+        name, attribute, _ = found.groups()
+        if name == function["LoggingConfig"]["LogGroup"]["Ref"]:
+            return "logs"
+        if {"Ref": name} == function["Environment"]["Variables"].get("DUECOURSE_QUEUE_URL"):
+            return "own queue"
+        return stores(stack)[name] + (", stream" if attribute == "StreamArn" else "")
+    arn, partition, service, region, account, name = text.split(":", 5)
+    assert (arn, partition, account) == ("arn", "{Partition}", "{AccountId}")
+    assert region == ("" if service == "iam" else "{Region}")
+    for kind in ("tasks", "secrets"):
+        if f"{service}:{name}" == f"ssm:parameter/duecourse/{stack.stage}/{kind}/*":
+            return kind
+    assert TARGET in name, f"{text} is nothing that a function of Duecourse should touch"
+    return "targets"
+
+
+def granted(stack: Stack, name: str) -> Rights:
+    """What a function's role allows, but for keys, by store."""
+    function, rights = stack.functions()[name], Rights()
+    for statement in stack.statements(role_of(function)):
+        assert statement["Effect"] == "Allow"
+        actions = {action for action in as_list(statement["Action"]) if not action.startswith("kms:")}
+        for resource in as_list(statement["Resource"]) if actions else ():
+            rights.setdefault(word_for(stack, resource, function), set()).update(actions)
+    return rights
+
+
+def asked_for(stack: Stack, name: str) -> Rights:
+    """What the code behind a function can ask for, by store."""
+    config, rights = STAGES[stack.stage], Rights()
+    for call in needed(kind_of(name).lower()):
+        if call.adapter == ("SecretsManagerSecrets" if config.secret_store == "parameters" else "SsmSecrets"):
+            continue
+        if call == Call("Targets", "assume_role") and not config.allowed_targets.actions:
+            continue
+        rights.setdefault(STORES[call.adapter], set()).update(actions_of(call))
+    if kind_of(name) == "Execute":  # its own lane is one of those that it sends to
+        rights["own queue"] |= rights["lanes"]
+    else:  # the only queue that it takes messages from
+        rights.setdefault("dead letters", set()).update(rights.pop("own queue", set()))
+    return {store: actions for store, actions in rights.items() if actions}
+
+
+def used_by_lambda(stack: Stack, name: str) -> Rights:
+    """What Lambda does in the function's name, by the template."""
+    rights = Rights(logs=set(LOGS))
+    if STAGES[stack.stage].tracing:
+        rights["*"] = set(TRACES)
+    for mapping in stack.resources("AWS::Lambda::EventSourceMapping").values():
+        if stack.consumer(mapping) == stack.output(f"{name}Function"):
+            word = word_for(stack, mapping["EventSourceArn"], stack.functions()[name])
+            rights[word] = set(FOLLOW if word.endswith("stream") else CONSUME)
+            if given_up := mapping.get("DestinationConfig", {}).get("OnFailure"):
+                rights[word_for(stack, given_up["Destination"], stack.functions()[name])] = {"sqs:SendMessage"}
+    return rights
+
+
+def expected(stack: Stack, name: str) -> Rights:
+    rights = used_by_lambda(stack, name)
+    for store, actions in asked_for(stack, name).items():
+        wanted = {action for action in actions if (kind_of(name), store, action) not in NOT_GRANTED}
+        if wanted:
+            rights.setdefault(store, set()).update(wanted)
+    return rights
+
+
+def table(stack: Stack) -> str:
+    """The rights of all functions as docs/security.md shows them: without logs and traces, the same for all."""
+    rows = ["| function | on | may |", "|---|---|---|"]
+    seen: dict[str, Rights] = {}
+    for name in sorted(stack.functions()):
+        seen.setdefault(kind_of(name), granted(stack, name))
+        assert seen[kind_of(name)] == granted(stack, name), "the lanes' workers may do the same"
+    for kind, rights in seen.items():
+        own = sorted((store, actions) for store, actions in rights.items() if store not in ("*", "logs"))
+        for number, (store, actions) in enumerate(own or [("nothing", {"nothing"})]):
+            rows.append(f"| {'' if number else kind.lower()} | {store} | {', '.join(sorted(actions))} |")
+    return "\n".join(rows)

@@ -1,0 +1,112 @@
+"""The judge of the alarms itself, by the examples of CloudWatch's guide on missing data, and by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.alarm_evaluator import ALARM, OK, MetricAlarm, composite_state
+from tests.support.metric_data import MetricData, dimensions
+from tests.support.metric_math import evaluate
+
+BEGIN = 1_795_262_400.0
+KEPT = "the state that it had"
+
+
+def alarm(**changes: Any) -> MetricAlarm:
+    whole = {"Namespace": "Duecourse", "MetricName": "M", "Dimensions": [], "Period": 60, "Statistic": "Sum"}
+    judged = {"EvaluationPeriods": 3, "Threshold": 0, "ComparisonOperator": "GreaterThanThreshold"}
+    return MetricAlarm(whole | judged | {"TreatMissingData": "notBreaching"} | changes)
+
+
+def told(minutes: str, of: MetricAlarm) -> MetricData:
+    """One character a minute: `0` within the threshold, `X` beyond it, `-` nothing."""
+    data = MetricData()
+    namespace = of.properties["Namespace"]
+    for minute, what in enumerate(minutes):
+        if what != "-":
+            data.put(namespace, "M", dimensions({}), BEGIN + 60 * minute, 1.0 if what == "X" else 0.0)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("minutes", "needed", "ignore", "breaching", "not_breaching"),
+    [
+        ("0-X-X", 3, OK, OK, OK),
+        ("0----", 3, OK, OK, OK),
+        ("-----", 3, KEPT, ALARM, OK),
+        ("0XX-X", 3, ALARM, ALARM, ALARM),
+        ("--X--", 3, KEPT, ALARM, OK),
+        ("0-X-X", 2, ALARM, ALARM, ALARM),
+        ("00X0X", 2, ALARM, ALARM, ALARM),
+        ("0-X--", 2, OK, ALARM, OK),
+        ("----0", 2, OK, ALARM, OK),
+        ("---X-", 2, KEPT, ALARM, OK),
+    ],
+)
+def test_missing_data_are_treated_as_the_guide_shows(
+    minutes: str, needed: int, ignore: str, breaching: str, not_breaching: str
+) -> None:
+    for treatment, expected in (("ignore", ignore), ("breaching", breaching), ("notBreaching", not_breaching)):
+        judge = alarm(TreatMissingData=treatment, DatapointsToAlarm=needed)
+        for before in (OK, ALARM):
+            assert judge.state(told(minutes, judge), BEGIN + 300, before) == (before if expected == KEPT else expected)
+
+
+def test_an_alarm_on_dynamodb_keeps_its_state_while_nothing_is_told_whatever_it_says() -> None:
+    judge = alarm(Namespace="AWS/DynamoDB", EvaluationPeriods=1)
+    assert judge.states(told("-X", judge), BEGIN, BEGIN + 3600)[1:] == [OK, *[ALARM] * 59]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "value"),
+    [
+        ({"Statistic": "Sum"}, 5050.0),
+        ({"Statistic": "Maximum"}, 100.0),
+        ({"Statistic": "Minimum"}, 1.0),
+        ({"Statistic": "Average"}, 50.5),
+        ({"Statistic": "SampleCount"}, 100.0),
+        ({"ExtendedStatistic": "p99"}, 99.0),
+        ({"ExtendedStatistic": "p50"}, 50.0),
+    ],
+)
+def test_a_period_has_the_value_of_its_statistic(statistic: dict[str, str], value: float) -> None:
+    data = MetricData()
+    for number in range(100, 0, -1):
+        data.put("Duecourse", "M", dimensions({}), BEGIN + number / 2, float(number))
+    data.put("Duecourse", "M", dimensions({}), BEGIN + 60, 1000.0)
+    properties = {"Namespace": "Duecourse", "MetricName": "M", "Dimensions": [], "Period": 60, **statistic}
+    assert MetricAlarm(properties).value(data, BEGIN) == value
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("IF(failed >= 20, 100 * failed / started, 0)", 25.0),
+        ("IF(failed > 25, 1, FILL(missing, 7) - 2)", 5.0),
+        ("failed / (started - 100)", None),
+        ("failed + missing", None),
+        ("IF(missing > 1, 1, 0)", None),
+    ],
+)
+def test_an_expression_is_worked_out_per_period(expression: str, value: float | None) -> None:
+    assert evaluate(expression, {"failed": 25.0, "started": 100.0, "missing": None}) == value
+
+
+def test_what_no_alarm_of_ours_uses_is_refused_and_not_guessed() -> None:
+    judge = alarm(TreatMissingData="missing")
+    with pytest.raises(NotImplementedError):
+        judge.state(told("X", judge), BEGIN + 300)
+    with pytest.raises(NotImplementedError):
+        alarm(Statistic="IQM").value(told("X", judge), BEGIN)
+    with pytest.raises(NotImplementedError):
+        evaluate("RATE(failed)", {"failed": 1.0})
+    with pytest.raises(NotImplementedError):
+        composite_state('ALARM("a") AND ALARM("b")', {"a": OK, "b": OK})
+
+
+def test_an_alarm_over_others_goes_off_with_any_of_them() -> None:
+    rule = '(ALARM("a") OR ALARM("b"))'
+    assert composite_state(rule, {"a": OK, "b": ALARM}) == ALARM
+    assert composite_state(rule, {"a": OK, "b": OK}) == OK

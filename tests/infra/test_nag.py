@@ -1,0 +1,101 @@
+"""cdk-nag's AwsSolutions rules: no finding, and no exception without a reason or a use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+from aws_cdk import aws_s3 as s3
+
+from infra.application import build
+from infra.nag import check
+from tests.support.template import ROOT
+
+pytestmark = pytest.mark.long
+
+FEWEST_WORDS = 10
+DEPLOYMENTS: dict[str, dict[str, str]] = {
+    "dev": {"stage": "dev"},
+    "prod": {"stage": "prod"},
+    "prod with signatures, AWS's keys and no canary": {
+        "stage": "prod",
+        "auth": "iam",
+        "encryption_key": "none",
+        "deployment": "all_at_once",
+    },
+}
+
+REPORT = "validation-report.json"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the rules said of a deployment, and what its constructs acknowledge: (path, rule) with the reason."""
+
+    report: dict[str, Any]
+    acknowledged: dict[tuple[str, str], str]
+
+
+def rules_in(folder: Path) -> dict[str, Any]:
+    """The report of cdk-nag alone; the CDK may have others."""
+    reports = json.loads((folder / REPORT).read_text())["pluginReports"]
+    (report,) = [each for each in reports if each["pluginName"] == "AwsSolutions"]
+    found: dict[str, Any] = report
+    return found
+
+
+@pytest.fixture(scope="module", params=sorted(DEPLOYMENTS))
+def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Checked:
+    folder = tmp_path_factory.mktemp("nag")
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    context = {**ours, "aws:cdk:bundling-stacks": [], **DEPLOYMENTS[request.param]}
+    app = build(outdir=str(folder), context=context, checked=True)
+    app.synth()  # which a finding would fail
+    metadata = json.loads(next(folder.glob("*.metadata.json")).read_text())
+    acknowledged = {
+        (path.removeprefix("/"), rule): reason
+        for path, entries in metadata.items()
+        for entry in entries
+        if entry["type"] == "aws:cdk:acknowledged-rules"
+        for rule, reason in entry["data"].items()
+    }
+    return Checked(rules_in(folder), acknowledged)
+
+
+def test_there_is_no_finding(checked: Checked) -> None:
+    assert checked.report["conclusion"] == "success"
+    assert checked.report.get("violations", []) == []
+
+
+def test_every_exception_says_why(checked: Checked) -> None:
+    assert checked.acknowledged
+    for (path, rule), reason in checked.acknowledged.items():
+        assert len(reason.split()) >= FEWEST_WORDS, f"{rule} of {path} is acknowledged with nothing but {reason!r}"
+
+
+def test_every_exception_is_still_needed(checked: Checked) -> None:
+    used = {(each["acknowledgedAt"], each["acknowledgedId"]) for each in checked.report["suppressedViolations"]}
+    assert set(checked.acknowledged) == used
+
+
+def test_a_finding_fails_the_synthesis_naming_resource_and_rule(tmp_path: Path) -> None:
+    app = App(outdir=str(tmp_path))
+    s3.Bucket(Stack(app, "Careless"), "Open")
+    check(app)
+    with pytest.raises(RuntimeError, match=r"^ValidationFailed"):
+        app.synth()
+    found = {
+        each["ruleName"]: [construct["constructPath"] for construct in each["violatingConstructs"]]
+        for each in rules_in(tmp_path)["violations"]
+    }
+    assert found["AwsSolutions-S10"] == ["Careless/Open/Resource"]
+
+
+def test_the_local_stage_is_not_held_up_by_rules_for_aws(tmp_path: Path) -> None:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    build(outdir=str(tmp_path), context={**ours, "aws:cdk:bundling-stacks": [], "stage": "local"}, checked=True).synth()
+    assert not (tmp_path / REPORT).exists() or "AwsSolutions" not in (tmp_path / REPORT).read_text()

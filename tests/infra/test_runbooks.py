@@ -1,0 +1,214 @@
+"""The runbooks: a section for every alarm, an alarm for every section, and commands that are understood."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import click
+import jmespath
+import pytest
+from botocore import xform_name
+
+from duecourse_cli.main import main
+from tests.support.template import ROOT, resources, template
+
+RUNBOOKS = ROOT / "docs" / "runbooks.md"
+RENAMED = {"subscribe": {"notification-endpoint"}}
+"""What the command line calls otherwise than the API."""
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+GENERAL = {"before-you-begin"}
+OF_THE_COMMAND_LINE = {
+    "query", "output", "region", "profile", "no-cli-pager", "cli-binary-format", "max-items", "endpoint-url",
+}  # fmt: skip
+
+
+def text(page: Path) -> str:
+    return page.read_text()
+
+
+def anchors(page: Path) -> list[str]:
+    """As the forge makes them: lower case, spaces as hyphens, no other signs."""
+    titles = re.findall(r"^#{1,6} (.+)$", without_code(text(page)), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles]
+
+
+def without_code(page: str) -> str:
+    return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def sections() -> set[str]:
+    titles = re.findall(r"^## (.+)$", without_code(text(RUNBOOKS)), re.MULTILINE)
+    return {title.lower().replace(" ", "-") for title in titles} - GENERAL
+
+
+def descriptions(stage: str) -> dict[str, str]:
+    """What the operators' alarms say, by logical id."""
+    found = {
+        **resources(stage, "AWS::CloudWatch::Alarm"),
+        **resources(stage, "AWS::CloudWatch::CompositeAlarm"),
+    }
+    return {name: str(each["Properties"]["AlarmDescription"]) for name, each in found.items()}
+
+
+def named(stage: str) -> dict[str, str]:
+    """The page and section that each alarm names; alarms that only brake deployments have a page of their own."""
+    found = {name: re.search(r"docs/([a-z]+)\.md#([\w-]+)", told) for name, told in descriptions(stage).items()}
+    assert all(found.values()), [name for name, match in found.items() if match is None]
+    return {name: match.group(2) for name, match in found.items() if match and match.group(1) == "runbooks"}
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_every_alarm_names_a_section_that_is_there(stage: str) -> None:
+    missing = {name: section for name, section in named(stage).items() if section not in sections()}
+    assert not missing
+
+
+def test_every_section_is_that_of_an_alarm() -> None:
+    assert sections() - set(named("prod").values()) == set()
+
+
+def test_a_section_is_called_as_the_alarms_are() -> None:
+    """Its own, or what the names of those have in common that share it."""
+    for name, section in named("prod").items():
+        construct = name.removeprefix("Observability")[:-8].lower()
+        shared = {"functionerrors": "errors", "functionthrottles": "throttles", "tablethrottles": "throttles"}
+        assert shared.get(section, section) in construct, name
+
+
+def test_every_section_says_what_an_operator_asks() -> None:
+    for section in re.split(r"^## ", text(RUNBOOKS), flags=re.MULTILINE)[2:]:
+        title = section.splitlines()[0].strip()
+        for asked in ("means", "users notice", "first look", "usual causes", "do", "over when", "do not"):
+            words = re.sub(r"\s+", " ", section)
+            assert re.search(rf"\*\*[^*]*\b{asked}\b[^*]*\*\*", words, re.IGNORECASE), f"{title}: {asked}"
+
+
+def links() -> Iterator[tuple[Path, Path, str]]:
+    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+        for target, _, anchor in re.findall(r"\]\(([^)#:\s]*)(#([^)\s]+))?\)", without_code(text(page))):
+            yield page, (page if not target else (page.parent / target).resolve()), anchor
+
+
+def test_links_between_the_pages_lead_somewhere() -> None:
+    assert {f"{page.name}: {target.name}" for page, target, _ in links() if not target.exists()} == set()
+    for page, target, anchor in links():
+        assert not anchor or anchor in anchors(target), f"{page.name}: {target.name}#{anchor}"
+
+
+def test_the_doctor_sends_nobody_to_a_section_that_is_not_there() -> None:
+    for source in (ROOT / "cli" / "duecourse_cli" / "doctor").glob("*.py"):
+        code = text(source)
+        for page, anchor in re.findall(r"docs/(\w+)\.md#([\w-]+)", code):
+            assert anchor in anchors(ROOT / "docs" / f"{page}.md"), f"{source.name}: {page}#{anchor}"
+        spelt = re.findall(r'runbook\(\s*"([\w]+)"', code) + re.findall(r'runbook\("(\w+)" if \w+ else "(\w+)"\)', code)
+        for each in spelt:
+            for anchor in (each,) if isinstance(each, str) else each:
+                assert anchor in sections(), f"{source.name}: {anchor}"
+
+
+def commands(page: Path) -> Iterator[str]:
+    """Every `duecourse` command of a page, in code blocks and in spans."""
+    blocks = re.findall(r"^```(?:bash|sh|console)?\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    spans = re.findall(r"`((?:\.venv/bin/)?duecourse [^`\n]+)`", without_code(text(page)))
+    for line in lines + spans:
+        if found := re.match(r"(?:.*\| ?)?(?:\.venv/bin/)?duecourse( .+)$", line):
+            yield found.group(1)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_duecourse_command_is_one(page: Path) -> None:
+    for command in commands(page):
+        understood(shlex.split(command, comments=True))
+
+
+def understood(arguments: list[str]) -> None:
+    """Parse as the command line does, without doing anything."""
+    command: click.Command = main
+    context: click.Context | None = None
+    name, rest = "duecourse", arguments
+    while True:
+        context = command.make_context(name, rest, parent=context)
+        if not isinstance(command, click.Group):
+            return
+        left = [*context._protected_args, *context.args]
+        if not left:
+            return
+        _, found, rest = command.resolve_command(context, left)
+        assert found is not None
+        command, name = found, str(found.name)
+
+
+def aws_commands() -> Iterator[tuple[str, str, set[str]]]:
+    """Service, operation and options of every AWS command of the runbooks and the page for operators."""
+    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+        code = "\n".join(re.findall(r"^```bash\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL))
+        code = re.sub(r"\$\((output|queue_arn|ago) [^)]*\)", "VALUE", code.replace("\\\n", " "))
+        # One that is nested in another ends it here; what follows of the outer one is not looked at.
+        for each in re.split(r"\baws (?=[a-z0-9]+ [a-z])", code)[1:]:
+            line = each.splitlines()[0]
+            service, operation, *words = line.split()
+            operation = f"wait {words[0]}" if operation == "wait" else operation
+            yield service, operation.strip(")\"'"), set(re.findall(r"(?<=\s--)[a-z][a-z-]+", " " + before_end(line)))
+
+
+def before_end(line: str) -> str:
+    """Up to the bracket that closes a nested command, or to a pipe."""
+    return re.split(r"\)\"|\)$| \| (?!\[|sort|stats|limit|filter|fields)|; ", line)[0]
+
+
+def operations(service: str) -> dict[str, Any]:
+    model = botocore.session.get_session().get_service_model(service)
+    return {xform_name(name, "-"): model.operation_model(name) for name in model.operation_names}
+
+
+def test_every_aws_command_is_one_with_options_that_it_has() -> None:
+    known = {}
+    looked_at = 0
+    for called, operation, options in aws_commands():
+        service = {"s3api": "s3"}.get(called, called)
+        known.setdefault(service, operations(service))
+        if operation.startswith("wait "):
+            waiters = botocore.session.get_session().get_waiter_model(service).waiter_names
+            assert operation.removeprefix("wait ") in {xform_name(name, "-") for name in waiters}
+            continue
+        assert operation in known[service], f"aws {service} {operation}"
+        shape = known[service][operation].input_shape
+        members = set() if shape is None else {xform_name(member, "-") for member in shape.members}
+        members |= {f"no-{member}" for member in members} | RENAMED.get(operation, set())
+        assert options <= members | OF_THE_COMMAND_LINE, f"aws {service} {operation}: {options - members}"
+        looked_at += 1
+    assert looked_at > 30
+
+
+def test_what_is_picked_from_an_answer_can_be_read() -> None:
+    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+        found = re.findall(r"--query (?:\"([^\"]+)\"|'([^']+)'|([\w.]+))", text(page))
+        assert found
+        for expressions in found:
+            jmespath.compile("".join(expressions))
+
+
+def test_outputs_that_are_named_are_those_of_the_stack() -> None:
+    outputs = set(template("prod")["Outputs"])
+    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+        code = text(page)
+        asked = set(re.findall(r"\b(?:output|queue_arn) ([A-Z]\w+)", code)) - {"NAME", "OUTPUT"}
+        for several in re.findall(r'\b(?:told|WORKERS=)"?([^"\n]*?)"? ?(?=\d|$)', code, re.MULTILINE):
+            asked |= set(re.findall(r"\b[A-Z]\w+Function\b", several))
+        assert asked <= outputs, asked - outputs
+
+
+def test_actions_that_are_searched_for_are_logged() -> None:
+    """docs/observability.md lists all of them, and is held against the code by a test of its own."""
+    logged = set(re.findall(r"^\| `(\w+)` \|", text(ROOT / "docs" / "observability.md"), re.MULTILINE))
+    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+        found = set(re.findall(r"action = '(\w+)'", text(page)))
+        for several in re.findall(r"action in \[([^\]]+)\]", text(page)):
+            found |= set(re.findall(r"\w+", several))
+        assert found <= logged, f"{page.name}: {found - logged}"

@@ -1,0 +1,118 @@
+"""No deployment takes away what holds jobs, runs, messages, users or keys without somebody having meant it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import Stack
+from tests.support.stateful import HELD, RECORD, REPLACING, STAGES, losses, stateful
+from tests.support.template import ROOT, template
+
+CLOUDFORMATION = ROOT / "node_modules" / "aws-cdk" / "db.json.gz"
+"""CloudFormation's own resource schemas, by which `cdk diff` knows what is replaced."""
+
+STATELESS = {
+    "AWS::ApiGatewayV2::Authorizer", "AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Route",
+    "AWS::ApiGatewayV2::Stage", "AWS::Athena::WorkGroup", "AWS::CDK::Metadata", "AWS::CloudWatch::Alarm",
+    "AWS::CloudWatch::CompositeAlarm", "AWS::CloudWatch::Dashboard", "AWS::CodeDeploy::Application",
+    "AWS::CodeDeploy::DeploymentGroup", "AWS::Events::Rule", "AWS::IAM::Policy", "AWS::IAM::Role", "AWS::KMS::Alias",
+    "AWS::Lambda::Alias", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::EventSourceMapping",
+    "AWS::Lambda::Function", "AWS::Lambda::LayerVersion",
+    "AWS::Lambda::Permission", "AWS::Lambda::Version", "AWS::S3::BucketPolicy", "AWS::SNS::Subscription",
+    "AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy",
+}  # fmt: skip
+"""Types that hold nothing: what is replaced is made again from the template."""
+
+
+def recorded(stage: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(RECORD.read_text())[stage]
+    return found
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_nothing_that_holds_something_is_replaced(stage: str) -> None:
+    assert losses(recorded(stage), stateful(template(stage))) == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_was_added_since_is_recorded_too(stage: str) -> None:
+    new = set(stateful(template(stage))) - set(recorded(stage))
+    assert not new, f"recorded by python -m tests.support.stateful: {sorted(new)}"
+
+
+def test_every_type_of_the_stack_is_known_to_hold_something_or_nothing(stack: Stack) -> None:
+    kinds = {each["Type"] for each in stack.template["Resources"].values()}
+    assert kinds <= STATELESS | set(HELD)
+
+
+def test_cloudformation_itself_says_which_updates_replace() -> None:
+    if not CLOUDFORMATION.exists():
+        pytest.skip("the node modules are not installed (make setup)")
+    with gzip.open(CLOUDFORMATION) as packed:
+        entities = json.load(packed)["schema"]["resource"]["entities"]
+    replacing = {
+        entity["cloudFormationType"]: {
+            name for name, each in entity["properties"].items() if each.get("causesReplacement") == "yes"
+        }
+        for entity in entities
+        if entity["cloudFormationType"] in HELD
+    }
+    assert {kind: set(names) for kind, names in REPLACING.items()} == replacing
+
+
+def changed(**properties: Any) -> dict[str, Any]:
+    """The template of prod with other properties of the table of jobs."""
+    made = deepcopy(template("prod"))
+    table = made["Resources"][made["Outputs"]["JobsTable"]["Value"]["Ref"]]["Properties"]
+    table.update(properties)
+    return made
+
+
+def test_another_logical_id_of_a_table_is_told_with_what_would_be_lost() -> None:
+    made = deepcopy(template("prod"))
+    table = made["Outputs"]["JobsTable"]["Value"]["Ref"]
+    made["Resources"]["Renamed"] = made["Resources"].pop(table)
+    (sentence,) = losses(recorded("prod"), stateful(made))
+    assert sentence.startswith(f"AWS::DynamoDB::Table {table} is gone")
+    assert "every job" in sentence
+    assert "docs/upgrading.md#replacing" in sentence
+
+
+def test_a_property_that_makes_cloudformation_replace_a_table_is_told() -> None:
+    (sentence,) = losses(recorded("prod"), stateful(changed(TableName="jobs")))
+    assert "TableName was not set and is" in sentence
+    assert "which makes CloudFormation replace it" in sentence
+
+
+def test_an_index_with_other_keys_is_told() -> None:
+    table = changed()["Resources"][template("prod")["Outputs"]["JobsTable"]["Value"]["Ref"]]["Properties"]
+    indexes = deepcopy(table["GlobalSecondaryIndexes"])
+    indexes[0]["KeySchema"][1]["AttributeName"] = "other"
+    (sentence,) = losses(recorded("prod"), stateful(changed(GlobalSecondaryIndexes=indexes)))
+    assert "GlobalSecondaryIndexes was" in sentence
+    assert "which spoils what is there" in sentence
+
+
+def test_another_attribute_of_expiry_is_told() -> None:
+    expiry = {"AttributeName": "gone_at", "Enabled": True}
+    (sentence,) = losses(recorded("prod"), stateful(changed(TimeToLiveSpecification=expiry)))
+    assert "TimeToLiveSpecification was" in sentence
+
+
+def test_one_more_index_and_other_throughput_are_no_loss() -> None:
+    table = changed()["Resources"][template("prod")["Outputs"]["JobsTable"]["Value"]["Ref"]]["Properties"]
+    indexes = deepcopy(table["GlobalSecondaryIndexes"])
+    indexes[0]["WarmThroughput"] = {"ReadUnitsPerSecond": 20_000}
+    indexes.append({**indexes[0], "IndexName": "another"})
+    assert losses(recorded("prod"), stateful(changed(GlobalSecondaryIndexes=indexes))) == []
+
+
+def test_a_resource_that_is_new_is_no_loss() -> None:
+    made = deepcopy(template("prod"))
+    made["Resources"]["NewBucket"] = {"Type": "AWS::S3::Bucket"}
+    assert losses(recorded("prod"), stateful(made)) == []

@@ -1,0 +1,207 @@
+"""Completed jobs go when their history has, and take all their items with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.dynamodb.completed_jobs import DynamoCompletedJobs, DynamoTraces
+from duecourse.domain.clean_up import PART_SECONDS, PARTS
+from duecourse.domain.job import Gone, Job, JobState
+from duecourse.domain.run import RunState
+from duecourse.usecases.clean_up import CleanUp
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.runs import run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+DAY = 86_400
+LATER = NOON + 90 * DAY + 1
+
+
+@dataclass
+class Stage:
+    """Tables on a clock, with the clean-up over them."""
+
+    tables: Tables
+    clock: SettableClock = field(default_factory=lambda: SettableClock(NOON))
+
+    def completed(self, job_id: str, **changes: Any) -> Job:
+        made = job(id=job_id, at=self.clock.now(), **changes)
+        store = self.tables.job_store(self.clock)
+        assert store.create(made, cursor(made))
+        assert store.complete(made, at=self.clock.now())
+        return made
+
+    def stored(self, job_id: str) -> Job | None:
+        return self.tables.job_store(self.clock).get("default", job_id)
+
+    def items(self) -> list[tuple[str, str]]:
+        found = self.tables.client.scan(TableName=self.tables.jobs, ConsistentRead=True)["Items"]
+        return sorted((item["PK"]["S"], item["SK"]["S"]) for item in found)
+
+    def count(self) -> int:
+        key = {"PK": {"S": "TENANT#default"}, "SK": {"S": "LIMITS"}}
+        return int(self.tables.client.get_item(TableName=self.tables.jobs, Key=key)["Item"]["jobs"]["N"])
+
+    def clean_up(self) -> CleanUp:
+        return CleanUp(
+            found=DynamoCompletedJobs(self.tables.client, self.tables.jobs),
+            jobs=self.tables.job_store(self.clock),
+            traces=DynamoTraces(self.tables.client, self.tables.runs),
+            clock=self.clock,
+            retention_days=90,
+        )
+
+    def day(self) -> Counter[str]:
+        """A day of quarters of an hour; what was done in it."""
+        clean_up, done = self.clean_up(), Counter[str]()
+        for _ in range(PARTS):
+            done += clean_up(self.clock.now() + 600).counts
+            self.clock.advance(PART_SECONDS)
+        return done
+
+
+@pytest.fixture
+def stage(tables: Tables) -> Stage:
+    return Stage(tables)
+
+
+def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_quota(stage: Stage) -> None:
+    stage.completed("report", payload={"text": "x" * 10_000}, tags=("billing", "weekly"))
+    stage.completed("other")
+    stage.clock.set(NOON + 60 * DAY)
+    stage.completed("newer")
+    stage.clock.set(LATER)
+    assert stage.day()["JobsCleanedUp"] == 2
+    assert stage.stored("report") is None
+    assert stage.stored("newer") is not None
+    left = [each for each in stage.items() if "report" in each[0] or "report" in each[1]]
+    assert left == [("JOB#default#report", "GONE")]
+    assert isinstance(stage.tables.job_store(stage.clock).snapshot("default", "report"), Gone)
+    assert stage.count() == 1
+
+
+def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:
+    stage.completed("report")
+    stage.completed("other")
+    stage.clock.set(LATER)
+    assert stage.day()["JobsCleanedUp"] == 2
+    assert stage.day() == {}
+    assert stage.count() == 0
+
+
+def test_a_job_stays_until_its_last_record_has_expired(stage: Stage) -> None:
+    made = stage.completed("report")
+    record = run(made, RunState.SUCCEEDED)
+    stage.tables.run_store().write(record, None)
+    stage.clock.set(LATER)
+    stage.day()
+    assert stage.stored("report") is not None
+    key = {"PK": {"S": "JOB#default#report"}, "SK": {"S": f"RUN#{record.name.local}"}}
+    stage.tables.client.delete_item(TableName=stage.tables.runs, Key=key)
+    stage.day()
+    assert stage.stored("report") is None
+
+
+def test_a_job_that_was_edited_back_to_life_stays(stage: Stage) -> None:
+    made = stage.completed("report")
+    store = stage.tables.job_store(stage.clock)
+    done, standing = store.get_both("default", made.id)
+    assert done is not None
+    assert standing is not None
+    alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
+    assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
+    stage.clock.set(LATER)
+    stage.day()
+    assert stage.stored("report") == alive
+
+
+@dataclass
+class Found:
+    """ports.clean_up.CompletedJobs: these pages, whatever is asked for."""
+
+    found: list[list[tuple[str, str]]]
+
+    def pages(self, part: int, *, before: float) -> Iterator[list[tuple[str, str]]]:
+        yield from self.found
+
+
+class Broken:
+    """ports.clean_up.CompletedJobs that cannot be read."""
+
+    def pages(self, part: int, *, before: float) -> Iterator[list[tuple[str, str]]]:
+        raise ConnectionError("the index is busy")
+
+
+@dataclass
+class Late:
+    """ports.clean_up.Traces: something happens right after it has looked, before the job is deleted."""
+
+    then: Any
+
+    def any(self, tenant: str, job_id: str) -> bool:
+        self.then()
+        return False
+
+
+def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage) -> None:
+    stage.completed("report")
+    stage.clock.set(LATER)
+
+    def revive() -> None:
+        store = stage.tables.job_store(stage.clock)
+        done, standing = store.get_both("default", "report")
+        assert done is not None
+        assert standing is not None
+        alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
+        assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
+
+    found = Found([[("default", "report")]])
+    report = replace(stage.clean_up(), found=found, traces=Late(revive))(LATER + 600)
+    assert report.counts["JobsCleanedUp"] == 0
+    stored = stage.stored("report")
+    assert stored is not None
+    assert stored.state is JobState.ACTIVE
+    assert stage.count() == 1
+
+
+def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage) -> None:
+    stage.completed("first")
+    stage.completed("second")
+    stage.clock.set(LATER)
+
+    def refuse() -> None:
+        traces.then = lambda: None
+        raise ConnectionError("the table is busy")
+
+    traces = Late(refuse)
+    found = Found([[("default", "first"), ("default", "second"), ("default", "nobody")]])
+    report = replace(stage.clean_up(), found=found, traces=traces)(LATER + 600)
+    assert (report.counts["CleanUpsFailed"], report.counts["JobsCleanedUp"]) == (1, 1)
+    (told,) = [event for event in report.events if event.alarming]
+    assert (told.action, told.facts["job_id"]) == ("clean_up_failed", "first")
+    assert stage.stored("second") is None
+
+
+def test_a_search_that_fails_is_told_and_raises_nothing(stage: Stage) -> None:
+    report = replace(stage.clean_up(), found=Found([]), retention_days=90)(LATER)
+    assert report.counts["CleanUpsFailed"] == 0
+    report = replace(stage.clean_up(), found=Broken())(LATER)
+    assert report.counts["CleanUpsFailed"] == 1
+
+
+def test_a_search_ends_with_its_time(stage: Stage) -> None:
+    stage.completed("first")
+    stage.completed("second")
+    stage.clock.set(LATER)
+    found = Found([[("default", "first")], [("default", "second")]])
+    report = replace(stage.clean_up(), found=found)(LATER)
+    assert report.counts == {"JobsCleanedUp": 1, "CleanUpsUnfinished": 1}
+    assert stage.stored("second") is not None

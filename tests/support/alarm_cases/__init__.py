@@ -1,0 +1,71 @@
+"""For each alarm, the failure that it is there for: happened as far as it can in one process, and reported."""
+
+from __future__ import annotations
+
+from tests.support.alarm_cases import care, dispatch, runs, services
+from tests.support.alarm_cases.parts import Case
+
+__all__ = ["CASES", "Case"]
+
+LANES = ("High", "Normal", "Low", "Long")
+FUNCTIONS = (
+    *("Tick", "Dispatch", *(f"Execute{lane}" for lane in LANES), "Sweep"),
+    *("Archive", "Patrol", "Audit", "Api", "Claims"),
+)
+STORES = (
+    ("Jobs", "JobsTable", None),
+    ("Due", "JobsTable", "due"),
+    ("Tenant", "JobsTable", "tenant"),
+    ("Runs", "RunsTable", None),
+    ("Dead", "RunsTable", "dead"),
+)
+
+CASES: dict[str, Case] = {
+    "NoTick": dispatch.no_tick,
+    "ShardQueueOld": dispatch.ticks_that_nobody_takes,
+    "WatermarkBehind": dispatch.entries_that_cannot_be_claimed_for_hours,
+    "DispatchRoundsFailed": dispatch.rounds_that_fail,
+    "RoundsUnfinished": dispatch.rounds_that_run_out_of_time,
+    "CatchUpStorm": dispatch.a_long_outage,
+    "SendsRefused": dispatch.lanes_that_refuse,
+    "ClaimsFailed": dispatch.claims_that_fail,
+    "ClaimsRefused": dispatch.claims_that_are_refused,
+    "StatementsThrottled": dispatch.throttling_that_stays,
+    "CursorsSetAside": dispatch.a_cursor_that_makes_no_sense,
+    "AfterClaimsFailed": dispatch.records_of_skips_that_cannot_be_written,
+    "DeadLettersWaiting": runs.a_dead_run,
+    "RunsDying": runs.many_dead_runs,
+    "FailureRate": runs.an_ill_target,
+    **{f"Lateness{lane}": runs.late_starts for lane in LANES},
+    **{f"OldestMessage{lane}": runs.nobody_at_work for lane in LANES},
+    **{f"WorkersIdle{lane}": runs.workers_that_take_nothing for lane in LANES if lane != "Long"},
+    "MessagesFailed": runs.workers_that_fail,
+    "RescueReadsFailed": runs.a_table_of_runs_that_does_not_answer,
+    "EventsRefused": runs.a_bus_that_refuses,
+    "ResultsLost": runs.a_store_of_results_that_refuses,
+    "JobsPaused": runs.deaths_in_a_row,
+    "PausesFailed": runs.deaths_that_cannot_be_counted,
+    "DeadLettersRecorded": care.lost_to_the_dead_letters,
+    "DeadLettersUnreadable": care.unreadable,
+    "SweepsFailed": care.a_sweep_that_fails,
+    "PatrolsFailed": care.a_patrol_that_fails,
+    "CleanUpsFailed": care.a_clean_up_that_fails,
+    "EntriesBelowWatermark": care.an_entry_below_the_watermark,
+    "CursorsOutsideIndex": care.a_cursor_that_fell_out_of_the_index,
+    "CursorsSetAsideFound": care.a_cursor_that_nobody_has_corrected,
+    "OccurrencesLost": care.a_record_that_was_lost,
+    "OccurrencesDoubled": care.a_catch_up_over_what_ran,
+    "AuditsFailed": care.an_audit_that_fails,
+    "ArchivesFailed": care.an_archive_that_refuses,
+    "ArchiveLettersWaiting": services.a_batch_given_up,
+    **{f"{function}Errors": services.errors_of(function) for function in FUNCTIONS},
+    **{f"{function}Throttles": services.throttles_of(function) for function in FUNCTIONS},
+    **{
+        f"{name}{kind}Throttles": services.throttles_of_table(output, f"{kind}ThrottleEvents", index)
+        for name, output, index in STORES
+        for kind in ("Read", "Write")
+    },
+    "JobsWriteThrottles": services.throttled_claims(None),
+    "DueWriteThrottles": services.throttled_claims("due"),
+    "JobsAreNotFiring": dispatch.no_tick,
+}

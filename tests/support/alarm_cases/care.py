@@ -1,0 +1,123 @@
+"""The dead-letter queue, the due index, the records and the archive: something is found there, or nobody can look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
+from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
+from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
+from duecourse.domain.job import Overlap
+from duecourse.domain.run import RunState
+from duecourse.domain.sharding import bucket_of
+from duecourse.messages import MessageKind
+from duecourse.usecases.archive import ArchiveRuns
+from duecourse.usecases.clean_up import CleanUp
+from duecourse.usecases.patrol import Patrol
+from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
+from tests.support.alarm_cases.parts import SOON, Broken
+from tests.support.audited import AuditedWorld
+from tests.support.jobs import NOON, job
+from tests.support.observed import Observed
+from tests.support.runs import run
+from tests.support.stream_events import expired
+
+HOUR = 3600
+DAY = 86_400
+
+
+def lost_to_the_dead_letters(observed: Observed) -> None:
+    observed.world.add(job(SOON))
+    observed.world.clock.set(NOON + 60)
+    observed.wheel.dead_letters += observed.wheel.hold_back(120)
+    observed.minutes(4, ticking=False)
+    observed.world.sweep()
+
+
+def unreadable(observed: Observed) -> None:
+    observed.world.add(job(SOON))
+    held = observed.wheel.put_in(observed.world.queued_about("tick-tock", 120, MessageKind.START))
+    observed.wheel.dead_letters.append(replace(held, body="not a message"))
+    observed.world.sweep()
+
+
+def a_sweep_that_fails(observed: Observed) -> None:
+    observed.world.run_store = Broken(observed.world.run_store, "get")
+    lost_to_the_dead_letters(observed)
+
+
+def patrolled(observed: Observed, broken: str = "") -> None:
+    """A patrol on the tables as they are; `broken`: what of its store fails."""
+    world = observed.world
+    client, table = world.tables.client, world.tables.jobs
+    world.cursors.highest_shards(1)
+    store: Any = Broken(DynamoPatrolStore(client, table), broken)
+    patrol = Patrol(store, world.jobs, world.run_store, DynamoTickMark(client, table), world.clock, DAY)
+    observed.publish(patrol(world.clock.now() + 600), function="patrol")
+
+
+def a_patrol_that_fails(observed: Observed) -> None:
+    patrolled(observed, broken="patrolled")
+
+
+def a_clean_up_that_fails(observed: Observed) -> None:
+    found: Any = Broken(None, "pages")
+    traces: Any = None
+    clean_up = CleanUp(found, observed.world.jobs, traces, observed.world.clock, 90)
+    observed.publish(clean_up(observed.world.clock.now() + 60), function="patrol")
+
+
+def an_entry_below_the_watermark(observed: Observed) -> None:
+    observed.world.add(job("rate(60 seconds)"))
+    observed.world.clock.set(NOON + 5 * HOUR)
+    observed.world.cursors.advance_watermark(0, bucket_of(NOON + 3 * HOUR))
+    patrolled(observed)
+
+
+def a_cursor_that_fell_out_of_the_index(observed: Observed) -> None:
+    observed.world.add(job("rate(60 seconds)"))
+    observed.world.tables.client.update_item(
+        TableName=observed.world.tables.jobs,
+        Key={"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="REMOVE #slot",
+        ExpressionAttributeNames={"#slot": "slot"},
+    )
+    patrolled(observed)
+
+
+def a_cursor_that_nobody_has_corrected(observed: Observed) -> None:
+    a_cursor_that_makes_no_sense(observed)
+    patrolled(observed)
+
+
+def an_audited_hour(observed: Observed) -> AuditedWorld:
+    """A job every five minutes, in a world of its own on the same tables."""
+    world = AuditedWorld(observed.world.tables)
+    world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
+    world.until(NOON + HOUR + 300)
+    world.lose("tick-tock", 1500)
+    return world
+
+
+def a_record_that_was_lost(observed: Observed) -> None:
+    observed.publish(an_audited_hour(observed).audit(hour=4), function="audit")
+
+
+def a_catch_up_over_what_ran(observed: Observed) -> None:
+    world = an_audited_hour(observed)
+    caught_up = run(job("rate(5 minutes)"), RunState.SUCCEEDED, after=1500, count=3, through=int(NOON) + 2100)
+    assert world.run_store.write(caught_up, None) is None
+    observed.publish(world.audit(hour=4), function="audit")
+
+
+def an_audit_that_fails(observed: Observed) -> None:
+    world = an_audited_hour(observed)
+    world.audits = Broken(world.audits, "turns")
+    observed.publish(world.audit(hour=4), function="audit")
+
+
+def an_archive_that_refuses(observed: Observed) -> None:
+    archive: Any = Broken(None, "put")
+    gone = expired(run(job(), RunState.SUCCEEDED))
+    observed.publish(ArchiveRuns(DynamoRunChanges(None), archive)(gone["Records"]), function="archive")

@@ -1,0 +1,108 @@
+"""The clock stands still, rounds fail, claims are not made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from duecourse.domain.job import MissedMode, MissedPolicy
+from tests.support.alarm_cases.parts import Broken, Refusing, fill, throttled
+from tests.support.jobs import NOON, job
+from tests.support.lambda_events import Context, fifo_event
+from tests.support.observed import Observed
+
+ROUND = '{"shard":0,"minute":29920000}'
+
+
+def no_tick(observed: Observed) -> None:
+    observed.minutes(10)
+    observed.minutes(6, ticking=False)
+
+
+def ticks_that_nobody_takes(observed: Observed) -> None:
+    observed.minutes(6, dispatching=False)
+
+
+def entries_that_cannot_be_claimed_for_hours(observed: Observed) -> None:
+    fill(observed, 1, "rate(300 seconds)")
+    observed.world.clock.set(NOON + 4 * 3600)
+    observed.world.cursors = Refusing(observed.world.cursors)
+    observed.minutes(5, working=False)
+
+
+def one_round_that_fails(observed: Observed) -> None:
+    """The real handler without its settings: it tells, and answers success."""
+    handler = import_module("functions.dispatch.handler").handler
+    observed.listen(lambda: handler(fifo_event(ROUND), Context()))
+
+
+def rounds_that_fail(observed: Observed) -> None:
+    observed.minutes(5, dispatching=False, each=lambda: one_round_that_fails(observed))
+
+
+def rounds_that_run_out_of_time(observed: Observed) -> None:
+    fill(observed, 1, "rate(300 seconds)")
+    observed.world.cursors = Slow(observed)
+    observed.minutes(6, working=False)
+
+
+@dataclass
+class Slow:
+    """A cursor store that takes fifty seconds for a page."""
+
+    observed: Observed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.observed.world.tables.cursor_store(self.observed.world.clock), name)
+
+    def due(self, slot: str, until: float) -> Any:
+        self.observed.world.clock.advance(50)
+        return self.observed.world.tables.cursor_store(self.observed.world.clock).due(slot, until)
+
+
+def a_long_outage(observed: Observed) -> None:
+    observed.world.add(job("rate(10 seconds)"))
+    observed.world.clock.set(NOON + 4 * 3600)
+    observed.minutes(3, working=False)
+
+
+def lanes_that_refuse(observed: Observed) -> None:
+    fill(observed, 1, "rate(300 seconds)")
+    observed.wheel.refuse = lambda _: True
+    observed.minutes(5)
+
+
+def claims_that_fail(observed: Observed) -> None:
+    throttled(observed)
+    observed.minutes(6, working=False)
+
+
+def claims_that_are_refused(observed: Observed) -> None:
+    fill(observed, 3, "rate(300 seconds)")
+    observed.world.cursors = Refusing(observed.world.cursors)
+    observed.minutes(3)
+
+
+def throttling_that_stays(observed: Observed) -> None:
+    throttled(observed)
+    observed.minutes(12, working=False)
+
+
+def a_cursor_that_makes_no_sense(observed: Observed) -> None:
+    observed.world.add(job("rate(60 seconds)"))
+    observed.world.tables.client.update_item(
+        TableName=observed.world.tables.jobs,
+        Key={"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="SET #rules = :nonsense",
+        ExpressionAttributeNames={"#rules": "rules"},
+        ExpressionAttributeValues={":nonsense": {"S": "{"}},
+    )
+    observed.minutes(2)
+
+
+def records_of_skips_that_cannot_be_written(observed: Observed) -> None:
+    observed.world.add(job("rate(60 seconds)", missed=MissedPolicy(MissedMode.SKIP, grace_seconds=30)))
+    observed.world.clock.set(NOON + 3600)
+    observed.world.run_store = Broken(observed.world.run_store, "write")
+    observed.minutes(1, working=False)

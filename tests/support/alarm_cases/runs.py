@@ -1,0 +1,84 @@
+"""Runs fail, die, come late, or are not recorded."""
+
+from __future__ import annotations
+
+from duecourse.domain.job import EventKind, MissedPolicy
+from duecourse.domain.targets import Succeeded
+from tests.support.alarm_cases.parts import ONCE, SOON, Broken, failing, fill
+from tests.support.jobs import job
+from tests.support.observed import Observed
+
+
+def a_dead_run(observed: Observed) -> None:
+    observed.world.caller.answer = failing
+    fill(observed, 1, retry=ONCE)
+    observed.minutes(4)
+
+
+def many_dead_runs(observed: Observed) -> None:
+    observed.world.caller.answer = failing
+    fill(observed, 12, retry=ONCE)
+    observed.minutes(3)
+
+
+def an_ill_target(observed: Observed) -> None:
+    observed.world.caller.answer = lambda call: failing(call) if call.job.id < "job-003" else Succeeded()
+    fill(observed, 30, "rate(30 seconds)", retry=ONCE)
+    observed.minutes(16)
+
+
+def late_starts(observed: Observed) -> None:
+    """Workers are there every third minute only."""
+    observed.world.add(job("rate(60 seconds)", missed=MissedPolicy(grace_seconds=600)))
+    for _ in range(6):
+        observed.minutes(3, working=False)
+        observed.world.work()
+
+
+def nobody_at_work(observed: Observed) -> None:
+    observed.world.add(job(SOON))
+    observed.minutes(3, working=False)
+    observed.world.clock.advance(80 * 60)
+    observed.minutes(4, working=False)
+
+
+def workers_that_take_nothing(observed: Observed) -> None:
+    observed.world.add(job(SOON))
+    observed.minutes(9, working=False)
+
+
+def workers_that_fail(observed: Observed) -> None:
+    observed.world.add(job("rate(60 seconds)"))
+    observed.world.jobs = Broken(observed.world.jobs, "snapshot")  # type: ignore[assignment]
+    observed.minutes(12)
+
+
+def a_table_of_runs_that_does_not_answer(observed: Observed) -> None:
+    observed.world.add(job(SOON))
+    observed.world.run_store = Broken(observed.world.run_store, "get")
+    observed.world.jobs = Broken(observed.world.jobs, "snapshot")  # type: ignore[assignment]
+    observed.minutes(20)
+
+
+def a_bus_that_refuses(observed: Observed) -> None:
+    observed.world.bus.refuses = True
+    fill(observed, 1, events=(EventKind.ALL,))
+    observed.minutes(4)
+
+
+def a_store_of_results_that_refuses(observed: Observed) -> None:
+    observed.world.results.refuses = True
+    observed.world.caller.answer = lambda _: Succeeded({"body": "x" * 5000})
+    fill(observed, 1)
+    observed.minutes(4)
+
+
+def deaths_in_a_row(observed: Observed) -> None:
+    observed.world.caller.answer = failing
+    observed.world.add(job("rate(60 seconds)", retry=ONCE, pause_on_failure=2))
+    observed.minutes(4)
+
+
+def deaths_that_cannot_be_counted(observed: Observed) -> None:
+    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")  # type: ignore[assignment]
+    deaths_in_a_row(observed)

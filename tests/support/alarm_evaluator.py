@@ -1,0 +1,131 @@
+"""When CloudWatch would raise an alarm: the properties of a template's alarm, judged over metric data.
+
+After the Amazon CloudWatch User Guide ("Alarm evaluation", "Configuring how CloudWatch alarms treat missing data",
+"Using metric math"), as far as our alarms use it; what they do not use is refused rather than guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from tests.support.metric_data import MetricData, dimensions
+from tests.support.metric_math import evaluate
+
+EXTRA_PERIODS = 2
+"""How much further back than its evaluation periods an alarm looks for numbers: of three, the guide shows five."""
+
+COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    "GreaterThanThreshold": lambda value, threshold: value > threshold,
+    "GreaterThanOrEqualToThreshold": lambda value, threshold: value >= threshold,
+    "LessThanThreshold": lambda value, threshold: value < threshold,
+    "LessThanOrEqualToThreshold": lambda value, threshold: value <= threshold,
+}
+
+OK, ALARM = "OK", "ALARM"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAlarm:
+    """An `AWS::CloudWatch::Alarm` by its template's properties."""
+
+    properties: Mapping[str, Any]
+
+    @property
+    def period(self) -> int:
+        """Seconds."""
+        if "Metrics" not in self.properties:
+            return int(self.properties["Period"])
+        (period,) = {int(one["MetricStat"]["Period"]) for one in self.properties["Metrics"] if "MetricStat" in one}
+        return period
+
+    @property
+    def treats_missing(self) -> str:
+        """Alarms on DynamoDB ignore what is missing, whatever they say (API Reference, "PutMetricAlarm")."""
+        of_dynamodb = self.properties.get("Namespace") == "AWS/DynamoDB"
+        return "ignore" if of_dynamodb else str(self.properties.get("TreatMissingData", "missing"))
+
+    def value(self, data: MetricData, begin: float) -> float | None:
+        """The number of the period that begins at `begin`; None where nothing was told."""
+        if "Metrics" in self.properties:
+            return self._expression(data, begin)
+        return _statistic(self.properties, self.properties, data, begin, self.period)
+
+    def state(self, data: MetricData, at: float, before: str = OK) -> str:
+        """The state at an instant at which a period has just ended; `before` is that of the period before."""
+        periods = int(self.properties["EvaluationPeriods"])
+        needed = int(self.properties.get("DatapointsToAlarm", periods))
+        last = int(at) // self.period * self.period
+        begins = [last - number * self.period for number in range(1, periods + EXTRA_PERIODS + 1)]
+        found = [value for begin in begins if (value := self.value(data, begin)) is not None][:periods]
+        breaching = [self._breaches(value) for value in found]
+        missing = periods - len(found)
+        if missing and self.treats_missing == "ignore":
+            if breaching.count(True) >= needed:
+                return ALARM
+            return OK if False in breaching else before
+        if self.treats_missing not in ("breaching", "notBreaching", "ignore"):
+            raise NotImplementedError(f"no alarm of ours treats missing data as {self.treats_missing}")
+        filled = breaching + [self.treats_missing == "breaching"] * missing
+        return ALARM if filled.count(True) >= needed else OK
+
+    def states(self, data: MetricData, begin: float, end: float) -> list[str]:
+        """Its states at the end of each minute of that time, from OK on."""
+        states = [OK]
+        for at in range(ceil(begin / 60) * 60, int(end) + 1, 60):
+            states.append(self.state(data, at, states[-1]))
+        return states[1:]
+
+    def _breaches(self, value: float) -> bool:
+        return COMPARISONS[self.properties["ComparisonOperator"]](value, float(self.properties["Threshold"]))
+
+    def _expression(self, data: MetricData, begin: float) -> float | None:
+        (expression,) = [one["Expression"] for one in self.properties["Metrics"] if "Expression" in one]
+        values = {
+            one["Id"]: _statistic(
+                one["MetricStat"]["Metric"],
+                {"Statistic": one["MetricStat"]["Stat"]},
+                data,
+                begin,
+                int(one["MetricStat"]["Period"]),
+            )
+            for one in self.properties["Metrics"]
+            if "MetricStat" in one
+        }
+        return evaluate(expression, values)
+
+
+def _statistic(
+    metric: Mapping[str, Any], how: Mapping[str, Any], data: MetricData, begin: float, period: int
+) -> float | None:
+    key = (metric["Namespace"], metric["MetricName"], dimensions(metric.get("Dimensions", [])))
+    values = sorted(data.within(key, begin, begin + period))
+    if not values:
+        return None
+    which = str(how.get("ExtendedStatistic") or how["Statistic"])
+    if percentile := re.fullmatch(r"p(\d+(?:\.\d+)?)", which):
+        # Nearest rank; CloudWatch interpolates between neighbours of a large sample, which changes no verdict here.
+        return values[ceil(float(percentile[1]) / 100 * len(values)) - 1]
+    match which:
+        case "Sum":
+            return sum(values)
+        case "Maximum":
+            return values[-1]
+        case "Minimum":
+            return values[0]
+        case "Average":
+            return sum(values) / len(values)
+        case "SampleCount":
+            return float(len(values))
+    raise NotImplementedError(f"no alarm of ours uses the statistic {which}")
+
+
+def composite_state(rule: str, states: Mapping[str, str]) -> str:
+    """Of an alarm rule that says `(ALARM("a") OR ALARM("b") …)`; `states` by the names that the rule uses."""
+    members = re.findall(r'ALARM\("([^"]+)"\)', rule)
+    if not members or re.sub(r'ALARM\("[^"]+"\)|\bOR\b|[()\s]', "", rule):
+        raise NotImplementedError(f"no rule of ours says {rule}")
+    return ALARM if any(states[name] == ALARM for name in members) else OK

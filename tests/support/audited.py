@@ -1,0 +1,102 @@
+"""A world that is audited, and whose jobs are edited as over the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
+from duecourse.adapters.dynamodb.audited_runs import DynamoAuditedRuns
+from duecourse.domain.audit import Turn
+from duecourse.domain.job import Job, Lane
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.audit import Audit
+from duecourse.usecases.draft import Draft
+from duecourse.usecases.edit_jobs import EditJobs
+from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.judging import Judge
+from duecourse.usecases.pausing import Pausing
+from duecourse.usecases.report import Report
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+from tests.support.tasks import Registered
+from tests.support.wheel import Wheel
+from tests.support.world import World
+
+HOUR = 3600
+EMPTY = Depth(0, 0, 0)
+
+
+@dataclass
+class WheelDepths:
+    """ports.Depths: what is set, the same for every lane; None: what the wheel holds."""
+
+    wheel: Wheel
+    fixed: Depth | None = EMPTY
+
+    def depth(self, lane: Lane) -> Depth | None:
+        return self.fixed or Depth(len(self.wheel), 0, 0)
+
+
+class AuditedWorld(World):
+    """Its first audit begins at NOON."""
+
+    def __init__(self, tables: Tables, *, limit: int | None = None) -> None:
+        super().__init__(tables)
+        self.audits: AuditStore = DynamoAuditStore(tables.client, tables.jobs, limit=limit)
+        self.records = DynamoAuditedRuns(tables.client, tables.runs)
+        self.depths = WheelDepths(self.wheel)
+        service = Jobs(self.jobs, self.wheel, self.clock, self.randomness, 840, Registered())
+        records = AfterClaim(self.jobs, self.run_store, self.clock, 90)
+        self.editing = EditJobs(service, self.jobs, records, self.clock)
+        self.pausing = Pausing(service, self.jobs, records, self.clock)
+        assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
+
+    def auditor(self, segments: int = 1) -> Audit:
+        judge = Judge(self.records, self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
+        return Audit(self.audits, self.records, judge, self.clock, segments, 90)
+
+    def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
+        """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""
+        if hour is not None:
+            self.clock.set(NOON + hour * HOUR + 60)
+        report = self.auditor(segments)(self.clock.now() + seconds)
+        self.reports.append(report)
+        return report
+
+    def edit(self, job_id: str, expression: str | None = None, **changes: Any) -> None:
+        def draft_for(found: Job) -> Draft:
+            asked = {name: getattr(found, name) for name in Draft.__dataclass_fields__} | changes
+            if expression is not None:
+                asked["schedule"] = ScheduleSpec(expression)
+            return Draft(**asked)
+
+        self.editing.patch("default", job_id, draft_for)
+
+    def lose(self, job_id: str, second: int) -> None:
+        """Delete the record of the occurrence that many seconds after NOON."""
+        record = next(run for run in self.runs(job_id) if run.occurrence == int(NOON) + second)
+        key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": f"RUN#{record.name.local}"}}
+        self.tables.client.delete_item(TableName=self.tables.runs, Key=key)
+
+    def findings(self, kind: str) -> list[tuple[str, int, int, int]]:
+        """Job, first and last (seconds after NOON) and count of what was found of a kind."""
+        pages = self.tables.client.get_paginator("scan").paginate(TableName=self.tables.jobs)
+        items = [item for page in pages for item in page["Items"] if item["PK"]["S"].startswith("AUDIT#")]
+        found = [item for item in items if item.get("kind") == {"S": kind}]
+        seconds = [tuple(int(item[name]["N"]) - int(NOON) for name in ("first", "last")) for item in found]
+        return sorted(
+            (item["job_id"]["S"], first, last, int(item["count"]["N"]))
+            for item, (first, last) in zip(found, seconds, strict=True)
+        )
+
+    def moved_past(self, job_id: str, second: int) -> None:
+        """A claim that sends nothing: the cursor stands at that many seconds after NOON."""
+        standing = self.jobs.get_cursor("default", job_id)
+        assert standing is not None
+        at = int(NOON) + second
+        moved = replace(standing, occurrence=at, due=standing.occurrences().due(at), after=at - 1)
+        (claimed,) = self.cursors.claim([Claim(standing, moved)], 1)
+        assert claimed.result is ClaimResult.WON

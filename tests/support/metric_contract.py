@@ -1,0 +1,82 @@
+"""Which metrics there are: ours by function, and of AWS's those that alarms and dashboards look at, each with the names
+of its dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
+
+BY_TARGET = ENDS | {"AttemptsStarted", "AttemptsFailed"}
+"""What a worker tells by type of target, too."""
+
+OURS: Mapping[str, frozenset[str]] = {
+    "tick": frozenset({"TicksSent", "TicksRefused"}),
+    "dispatch": frozenset(
+        {
+            *("SlotsRead", "CursorsRead", "Enqueued", "ClaimsWon", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
+            *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsSetAside", "Missed", "Skipped"),
+            *("RoundsFailed", "RoundsUnfinished", "AfterClaimsFailed", "WatermarkAge"),
+        }
+    ),
+    "execute": BY_TARGET
+    | {
+        *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
+        *("FinishesRefused", "ResultsLost", "EventsRefused", "PausesFailed", "JobsPaused", "RescueReadsFailed"),
+    },
+    "sweep": frozenset({"DeadLettersRecorded", "DeadLettersUnreadable", "SweepsFailed"}),
+    "patrol": frozenset(
+        {
+            *("EntriesBelowWatermark", "CursorsOutdated", "CursorsOutsideIndex", "CursorsRepaired"),
+            *("CursorsSetAsideFound", "PatrolsFailed", "CleanUpsFailed"),
+        }
+    ),
+    "audit": frozenset({"JobsAudited", "OccurrencesAudited", "OccurrencesLost", "OccurrencesDoubled", "AuditsFailed"}),
+    "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),
+}
+
+AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "AWS/SQS": {
+        name: frozenset({"QueueName"})
+        for name in (
+            *("ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesDelayed"),
+            *("ApproximateAgeOfOldestMessage", "NumberOfMessagesSent", "NumberOfMessagesReceived"),
+        )
+    },
+    "AWS/Lambda": {
+        name: frozenset({"FunctionName"})
+        for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions")
+    },
+    "AWS/DynamoDB": {
+        name: frozenset({"TableName"})
+        for name in (
+            *("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"),
+            *("ReadThrottleEvents", "WriteThrottleEvents"),
+        )
+    },
+}
+"""Those of a table are of an index, too, with `GlobalSecondaryIndexName` beside its table's name."""
+
+
+def problem_of(namespace: str, name: str, dimensions: Mapping[str, str]) -> str | None:
+    """Why there is no such metric; None where there is."""
+    if namespace == "Duecourse":
+        return _problem_of_ours(name, dimensions)
+    if name not in AWS.get(namespace, {}):
+        return f"{namespace} has no {name}"
+    known, given = AWS[namespace][name], frozenset(dimensions)
+    if namespace == "AWS/DynamoDB":
+        given -= {"GlobalSecondaryIndexName"}
+    return None if given == known else f"{name} has the dimensions {sorted(known)}, not {sorted(given)}"
+
+
+def _problem_of_ours(name: str, dimensions: Mapping[str, str]) -> str | None:
+    function = dimensions.get("function", "")
+    if dimensions.get("service") != "duecourse" or name not in OURS.get(function, frozenset()):
+        return f"the function {function} tells no {name}"
+    more = frozenset(dimensions) - {"service", "function"}
+    if more == {"target"} and name not in BY_TARGET:
+        return f"{name} is not told by target"
+    known = not more or (function == "execute" and more in ({"lane"}, {"target"}))
+    return None if known else f"nothing is told by {sorted(more)}"

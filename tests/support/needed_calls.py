@@ -1,0 +1,203 @@
+"""Which AWS requests each function's code can make, read from the source: nothing is imported, nothing is run.
+
+From a function's handler and bootstrap, the use cases that they name; from their typed fields and parameters, the
+methods of ports that they use; from the adapters that the bootstrap makes, the methods behind them; from there, through
+the adapters' own helpers, the methods of boto3's clients, the statements in PartiQL and the parts of transactions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import botocore.session
+from botocore import xform_name
+
+from tests.support.source import (
+    Module,
+    Part,
+    PortUses,
+    arity,
+    full_name,
+    methods,
+    modules,
+    reached,
+    resolve,
+    type_of,
+)
+from tests.support.template import ROOT
+
+CLIENTS = ("client", "_client", "_client_for", "_sts_for")
+"""What adapters call a client of boto3, or what gives them one."""
+
+NO_REQUESTS = {"meta", "exceptions"}
+SERVICES = (
+    "dynamodb",
+    "dynamodbstreams",
+    "ecs",
+    "events",
+    "lambda",
+    "s3",
+    "secretsmanager",
+    "sns",
+    "sqs",
+    "ssm",
+    "stepfunctions",
+    "sts",
+)
+"""Services that adapters have clients of; the first that has a request gives it its name."""
+
+PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
+STATEMENTS = ("INSERT", "UPDATE", "DELETE", "SELECT")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request: boto3's name of the method, or `transact:Put`, or `partiql:UPDATE`."""
+
+    adapter: str
+    method: str
+
+
+@dataclass
+class Reach:
+    """The requests behind one method of an adapter."""
+
+    adapter: str
+    seen: set[tuple[str, str, str]] = field(default_factory=set)
+    calls: set[Call] = field(default_factory=set)
+
+    def into(self, module: Module, name: str, cls: ast.ClassDef | None = None) -> None:
+        """Follow a function of a module, or a method of a class in it, and all that it names."""
+        function = module.functions.get(name) if cls is None else methods(cls).get(name)
+        key = module.name, cls.name if cls else "", name
+        if function is None or key in self.seen:
+            return
+        self.seen.add(key)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute):
+                self._attribute(module, node, cls)
+            elif isinstance(node, ast.Name):
+                self._name(module, node.id)
+            elif isinstance(node, ast.keyword) and node.arg == "IndexName":
+                self._index(module, node.value)
+            elif isinstance(node, ast.Dict):
+                for named, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(named, ast.Constant) and named.value == "IndexName":
+                        self._index(module, value)
+                parts = {str(each.value) for each in node.keys if isinstance(each, ast.Constant)} & PARTS
+                self.calls |= {Call(self.adapter, f"transact:{part}") for part in parts}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if "_" in node.value and node.value in requests():
+                    self.calls.add(Call(self.adapter, node.value))  # for getattr(client, "put_item")
+                word = node.value.partition(" ")[0]
+                if word in STATEMENTS and node.value.endswith(('FROM "', 'INTO "', 'UPDATE "')):
+                    self.calls.add(Call(self.adapter, f"partiql:{word}"))
+
+    def _index(self, module: Module, value: ast.expr) -> None:
+        """An index by its name, or by a constant of the module that holds it."""
+        if isinstance(value, ast.Name):
+            constants = {
+                target.id: node.value
+                for node in module.tree.body
+                if isinstance(node, ast.Assign)
+                for target in node.targets
+                if isinstance(target, ast.Name)
+            }
+            value = constants[value.id]
+        if isinstance(value, ast.Constant):
+            self.calls.add(Call(self.adapter, f"index:{value.value!s}"))
+        else:
+            raise TypeError(f"{module.name}: an index whose name is no constant: {ast.unparse(value)}")
+
+    def _name(self, module: Module, name: str) -> None:
+        """A function of the module, or one that it imports; a class that is made is followed when it is used."""
+        if name in module.functions:
+            self.into(module, name)
+        elif (found := resolve(module.imports.get(name, ""))) and found[0].name.startswith("duecourse.adapters"):
+            self.into(*found)
+
+    def _attribute(self, module: Module, node: ast.Attribute, cls: ast.ClassDef | None) -> None:
+        value = node.value.func if isinstance(node.value, ast.Call) else node.value
+        last = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
+        if last in CLIENTS and node.attr not in NO_REQUESTS:
+            if last in CLIENTS[:2] or isinstance(node.value, ast.Call):
+                self.calls.add(Call(self.adapter, _presigned(node) or node.attr))
+            return
+        if isinstance(value, ast.Name) and (helper := modules().get(module.imports.get(value.id, ""))):
+            self.into(helper, node.attr)
+        if isinstance(value, ast.Name) and isinstance(node.value, ast.Call):  # DeadIndex(...).newest(...)
+            made = resolve(module.imports.get(value.id, ""))
+            if made is not None and made[1] in made[0].classes:
+                self.into(made[0], node.attr, made[0].classes[made[1]])
+        if cls is not None:
+            if isinstance(value, ast.Name) and value.id == "self":
+                self.into(module, node.attr, cls)
+            kind = type_of(node.value, {"self": (module, cls.name)})
+            if kind is not None and kind[0].name.startswith("duecourse.adapters"):
+                self.into(kind[0], node.attr, kind[0].classes[kind[1]])
+
+
+def _presigned(node: ast.Attribute) -> str | None:
+    """A link can do what its signer may do: the request that it is signed for counts as made."""
+    return "presigned" if node.attr == "generate_presigned_url" else None
+
+
+def made_adapters(within: list[Part]) -> dict[str, tuple[Module, str]]:
+    """The adapters that bootstrap modules name, by the names of their classes."""
+    found = {}
+    for part in within:
+        if not part.module.startswith("duecourse.bootstrap"):
+            continue
+        for node in ast.walk(part.tree):
+            full = full_name(part.within, node)
+            kind = resolve(full) if full is not None and full.startswith("duecourse.adapters") else None
+            if kind is not None and kind[1] in kind[0].classes:
+                found[kind[1]] = kind
+    return found
+
+
+def implements(adapter: ast.ClassDef, port: ast.ClassDef) -> bool:
+    """Whether a class has every method of a port, each with as many arguments."""
+    has = methods(adapter)
+    return all(name in has and arity(has[name]) == arity(method) for name, method in methods(port).items())
+
+
+@cache
+def requests() -> Mapping[str, tuple[str, str]]:
+    """Service and action of each of boto3's methods: `put_item` is `("dynamodb", "PutItem")`."""
+    session = botocore.session.get_session()
+    found: dict[str, tuple[str, str]] = {}
+    for service in SERVICES:
+        for operation in session.get_service_model(service).operation_names:
+            found.setdefault(xform_name(operation), (service, operation))
+    return found
+
+
+def entries(function: str) -> list[str]:
+    """The modules of ours that a handler imports; with the HTTP application all that may be routed to."""
+    tree = ast.parse((ROOT / "functions" / function / "handler.py").read_text())
+    named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    found = [name for name in named if name in modules()]
+    if any(name.startswith("duecourse.http") for name in found):
+        found += [name for name in modules() if name.startswith("duecourse.http.")]
+    return found
+
+
+@cache
+def needed(function: str) -> frozenset[Call]:
+    """Every request that the code of `functions/<function>` can make, with the adapter that makes it."""
+    within = reached(*entries(function))
+    uses = PortUses(within).found
+    calls: set[Call] = set()
+    for name, (module, cls_name) in made_adapters(within).items():
+        cls = module.classes[cls_name]
+        for port, method in uses:
+            where, port_name = resolve(port) or (module, "")
+            if implements(cls, where.classes[port_name]):
+                reach = Reach(name)
+                reach.into(module, method, cls)
+                calls |= reach.calls
+    return frozenset(calls)

@@ -1,0 +1,194 @@
+"""A world whose metrics are kept: what its use cases report goes through telemetry as in the functions, and what AWS
+says of queues and functions is read off their state once a minute.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aws_lambda_powertools import Logger, Metrics
+
+from duecourse.ports import Outgoing
+from duecourse.telemetry import publish
+from duecourse.usecases.report import Report
+from duecourse.usecases.tick import Tick
+from tests.support.jobs import NOON
+from tests.support.limits import MemoryMark
+from tests.support.metric_data import MetricData, dimensions
+from tests.support.tables import Tables
+from tests.support.template import template
+from tests.support.wheel import Held, Wheel
+from tests.support.world import World
+
+SHARD_QUEUE_RETENTION_SECONDS = 300
+TICKS = dimensions({"service": "duecourse", "function": "tick"})
+
+
+@dataclass
+class DatedWheel(Wheel):
+    """A wheel that knows how old its messages are."""
+
+    sent_at: dict[str, float] = field(default_factory=dict)
+
+    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+        accepted = super().send(outgoing)
+        self.sent_at |= {one.message.nonce: self.clock.now() for one in outgoing}
+        return accepted
+
+    @property
+    def oldest(self) -> float | None:
+        """Seconds since the oldest message was sent, delayed ones too; None without any."""
+        ages = [self.clock.now() - self.sent_at[held.message.nonce] for held in self._held]
+        return max(ages, default=None)
+
+
+@dataclass
+class Shards:
+    """ports.ShardQueue: when each shard's ticks that nobody has taken were sent. Also what a tick needs to know of the
+    shards.
+    """
+
+    waiting: list[float] = field(default_factory=list)
+    refuses: bool = False
+    now: Callable[[], float] = lambda: NOON
+
+    def highest_shards(self, shards: int) -> int:
+        return shards
+
+    def send(self, shards: Iterable[int], minute: int) -> list[int]:
+        if self.refuses:
+            return list(shards)
+        self.waiting += [self.now() for _ in shards]
+        return []
+
+    @property
+    def oldest(self) -> float | None:
+        """Seconds since the oldest tick was sent; SQS drops those of more than five minutes."""
+        self.waiting = [at for at in self.waiting if self.now() - at <= SHARD_QUEUE_RETENTION_SECONDS]
+        return self.now() - self.waiting[0] if self.waiting else None
+
+
+class Told(list[Report]):
+    """The reports of a world, each given on to whoever keeps the metrics."""
+
+    def __init__(self, listener: Callable[[Report], None]) -> None:
+        super().__init__()
+        self._listener = listener
+
+    def append(self, report: Report) -> None:
+        super().append(report)
+        self._listener(report)
+
+
+class Observed:
+    """`world` is where things happen, `data` what CloudWatch has of it; `lane` is that of its queue and its worker."""
+
+    def __init__(self, tables: Tables, *, lane: str = "normal", stage: str = "prod") -> None:
+        self.world = World(tables)
+        self.lane = lane
+        self.wheel = DatedWheel(self.world.clock)
+        self.world.wheel = self.wheel
+        self.world.reports = Told(self._report)
+        self.data = MetricData()
+        self.taken = 0
+        self.ticks = Shards(now=self.world.clock.now)
+        self.outputs = template(stage)["Outputs"]
+        for minute in range(10):  # a system that has been running
+            self.data.put("Duecourse", "TicksSent", TICKS, NOON - 60 * minute, 1)
+
+    def publish(self, report: Report, **told: str) -> None:
+        """What a handler does with its use case's report."""
+        self.listen(lambda: publish(report, Logger(), Metrics(namespace="Duecourse", service="duecourse"), **told))
+
+    def listen(self, function: Callable[[], Any]) -> None:
+        """Keep what a function writes to its log as metrics of now. Raises what it raises."""
+        written = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(written):
+                function()
+        finally:
+            for line in written.getvalue().splitlines():
+                if '"_aws"' in line:
+                    self.data.put_emf(line, self.world.clock.now())
+
+    def minutes(
+        self, count: int, *, ticking: bool = True, dispatching: bool = True, working: bool = True, each: Any = None
+    ) -> None:
+        """Let minutes pass; at each the clock ticks, what is due is dispatched and worked on, queues are looked at."""
+        for _ in range(count):
+            at = (self.world.clock.now() // 60 + 1) * 60
+            if working:
+                self.world.until(at, ticking=False)
+            self.world.clock.set(at)
+            if ticking:
+                self._tick()
+            if dispatching and ticking:
+                self.ticks.waiting.clear()
+                self.world.dispatch()
+            if working:
+                self.world.work()
+            if each is not None:
+                each()
+            self.look()
+
+    def invoke(self, function: str, call: Callable[[], Any]) -> None:
+        """Invoke the function that an output names, as Lambda counts it."""
+        failed = 0
+        try:
+            self.listen(call)
+        except BaseException:  # noqa: BLE001 - whatever ends an invocation is its error, a killed process too
+            failed = 1
+        self.of_function(function, "Invocations", 1)
+        self.of_function(function, "Errors", failed)
+
+    def of_function(self, function: str, metric: str, value: float) -> None:
+        """What Lambda says of a function, at this moment."""
+        name = self.outputs[f"{function}Function"]["Value"]
+        self._put("AWS/Lambda", metric, {"FunctionName": name}, value)
+
+    def of_table(self, output: str, metric: str, value: float, index: str | None = None) -> None:
+        """What DynamoDB says of a table or index."""
+        of = {"TableName": self.outputs[output]["Value"]}
+        self._put("AWS/DynamoDB", metric, of if index is None else of | {"GlobalSecondaryIndexName": index}, value)
+
+    def of_queue(self, output: str, metric: str, value: float) -> None:
+        """What SQS says of a queue."""
+        reference = self.outputs[output]["Value"]["Ref"]
+        self._put("AWS/SQS", metric, {"QueueName": {"Fn::GetAtt": [reference, "QueueName"]}}, value)
+
+    def look(self) -> None:
+        """What SQS says of the queues now; nothing of one that is empty, as far as ages go."""
+        now, lane = self.world.clock.now(), f"Lane{self.lane.capitalize()}Url"
+        visible = sum(held.visible <= now for held in self.held)
+        self.of_queue(lane, "NumberOfMessagesReceived", self.taken)
+        self.taken = 0
+        self.of_queue(lane, "ApproximateNumberOfMessagesVisible", visible)
+        self.of_queue("DeadLetterQueueUrl", "ApproximateNumberOfMessagesVisible", len(self.wheel.dead_letters))
+        for output, age in ((lane, self.wheel.oldest), ("ShardQueueUrl", self.ticks.oldest)):
+            if age is not None:
+                self.of_queue(output, "ApproximateAgeOfOldestMessage", age)
+
+    @property
+    def held(self) -> Sequence[Held]:
+        """What is in the lane."""
+        return self.wheel._held
+
+    def _tick(self) -> None:
+        report = Tick(self.ticks, self.ticks, MemoryMark(), self.world.clock, 1)()  # type: ignore[arg-type]
+        self.publish(report, function="tick")
+
+    def _report(self, report: Report) -> None:
+        """Whose it is can be told by what it says last."""
+        last = report.events[-1].action if report.events else ""
+        if last in ("dispatched", "swept"):
+            self.publish(report, function={"dispatched": "dispatch", "swept": "sweep"}[last])
+        else:
+            self.taken += report.counts["MessagesReceived"]
+            self.publish(report, function="execute", lane=self.lane)
+
+    def _put(self, namespace: str, metric: str, of: dict[str, Any], value: float) -> None:
+        self.data.put(namespace, metric, dimensions(of), self.world.clock.now(), value)

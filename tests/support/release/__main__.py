@@ -1,0 +1,42 @@
+"""What another release's code is asked to do, as JSON on standard input; the answer as JSON on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tests.support.emulators import client
+from tests.support.jobs import NOON
+from tests.support.release.hand_over import carry_on, endings, snapshot, take_over
+from tests.support.release.meanings import meanings
+from tests.support.release.scene import MOMENT, play
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+def world_at(endpoint: str, jobs: str, runs: str, at: float = NOON) -> World:
+    """A world over tables that are there already."""
+    return World(Tables(client("dynamodb", endpoint), jobs, runs), at=at)
+
+
+def main() -> None:
+    """Play a scene, carry one on, take lanes over for a while, or read items."""
+    asked = json.load(sys.stdin)
+    endpoint, jobs, runs = asked.get("tables", ("", "", ""))
+    if asked["what"] == "play":
+        world = world_at(endpoint, jobs, runs)
+        play(world)
+        told = snapshot(world)
+    elif asked["what"] == "carry on":
+        told = carry_on(world_at(endpoint, jobs, runs, at=MOMENT), asked["scene"])
+    elif asked["what"] == "take over":
+        world = world_at(endpoint, jobs, runs)
+        lanes = take_over(world, asked["lanes"], begin=asked["begin"], end=asked["end"])
+        told = {"lanes": lanes, "endings": endings(world)}
+    else:
+        told = meanings(asked["scene"]["jobs"], asked["scene"]["runs"])
+    json.dump(told, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""The scene: one job of each kind, runs in every state and messages of every kind, at one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any
+
+from duecourse.domain.job import Job, Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.ports import Call
+from tests.support.jobs import NOON, job
+from tests.support.wheel import Held
+from tests.support.world import Killed, World
+
+MOMENT = NOON + 290.0
+"""When the scene is looked at: after four ticks."""
+
+ONCE = RetryPolicy(max_attempts=1)
+TEN_MINUTES = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
+AN_HOUR = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=3600, max_seconds=3600)
+
+HAS_CALLBACKS = "completion" in {field.name for field in fields(Job)}
+
+
+def answer(call: Call) -> Outcome:
+    """What the targets of the scene's jobs answer, in every release."""
+    if call.job.id in {"dies", "dies-again"}:
+        return Failed("503 Service Unavailable")
+    if call.job.id in {"fails", "fails-for-long", "keeps-its-lock"} and call.run.attempt == 1:
+        return Failed("not yet")
+    return Succeeded("fine")
+
+
+@dataclass
+class Killing:
+    """The worker of one job is killed in the midst of its first call."""
+
+    killed: bool = False
+
+    def __call__(self, call: Call) -> Outcome:
+        if call.job.id == "slow" and not self.killed:
+            self.killed = True
+            raise Killed
+        return answer(call)
+
+
+def play(world: World) -> None:
+    """Everything that a table and a lane can hold, at MOMENT."""
+    world.caller.answer = Killing()
+    for made in _jobs():
+        world.add(made)
+    if HAS_CALLBACKS:
+        _wait(world)
+    _until(world, NOON + 60)
+    by_hand = _optional("tests.support.by_hand")
+    if by_hand is not None:
+        _ask(world, by_hand)
+    _until(world, MOMENT)
+    if HAS_CALLBACKS:
+        _tell(world)
+    if by_hand is not None:
+        by_hand.ByHand(world).run(by_hand.Given({"given": "on its way"}), key="another-key")
+    doomed = world.jobs.get("default", "deleted")
+    assert doomed is not None
+    assert world.jobs.delete(doomed, deleted_at=world.clock.now())
+    marks = _optional("duecourse.adapters.dynamodb.tick_mark")
+    if marks is not None:
+        marks.DynamoTickMark(world.tables.client, world.tables.jobs).mark(world.clock.now())
+
+
+def _jobs() -> list[Job]:
+    """One of each kind; `retry` and times are such that each stands somewhere else at MOMENT."""
+    soon = "at(2026-11-21T12:01:{:02d})".format
+    return [
+        job("rate(1 minute)", id="steady", overlap=Overlap.ALLOW, max_runs=12),
+        job(
+            "0 3 * * 1-5",
+            id="nightly",
+            timezone="Europe/Berlin",
+            name="Every night",
+            payload={"text": "x" * 5000, "list": [1, None, 2.5]},
+            tags=("billing", "reports"),
+            exclude=("2026-12-25",),
+            jitter_seconds=30,
+            priority=Lane.HIGH,
+            missed=MissedPolicy(MissedMode.RUN_ALL, 120, 5),
+            retry=RetryPolicy(7, Backoff.LINEAR, 1, 60),
+            idempotency_key="{{run_id}}",
+            max_runs=9,
+        ),
+        job("at(2026-11-21T13:00:00)", id="later", payload={"n": 1}),
+        job(soon(5), id="once"),
+        job(soon(6), id="fails", retry=TEN_MINUTES),
+        job(soon(6), id="fails-for-long", retry=AN_HOUR),
+        job(soon(7), id="dies", retry=ONCE),
+        job("at(2026-11-21T12:03:30)", id="slow", timeout_seconds=60),
+        job("rate(2 minutes)", id="keeps-its-lock", retry=TEN_MINUTES, max_runs=9),
+        job("rate(10 minutes)", id="missed", at=NOON - 1800, missed=MissedPolicy(MissedMode.SKIP, 60, 10)),
+        job("rate(10 minutes)", id="caught-up", at=NOON - 1800),
+        job("at(2026-11-21T12:10:00)", id="deleted"),
+    ]
+
+
+def _wait(world: World) -> None:
+    """Runs whose work goes on elsewhere."""
+    from duecourse.domain.job import Completion  # not in every release
+
+    soon = "at(2026-11-21T12:01:{:02d})".format
+    waits: dict[str, Any] = {"completion": Completion.CALLBACK, "completion_seconds": 3600}
+    for second, name in enumerate(("waits", "is-completed", "is-given-up", "is-cancelled", "was-cancelled"), 10):
+        world.add(job(soon(second), id=name, retry=ONCE, **waits))
+    world.add(job(soon(20), id="beats", retry=ONCE, heartbeat_seconds=600, **waits))
+    world.add(job(soon(21), id="dies-again", retry=ONCE))
+    queues = waits | {"completion_seconds": 300}
+    world.add(job("rate(1 minute)", id="queues", overlap=Overlap.QUEUE, max_runs=3, retry=ONCE, **queues))
+
+
+def _ask(world: World, by_hand: Any) -> None:
+    """What people ask for: a run now with a payload of its own, a backfill that takes its time, a pause."""
+    from duecourse.domain.backfill import Backfill
+
+    world.add(job("0 * * * *", id="tick-tock", overlap=Overlap.ALLOW))
+    anna = by_hand.ByHand(world)
+    anna.run(by_hand.Given({"given": "by hand"}), key="a-key")
+    anna.backfill(Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False))
+    anna.pause()
+
+
+def _tell(world: World) -> None:
+    """Messages of every kind that the API sends: some were worked on, some are on their way at MOMENT."""
+    from duecourse.messages import MessageKind
+
+    def about(job_id: str, kind: MessageKind, **said: Any) -> Any:
+        return world.about(world.runs(job_id)[0], kind, **said)
+
+    from duecourse.ports import Outgoing
+
+    world.tell(about("was-cancelled", MessageKind.CANCEL, reason="no longer wanted"))
+    for message in (
+        about("is-completed", MessageKind.COMPLETE, result={"rows": 3}),
+        about("is-given-up", MessageKind.FAIL, error="disk full", code="disk", retryable=False),
+        about("is-cancelled", MessageKind.CANCEL, reason="no longer wanted"),
+        about("dies-again", MessageKind.REDRIVE),
+    ):
+        world.wheel.send([Outgoing(message, 1)])
+
+
+def _until(world: World, instant: float) -> None:
+    """Let time pass; what a killed worker had comes back after its visibility time-out, as SQS does it."""
+    while True:
+        receive = world.wheel.receive
+        taken: list[Held] = []
+
+        def receiving(receive: Any = receive, taken: list[Held] = taken) -> Held | None:
+            held: Held | None = receive()
+            if held is not None:
+                taken.append(held)
+            return held
+
+        world.wheel.receive = receiving  # type: ignore[method-assign]
+        try:
+            world.until(instant)
+        except Killed:
+            world.wheel.put_back(taken[-1])
+        else:
+            return
+        finally:
+            del world.wheel.receive  # the class's own again
+
+
+def _optional(name: str) -> Any:
+    """A module, or None in a release that does not have it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return None

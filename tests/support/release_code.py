@@ -1,0 +1,66 @@
+"""An older release's code, run in a process of its own: packed into one archive, which Python imports from."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+ROOT = Path(__file__).resolve().parents[2]
+RELEASES = ROOT / "tests" / "fixtures" / "releases"
+PACKAGE = Path("layers/duecourse/python/duecourse")
+LEFT_OUT = {"http", "__pycache__"}
+"""The API's models play no part in what lies in tables and queues."""
+SUPPORT = (
+    "world", "wheel", "workers", "told", "inputs", "by_hand", "tables", "template", "emulators", "clock", "jobs",
+)  # fmt: skip
+"""The parts of tests/support that make a world, of the same release as the code."""
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The same code gives the same archive, whenever it was packed."""
+
+_BESIDE = """
+import runpy, sys, types
+release = types.ModuleType("tests.support.release")
+release.__path__ = [sys.argv[1]]
+sys.modules[release.__name__] = release
+runpy.run_module("tests.support.release.__main__", run_name="__main__")
+"""
+"""Puts the present `release` beside the older parts of tests/support, and nothing else of the present."""
+
+
+def pack(tree: Path, archive: Path) -> None:
+    """A release's code, from a tree that has it."""
+    files = {
+        path.relative_to(tree / PACKAGE.parent): path
+        for path in sorted((tree / PACKAGE).rglob("*"))
+        if path.is_file() and not LEFT_OUT & set(path.relative_to(tree).parts)
+    }
+    support = [tree / "tests/support" / f"{name}.py" for name in SUPPORT]
+    files |= {path.relative_to(tree): path for path in support if path.exists()}  # older worlds have fewer parts
+    with ZipFile(archive, "w", ZIP_DEFLATED, compresslevel=9) as packed:
+        for name in ("tests/__init__.py", "tests/support/__init__.py"):
+            packed.writestr(ZipInfo(name, EPOCH), b"")
+        for inside, path in files.items():
+            packed.writestr(ZipInfo(inside.as_posix(), EPOCH), path.read_bytes(), ZIP_DEFLATED)
+
+
+def ask(archive: Path, what: str, **asked: Any) -> Any:
+    """Let a release's code play a scene, carry one on, or read its items (see release/__main__.py)."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [sys.executable, "-P", "-c", _BESIDE, str(Path(__file__).with_name("release"))]
+    answer = subprocess.run(
+        command,
+        input=json.dumps({"what": what, **asked}),
+        env=environ | {"PYTHONPATH": str(archive), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    if answer.returncode:
+        raise RuntimeError(f"the code of {archive.parent.name} failed: {answer.stderr[-4000:]}")
+    return json.loads(answer.stdout)

@@ -1,0 +1,213 @@
+"""The package's source as the tests read it: modules, what they import, and of what classes their fields are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+from tests.support.template import ROOT
+
+PACKAGE = ROOT / "layers" / "duecourse" / "python"
+
+Function = ast.FunctionDef
+
+
+@dataclass
+class Module:
+    """One module of the package, as far as it matters here."""
+
+    name: str
+    tree: ast.Module
+
+    @cached_property
+    def imports(self) -> Mapping[str, str]:
+        """What each imported name stands for, wherever in the module it is imported."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("duecourse"):
+                found |= {(each.asname or each.name): f"{node.module}.{each.name}" for each in node.names}
+        return found
+
+    @cached_property
+    def functions(self) -> Mapping[str, Function]:
+        """Functions of the module itself."""
+        return {node.name: node for node in self.tree.body if isinstance(node, Function)}
+
+    @cached_property
+    def classes(self) -> Mapping[str, ast.ClassDef]:
+        """Classes by name."""
+        return {node.name: node for node in self.tree.body if isinstance(node, ast.ClassDef)}
+
+
+@cache
+def modules() -> Mapping[str, Module]:
+    """All modules of the package, by their full names."""
+    return {name: Module(name, ast.parse(path.read_text())) for name, path in _paths()}
+
+
+def _paths() -> Iterator[tuple[str, Path]]:
+    for path in sorted((PACKAGE / "duecourse").rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def resolve(full: str) -> tuple[Module, str] | None:
+    """The module and the name in it that `duecourse.a.b.C` stands for, through packages that only hand names on."""
+    where, _, name = full.rpartition(".")
+    module = modules().get(where)
+    if module is None:
+        return None
+    if name in module.functions or name in module.classes:
+        return module, name
+    return resolve(module.imports[name]) if name in module.imports else None
+
+
+def methods(cls: ast.ClassDef) -> dict[str, Function]:
+    """A class's methods, constructor and all."""
+    return {node.name: node for node in cls.body if isinstance(node, Function)}
+
+
+def arity(function: Function) -> int:
+    """How many arguments a method takes besides itself, named ones included."""
+    return len(function.args.posonlyargs + function.args.args + function.args.kwonlyargs)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function or a class of a module."""
+
+    module: str
+    name: str
+
+    @property
+    def within(self) -> Module:
+        """Its module."""
+        return modules()[self.module]
+
+    @property
+    def tree(self) -> Function | ast.ClassDef:
+        """Its source."""
+        return self.within.functions.get(self.name) or self.within.classes[self.name]
+
+
+def reached(*entries: str) -> list[Part]:
+    """All functions and classes that the parts of some modules name, directly or not; ports and domain apart."""
+    open_ = [Part(name, part) for name in entries for part in (*modules()[name].functions, *modules()[name].classes)]
+    found: dict[Part, None] = {}
+    while open_:
+        part = open_.pop()
+        if part in found or part.module.split(".")[1] in {"ports", "domain"}:
+            continue
+        found[part] = None
+        module = part.within
+        for node in ast.walk(part.tree):
+            full = full_name(module, node)
+            if full is not None and (meant := resolve(full)) is not None:
+                open_.append(Part(meant[0].name, meant[1]))
+    return list(found)
+
+
+def full_name(module: Module, node: ast.AST) -> str | None:
+    """What a name, or a name in an imported module, stands for."""
+    if isinstance(node, ast.Name):
+        own = node.id in module.functions or node.id in module.classes
+        return f"{module.name}.{node.id}" if own else module.imports.get(node.id)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in module.imports:
+        return f"{module.imports[node.value.id]}.{node.attr}"
+    return None
+
+
+@dataclass
+class PortUses:
+    """The (port, method) pairs that some parts of the code reach for."""
+
+    within: list[Part]
+    found: set[tuple[str, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for part in self.within:
+            tree = part.tree
+            if isinstance(tree, ast.ClassDef):
+                for function in methods(tree).values():
+                    self._read(part.within, function, tree)
+            else:
+                self._read(part.within, tree, None)
+
+    def _read(self, module: Module, function: Function, cls: ast.ClassDef | None) -> None:
+        known: dict[str, tuple[Module, str]] = {}
+        arguments = function.args
+        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            if (kind := named(module, each.annotation)) is not None:
+                known[each.arg] = kind
+        if cls is not None:
+            known["self"] = module, cls.name
+        for node in ast.walk(function):
+            for target, value in _assigned(node):
+                if isinstance(target, ast.Name) and (kind := type_of(value, known)) is not None:
+                    known[target.id] = kind
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and (kind := type_of(node.value, known)) is not None:
+                where, name = kind
+                if where.name.startswith("duecourse.ports") and node.attr in methods(where.classes[name]):
+                    self.found.add((f"{where.name}.{name}", node.attr))
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """`a = x`, and both of `a, b = x, y`."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from zip(target.elts, node.value.elts, strict=False)
+            else:
+                yield target, node.value
+
+
+def named(module: Module, annotation: ast.expr | None) -> tuple[Module, str] | None:
+    """The class of ours that an annotation names: `JobStore`, `Announcements | None`."""
+    if isinstance(annotation, ast.BinOp):
+        return named(module, annotation.left) or named(module, annotation.right)
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return named(module, ast.parse(annotation.value, mode="eval").body)
+    if not isinstance(annotation, ast.Name):
+        return None
+    if annotation.id in module.classes:
+        return module, annotation.id
+    found = resolve(module.imports.get(annotation.id, ""))
+    return found if found is not None and found[1] in found[0].classes else None
+
+
+def type_of(node: ast.expr, known: Mapping[str, tuple[Module, str]]) -> tuple[Module, str] | None:
+    """The class of an expression like `self.uses.cursors`, by the annotations of the fields."""
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    if not isinstance(node, ast.Attribute) or (owner := type_of(node.value, known)) is None:
+        return None
+    module, name = owner
+    for each in module.classes[name].body:
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.target.id == node.attr:
+            return named(module, each.annotation)
+    made = methods(module.classes[name])
+    if node.attr in made and made[node.attr].decorator_list:
+        return named(module, made[node.attr].returns)
+    init = made.get("__init__")
+    for each in init.body if init else ():
+        if (
+            isinstance(each, ast.Assign)
+            and isinstance(each.targets[0], ast.Attribute)
+            and each.targets[0].attr == node.attr
+        ):
+            return _type_of_made(module, each.value, init)
+    return None
+
+
+def _type_of_made(module: Module, value: ast.expr, init: Function | None) -> tuple[Module, str] | None:
+    """What `self.x = <value>` of a constructor makes of x: an instance, or a parameter."""
+    if isinstance(value, ast.Call):
+        return named(module, value.func)
+    if isinstance(value, ast.Name) and init is not None:
+        arguments = (*init.args.args, *init.args.kwonlyargs)
+        return next((named(module, each.annotation) for each in arguments if each.arg == value.id), None)
+    return None

@@ -1,0 +1,79 @@
+"""One look at everything: what cannot be looked at is unknown and hides nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from duecourse_cli.doctor.check import Verdict
+from duecourse_cli.doctor.examine import examine
+from duecourse_cli.doctor.facts import Skew
+from duecourse_cli.doctor.stage import Stage
+
+QUEUES = ("LaneHighUrl", "LaneNormalUrl", "LaneLowUrl", "LaneLongUrl", "ShardQueueUrl", "DeadLetterQueueUrl")
+
+
+class Refusing:
+    """A client that may do nothing."""
+
+    def __getattr__(self, operation: str) -> Any:
+        def refuse(*_: object, **__: object) -> None:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "not you"}}, operation)
+
+        return refuse
+
+
+class Sqs:
+    """Queues with nothing in them."""
+
+    def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> dict[str, Any]:  # noqa: N803
+        return {"Attributes": dict.fromkeys(AttributeNames, "0")}
+
+
+def stage(outputs: dict[str, str], clients: dict[str, Any], name: str = "local") -> Stage:
+    return Stage(name, outputs, 1e6, 1.8e9, Skew(0.0), lambda service: clients.get(service, Refusing()))
+
+
+def test_what_is_refused_is_unknown_with_the_reason_and_the_rest_is_looked_at() -> None:
+    outputs = dict.fromkeys(("JobsTable", "RunsTable", "TickFunction", *QUEUES), "x")
+    found = {each.check.name: each.check for each in examine(stage(outputs, {"sqs": Sqs()}))}
+    assert found["tick"].verdict is Verdict.UNKNOWN
+    assert found["tick"].says == "could not be looked at: get_item: not you"
+    assert found["clock"].verdict is Verdict.OK
+    assert {found[f"lane {lane}"].verdict for lane in ("high", "normal", "low", "long")} == {Verdict.OK}
+    assert found["dead letters"].verdict is Verdict.OK
+
+
+def test_an_output_that_an_older_stage_does_not_have_is_unknown() -> None:
+    found = {each.check.name: each.check for each in examine(stage({}, {}))}
+    assert found["dead letters"].says == "could not be looked at: DeadLetterQueueUrl is missing"
+
+
+def test_a_service_that_does_not_answer_is_unknown() -> None:
+    class Unreachable:
+        def __getattr__(self, operation: str) -> Any:
+            raise EndpointConnectionError(endpoint_url="https://dynamodb")
+
+    found = {each.check.name: each.check for each in examine(stage({"JobsTable": "x"}, {"dynamodb": Unreachable()}))}
+    assert "Could not connect" in found["cursors"].says
+
+
+def test_the_emulator_is_not_asked_for_what_it_does_not_keep() -> None:
+    of_local = {each.check.name for each in examine(stage({}, {}))}
+    of_prod = {each.check.name for each in examine(stage({}, {}, "prod"))}
+    assert of_prod - of_local == {"functions", "tables", "quotas"}
+
+
+def test_audit_and_patrol_are_looked_at_where_the_stage_has_them() -> None:
+    outputs = {"AuditFunction": "x", "PatrolFunction": "x"}
+    assert {"audit", "patrol"} <= {each.check.name for each in examine(stage(outputs, {}))}
+
+
+def test_a_finding_is_a_json_document_with_its_facts() -> None:
+    outputs = dict.fromkeys(QUEUES, "x")
+    documents = [each.document() for each in examine(stage(outputs, {"sqs": Sqs()}))]
+    read = {each["name"]: each for each in json.loads(json.dumps(documents))}
+    assert read["dead letters"]["facts"]["visible"] == 0
+    assert read["tick"]["facts"] is None

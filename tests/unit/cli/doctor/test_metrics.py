@@ -1,0 +1,104 @@
+"""What the doctor reads from CloudWatch: alarms by the names that CloudFormation gives them, sums of the last hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from duecourse_cli.doctor import metrics, queues
+from duecourse_cli.doctor.facts import Function, Quotas, Skew, Table
+from duecourse_cli.doctor.stage import Stage
+
+NOW = 1.8e9
+OUTPUTS = {"TickFunction": "tick-1", "ApiFunction": "api-1", "JobsTable": "jobs-1", "RunsTable": "runs-1"}
+ALARMS = {
+    "MetricAlarms": [
+        {
+            "AlarmName": "Duecourse-prod-ObservabilityNoTick1A2B3C4D-x1Y2z3",
+            "AlarmDescription": "No tick. First: look. Runbook: docs/runbooks.md#notick.",
+            "StateValue": "ALARM",
+        },
+        {"AlarmName": "Duecourse-prod-ObservabilityRunsDying99887766-q", "StateValue": "OK"},
+    ],
+    "CompositeAlarms": [
+        {
+            "AlarmName": "DuecourseprodObservabilityJobsAreNotFiring00FFAA11",
+            "AlarmDescription": "Jobs do not fire. Runbook: docs/runbooks.md#jobsarenotfiring.",
+            "StateValue": "ALARM",
+        },
+    ],
+}
+
+
+class CloudWatch:
+    """Has these values, each by namespace, metric and dimensions; a page for each, as AWS may do."""
+
+    def __init__(self, values: Mapping[tuple[str, ...], list[float]]) -> None:
+        self.values = values
+        self.since: list[float] = []
+
+    def get_paginator(self, operation: str) -> Any:
+        pages = {"describe_alarms": self.alarms, "get_metric_data": self.data}[operation]
+        return type("Paginator", (), {"paginate": staticmethod(pages)})
+
+    def alarms(self, *, AlarmNamePrefix: str, AlarmTypes: list[str]) -> Iterator[dict[str, Any]]:  # noqa: N803
+        for kind, found in ALARMS.items():
+            yield {kind: [each for each in found if str(each["AlarmName"]).startswith(AlarmNamePrefix)]}
+
+    def data(
+        self,
+        *,
+        MetricDataQueries: list[dict[str, Any]],  # noqa: N803
+        StartTime: datetime,  # noqa: N803
+        EndTime: datetime,  # noqa: N803
+    ) -> Iterator[dict[str, Any]]:
+        self.since.append(EndTime.timestamp() - StartTime.timestamp())
+        for query in MetricDataQueries:
+            asked = query["MetricStat"]["Metric"]
+            dimensions = tuple(each["Value"] for each in asked["Dimensions"])
+            values = self.values.get((asked["Namespace"], asked["MetricName"], *dimensions), [])
+            yield {"MetricDataResults": [{"Id": query["Id"], "Values": values}]}
+
+
+class Lambda:
+    def get_account_settings(self) -> dict[str, Any]:
+        return {"AccountLimit": {"ConcurrentExecutions": 1_000, "UnreservedConcurrentExecutions": 932}}
+
+
+def stage(values: Mapping[tuple[str, ...], list[float]]) -> Stage:
+    clients = {"cloudwatch": CloudWatch(values), "lambda": Lambda()}
+    return Stage("prod", OUTPUTS, 1e6, NOW, Skew(0.0), clients.__getitem__)
+
+
+def test_alarms_are_found_by_the_stacks_name_and_composite_ones_by_their_construct() -> None:
+    found = metrics.alarms(stage({}))
+    assert found.all == 3
+    assert [(each.name, each.runbook) for each in found.ringing] == [
+        ("NoTick", "docs/runbooks.md#notick"),
+        ("JobsAreNotFiring", "docs/runbooks.md#jobsarenotfiring"),
+    ]
+
+
+def test_functions_are_summed_over_the_last_hour_and_what_has_no_data_is_none() -> None:
+    values = {("AWS/Lambda", "Invocations", "tick-1"): [30.0, 30.0], ("AWS/Lambda", "Errors", "tick-1"): [1.0]}
+    assert metrics.functions(stage(values)) == [Function("Tick", 60, 1, 0), Function("Api", 0, 0, 0)]
+
+
+def test_throttled_requests_of_a_table_and_its_indexes_are_put_together() -> None:
+    values = {
+        ("AWS/DynamoDB", "WriteThrottleEvents", "jobs-1"): [2.0],
+        ("AWS/DynamoDB", "WriteThrottleEvents", "jobs-1", "due"): [3.0, 4.0],
+    }
+    assert metrics.tables(stage(values)) == [Table("Jobs", 9), Table("Runs", 0)]
+
+
+def test_the_age_of_a_queue_is_the_largest_of_the_last_minutes() -> None:
+    asked = stage({("AWS/SQS", "ApproximateAgeOfOldestMessage", "high"): [5.0, 80.0, 7.0]})
+    urls = ["https://sqs/1/high", "https://sqs/1/low"]
+    assert metrics.oldest(asked, urls) == {urls[0]: 80.0, urls[1]: None}
+
+
+def test_quotas_are_told_with_what_was_used_at_most() -> None:
+    values = {("AWS/Lambda", "ConcurrentExecutions"): [10.0, 700.0]}
+    assert queues.quotas(stage(values)) == Quotas(1_000, 932, 700)

@@ -1,0 +1,133 @@
+"""The doctor's verdicts about queues, alarms, functions, tables, quotas and the audit."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse_cli.doctor import surroundings
+from duecourse_cli.doctor.check import Verdict
+from duecourse_cli.doctor.facts import Alarm, Alarms, Audit, Found, Function, Patrol, Queue, Quotas, Table
+
+DAY, OLD = 86_400.0, 1e7
+OK, WARNING, BAD = Verdict.OK, Verdict.WARNING, Verdict.BAD
+
+
+@pytest.mark.parametrize(
+    ("queue", "verdict"),
+    [
+        (Queue("high", 0, 500, 3, 890), OK),
+        (Queue("high", 4, 500, 3, 1_100), OK),
+        (Queue("high", 4, 500, 3, 1_300), WARNING),
+        (Queue("high", 4, 500, 3, 2_500), BAD),
+        (Queue("low", 4, 500, 3, 2_500), OK),
+        (Queue("high", 5_000, 0, 3), WARNING),
+        (Queue("high", 0, 0, 110_000), BAD),
+    ],
+)
+def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: Queue, verdict: Verdict) -> None:
+    assert surroundings.lane(queue).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("queue", "verdict"),
+    [(Queue("s", 16, 0, 4, 40), OK), (Queue("s", 40, 0, 4), WARNING), (Queue("s", 3, 0, 4, 200), BAD)],
+)
+def test_rounds_that_wait_are_told(queue: Queue, verdict: Verdict) -> None:
+    assert surroundings.shard_queue(queue, 16).verdict is verdict
+
+
+def test_a_dead_letter_is_bad_also_while_the_sweep_has_it_in_hand() -> None:
+    assert surroundings.dead_letters(Queue("dlq", 0, 0, 0)).verdict is OK
+    assert surroundings.dead_letters(Queue("dlq", 1, 0, 0)).verdict is BAD
+    assert surroundings.dead_letters(Queue("dlq", 0, 0, 1)).verdict is BAD
+
+
+def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> None:
+    ringing = [Alarm("NoTick", "No tick for three minutes", "docs/runbooks.md#notick")]
+    check = surroundings.alarms(Alarms(ringing, 40))
+    assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#notick")
+    assert "1 of 40 ring: NoTick: No tick for three minutes" in check.says
+    assert surroundings.alarms(Alarms([], 40)).verdict is OK
+
+
+@pytest.mark.parametrize(
+    ("function", "verdict"),
+    [
+        (Function("ExecuteHigh", 1_000, 0, 0), OK),
+        (Function("ExecuteHigh", 1_000, 3, 2), WARNING),
+        (Function("ExecuteHigh", 1_000, 60, 0), BAD),
+        (Function("Tick", 60, 1, 0), WARNING),
+        (Function("Tick", 60, 0, 1), BAD),
+        (Function("Patrol", 0, 1, 0), BAD),
+    ],
+)
+def test_functions_are_judged_by_the_share_that_failed(function: Function, verdict: Verdict) -> None:
+    assert surroundings.functions([Function("Api", 10, 0, 0), function]).verdict is verdict
+
+
+def test_the_section_of_a_function_is_that_of_what_it_has_most_of() -> None:
+    assert surroundings.functions([Function("Api", 10, 3, 1)]).runbook == "docs/runbooks.md#functionerrors"
+    assert surroundings.functions([Function("Api", 10, 1, 3)]).runbook == "docs/runbooks.md#functionthrottles"
+
+
+def test_throttled_tables_are_a_warning_since_requests_are_repeated() -> None:
+    assert surroundings.tables([Table("Jobs", 0), Table("Runs", 0)]).verdict is OK
+    assert surroundings.tables([Table("Jobs", 0), Table("Runs", 7)]).verdict is WARNING
+
+
+@pytest.mark.parametrize(
+    ("quotas", "verdict"),
+    [
+        (Quotas(1_000, 932, None), OK),
+        (Quotas(1_000, 932, 700), OK),
+        (Quotas(1_000, 932, 850), WARNING),
+        (Quotas(1_000, 932, 1_000), BAD),
+        (Quotas(10, 10, 1), WARNING),
+    ],
+)
+def test_an_account_that_comes_near_its_quota_is_told(quotas: Quotas, verdict: Verdict) -> None:
+    assert surroundings.quotas(quotas).verdict is verdict
+
+
+def found(kind: str, age: float = 3_600) -> Found:
+    return Found(kind, "acme/nightly", "2026-11-21T03:00:00Z", 2, age)
+
+
+@pytest.mark.parametrize(
+    ("audit", "verdict", "anchor"),
+    [
+        (Audit(1_800, [], False, OLD), OK, ""),
+        (Audit(1_800, [found("lost", 3 * DAY)], False, OLD), OK, ""),
+        (Audit(1_800, [found("doubled"), found("lost")], False, OLD), BAD, "occurrenceslost"),
+        (Audit(1_800, [found("doubled")], False, OLD), BAD, "occurrencesdoubled"),
+        (Audit(5 * 3_600, [], False, OLD), WARNING, "auditsfailed"),
+        (Audit(None, [], False, OLD), WARNING, "auditsfailed"),
+        (Audit(None, [], False, 600), OK, ""),
+    ],
+)
+def test_what_the_audits_of_the_last_day_found_is_told(audit: Audit, verdict: Verdict, anchor: str) -> None:
+    check = surroundings.audit(audit)
+    assert check.verdict is verdict
+    assert (check.runbook or "").partition("#")[2] == anchor
+
+
+def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
+    says = surroundings.audit(Audit(1_800, [found("lost")], False, OLD)).says
+    assert says == "found in the last day: 2 lost of acme/nightly from 2026-11-21T03:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("patrol", "verdict", "anchor"),
+    [
+        (Patrol(3_600, True, {"EntriesPatrolled": 40}, OLD), OK, ""),
+        (Patrol(3_600, True, {"EntriesBelowWatermark": 2}, OLD), BAD, "entriesbelowwatermark"),
+        (Patrol(3_600, True, {"CursorsOutsideIndex": 1}, OLD), BAD, "cursorsoutsideindex"),
+        (Patrol(3_600, False, {"CursorsSetAsideFound": 1}, OLD), BAD, "cursorssetasidefound"),
+        (Patrol(3 * DAY, True, {}, OLD), WARNING, "patrolsfailed"),
+        (Patrol(None, False, {}, 600), OK, ""),
+    ],
+)
+def test_what_the_last_patrol_found_is_told(patrol: Patrol, verdict: Verdict, anchor: str) -> None:
+    check = surroundings.patrol(patrol)
+    assert check.verdict is verdict
+    assert (check.runbook or "").partition("#")[2] == anchor

@@ -1,0 +1,66 @@
+"""The tables of docs/observability.md, held against the code: every action and every metric, and none that is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from duecourse.telemetry import EVEN_WHEN_ZERO
+from tests.support.told_names import actions, metrics, texts
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "observability.md").read_text()
+
+
+def rows(heading: str) -> Iterator[list[str]]:
+    """The cells of the table under a heading."""
+    _, _, section = PAGE.partition(f"\n## {heading}\n")
+    for line in section.partition("\n## ")[0].splitlines():
+        if line.startswith("| `"):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+ACTIONS = {cells[0].strip("`"): set(cells[1].split(", ")) for cells in rows("Logs")}
+METRICS = {cells[0].strip("`"): cells[1:] for cells in rows("Metrics")}
+
+
+def test_every_action_of_the_code_is_in_the_table() -> None:
+    assert [name for name in sorted(actions()) if not any(fnmatchcase(row, name) for row in ACTIONS)] == []
+
+
+def test_every_action_of_the_table_is_in_the_code() -> None:
+    assert [row for row in ACTIONS if not any(fnmatchcase(row, name) for name in actions())] == []
+
+
+@pytest.mark.parametrize("row", ACTIONS)
+def test_an_action_is_logged_at_the_levels_that_the_table_says(row: str) -> None:
+    logged = set().union(*(levels for name, levels in actions().items() if fnmatchcase(row, name)))
+    assert ACTIONS[row]
+    assert ACTIONS[row] <= logged
+
+
+def test_every_metric_of_the_code_is_in_the_table() -> None:
+    assert sorted(metrics() - METRICS.keys()) == []
+
+
+def test_every_metric_of_the_table_is_in_the_code() -> None:
+    assert sorted(METRICS.keys() - texts()) == []
+
+
+def test_units_are_those_that_reports_have() -> None:
+    assert {cells[0] for cells in METRICS.values()} == {"Count", "Seconds", "Milliseconds"}
+
+
+def test_what_is_written_though_it_is_zero_is_a_metric_and_named_above_the_table() -> None:
+    _, _, section = PAGE.partition("Always written, zero or not:")
+    assert set(METRICS) >= EVEN_WHEN_ZERO
+    named = set(re.findall(r"`(\w+)`", section.partition("\n\n")[0]))
+    assert named == EVEN_WHEN_ZERO | {"WatermarkAge"}
+
+
+def test_names_are_alike() -> None:
+    assert [row for row in ACTIONS if re.fullmatch(r"[a-z]+(_[a-z]+)*", row) is None] == []
+    assert [row for row in METRICS if re.fullmatch(r"([A-Z][a-z]+)+", row) is None] == []

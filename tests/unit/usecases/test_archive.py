@@ -1,0 +1,107 @@
+"""What is written of a batch, and what is said when something was not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from duecourse.domain.archive import EXPIRY, Change, Sheet, Unreadable
+from duecourse.domain.run import RunState
+from duecourse.ports.archive import Stretch
+from duecourse.usecases.archive import ArchiveRuns
+from tests.support.jobs import job
+from tests.support.runs import run
+
+JOB = job(id="nightly")
+DAY = 86_400
+
+
+def gone(number: int, after: int = 0) -> Change:
+    return Change(str(number), "REMOVE", EXPIRY, run(JOB, RunState.SUCCEEDED, after=after))
+
+
+@dataclass
+class Given:
+    """ports.archive.RunChanges: these changes, whatever is asked for."""
+
+    changes: tuple[Change, ...]
+    whole: bool = True
+
+    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
+        return self.changes
+
+    def again(self, failed: Mapping[str, Any]) -> Stretch:
+        return Stretch(self.changes, self.whole)
+
+
+@dataclass
+class Shelf:
+    """ports.archive.Archive. Refuses keys of the days in `shut`."""
+
+    sheets: dict[str, Sheet] = field(default_factory=dict)
+    shut: set[str] = field(default_factory=set)
+
+    def put(self, sheet: Sheet) -> None:
+        if any(day in sheet.key for day in self.shut):
+            raise ConnectionError("slow down")
+        self.sheets[sheet.key] = sheet
+
+    @property
+    def ids(self) -> list[str]:
+        return sorted(row["id"] for sheet in self.sheets.values() for row in sheet.rows)
+
+
+TWO_DAYS = (gone(1), gone(2, after=DAY), gone(3, after=10))
+
+
+def test_a_batch_is_written_and_counted() -> None:
+    shelf = Shelf()
+    report = ArchiveRuns(Given(TWO_DAYS), shelf)([])
+    assert report.counts == {"ObjectsWritten": 2, "RecordsArchived": 3}
+    assert [event.action for event in report.events] == ["archived", "archived"]
+    assert len(shelf.ids) == 3
+
+
+def test_a_batch_without_anything_expired_writes_nothing() -> None:
+    shelf = Shelf()
+    report = ArchiveRuns(Given((Change("1", "MODIFY", None, None),)), shelf)([])
+    assert (report.counts, shelf.sheets) == ({}, {})
+
+
+def test_a_batch_that_failed_half_way_loses_and_doubles_nothing_when_it_comes_again() -> None:
+    shelf = Shelf(shut={"2026-11-21"})
+    archive = ArchiveRuns(Given(TWO_DAYS), shelf)
+    first = archive([])
+    assert (first.counts["ArchivesFailed"], first.counts["RecordsArchived"]) == (1, 1)
+    (told,) = [event for event in first.events if event.alarming]
+    assert (told.action, told.facts["error"]) == ("archive_failed", "ConnectionError: slow down")
+    shelf.shut.clear()
+    assert archive([]).counts["ArchivesFailed"] == 0
+    assert shelf.ids == ["nightly.20261121T120000Z", "nightly.20261121T120010Z", "nightly.20261122T120000Z"]
+
+
+def test_a_record_that_cannot_be_read_is_kept_and_told_and_holds_up_nothing() -> None:
+    shelf = Shelf()
+    strange = Change("2", "REMOVE", EXPIRY, Unreadable({"PK": {"S": "JOB#a#b"}}, "KeyError('due')"))
+    report = ArchiveRuns(Given((gone(1), strange)), shelf)([])
+    assert report.counts == {"ObjectsWritten": 2, "RecordsArchived": 1, "RecordsUnreadable": 1}
+    assert [event.action for event in report.events if event.alarming] == ["archived_unread"]
+
+
+@pytest.mark.parametrize(("whole", "failed"), [(True, 0), (False, 1)])
+def test_a_failed_batch_is_archived_as_far_as_the_stream_still_has_it(whole: bool, failed: int) -> None:
+    shelf = Shelf()
+    report = ArchiveRuns(Given(TWO_DAYS, whole), shelf).again({"shardId": "s"})
+    assert report.counts["ArchivesFailed"] == failed
+    assert len(shelf.ids) == 3
+
+
+def test_a_failed_batch_that_is_given_again_overwrites_what_there_was_of_it() -> None:
+    shelf = Shelf()
+    archive = ArchiveRuns(Given(TWO_DAYS), shelf)
+    archive([])
+    archive.again({"shardId": "s"})
+    assert len(shelf.ids) == 3
