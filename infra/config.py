@@ -5,6 +5,7 @@ Nothing else in `infra/` asks which stage it builds for: a difference that is no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,14 @@ LARGEST_SQS_DELAY_SECONDS = 900
 MOST_SHARDS = 9_999  # four digits in the names of slots
 SECRET_STORES = ("parameters", "secrets_manager")
 DEPLOYMENTS = ("all_at_once", "canary")
+LOG_RETENTION_DAYS = (7, 14, 30, 90)
+STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+"""In names of stacks, alarms, parameters and the metrics' namespace; an alarm is told from another stage's by it."""
+
+UNRESERVED_CONCURRENCY = 100
+"""What AWS keeps back for functions without a reservation (AWS Lambda Developer Guide, "Configuring reserved
+concurrency for a function").
+"""
 
 
 class ConfigError(ValueError):
@@ -131,6 +140,11 @@ class StageConfig:
         return f"Duecourse-{self.stage}"
 
     @property
+    def metrics_namespace(self) -> str:
+        """Under which the functions' own metrics stand: stages of one account and region must not add up."""
+        return f"Duecourse/{self.stage}"
+
+    @property
     def results_retention_days(self) -> int:
         """A month longer than the records: a run may wait that long for its end after its result was written."""
         return self.run_retention_days + 30
@@ -138,6 +152,12 @@ class StageConfig:
     def _problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         checks = [
+            ("stage", STAGE_NAME.fullmatch(self.stage) is not None, f"must match {STAGE_NAME.pattern}"),
+            (
+                "log_retention_days",
+                self.log_retention_days in LOG_RETENTION_DAYS,
+                f"must be one of {', '.join(map(str, LOG_RETENTION_DAYS))}",
+            ),
             ("shards", 1 <= self.shards <= MOST_SHARDS, f"must lie between 1 and {MOST_SHARDS}"),
             ("lanes", tuple(self.lanes) == LANES, f"must be {', '.join(LANES)}"),
             ("default_precision", self.default_precision in {"second", "exact"}, "must be second or exact"),
@@ -170,6 +190,10 @@ class StageConfig:
         taken = sum(lane.most_concurrent for lane in self.lanes.values()) + self.reserved_concurrency.whole
         fits = taken <= self.account_concurrency
         checks.append(("account_concurrency", fits, f"must be at least {taken}, which the lanes and the reserved take"))
+        with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
+        fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
+        problem = f"must be at least {with_rest}, as AWS keeps {UNRESERVED_CONCURRENCY} beside what is reserved"
+        checks.append(("account_concurrency", fits, problem))
         yield from ((name, problem) for name, fine, problem in checks if not fine)
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())

@@ -62,13 +62,13 @@ class Dispatch(Construct):
             batch_size=1,
             max_concurrency=config.reserved_concurrency.dispatch,
             report_failures=False,  # it answers success whatever happens: the next tick goes on
-            alias=self._live().alias if config.deployment == "canary" else None,
+            alias=self._live(config).alias if config.deployment == "canary" else None,
         )
 
-    def _live(self) -> LiveAlias:
+    def _live(self, config: StageConfig) -> LiveAlias:
         """The alias behind which a new version takes over bit by bit. A shard's lock is its message group, whichever
         version has it.
         """
-        failures = [counted("dispatch", name) for name in ("RoundsFailed", "CursorsSetAside")]
+        failures = [counted(config, "dispatch", name) for name in ("RoundsFailed", "CursorsSetAside")]
         application = codedeploy.LambdaApplication(self, "Deployments")
         return LiveAlias(self, "Live", function=self.function.function, application=application, failures=failures)

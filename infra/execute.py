@@ -122,7 +122,8 @@ class Execute(Construct):
         """The alias behind which a new version takes over bit by bit, where the stage wants one."""
         if self._deployments is None:
             return None
-        failures = [counted("execute", name, lane=lane) for name in ("MessagesFailed", "MessagesUnreadable")]
+        told = ("MessagesFailed", "MessagesUnreadable")
+        failures = [counted(self._config, "execute", name, lane=lane) for name in told]
         name = f"{lane.capitalize()}Live"
         live = LiveAlias(self, name, function=worker.function, application=self._deployments, failures=failures)
         return live.alias

@@ -16,14 +16,16 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.config import StageConfig
+
 SHIFT = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_10_MINUTES
 """Ten minutes: CloudWatch has a minute's datapoint some two minutes later, and a lane may take its time to be used."""
 
 
-def counted(function: str, name: str, **lane: str) -> cloudwatch.Metric:
+def counted(config: StageConfig, function: str, name: str, **lane: str) -> cloudwatch.Metric:
     """What a function of ours counted in a minute, in one lane where it has lanes (duecourse.telemetry)."""
     return cloudwatch.Metric(
-        namespace="Duecourse",
+        namespace=config.metrics_namespace,
         metric_name=name,
         dimensions_map={"service": "duecourse", "function": function, **lane},
         statistic="Sum",

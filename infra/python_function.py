@@ -106,7 +106,7 @@ class PythonFunction(Construct):
             environment={
                 "DUECOURSE_STAGE": runtime.config.stage,
                 "POWERTOOLS_SERVICE_NAME": "duecourse",
-                "POWERTOOLS_METRICS_NAMESPACE": "Duecourse",
+                "POWERTOOLS_METRICS_NAMESPACE": runtime.config.metrics_namespace,
                 "POWERTOOLS_LOG_LEVEL": "INFO",
                 **environment,
             },

@@ -168,7 +168,7 @@ class Cursors:
         now, again, refused_by = self._clock.now(), [], None
         for index in asked:
             claim = claims[index]
-            refusal = self._tables.write(claim.cursor.slot(shards), claim.moved.slot(shards), now)
+            refusal = self._tables.write(claim.cursor.slot(shards, now=now), claim.moved.slot(shards, now=now), now)
             if refusal is not None:
                 refused_by = refusal
                 self.refused[refusal] += 1

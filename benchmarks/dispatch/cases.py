@@ -82,4 +82,4 @@ def named(name: str) -> Case:
 
 def items(cursors: list[Cursor]) -> list[Item]:
     """As stored."""
-    return [cursor_item.to_item(cursor, SHARDS) for cursor in cursors]
+    return [cursor_item.to_item(cursor, SHARDS, now=NOW) for cursor in cursors]

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,9 +20,6 @@ from duecourse.domain.plan import plan
 from duecourse.domain.sharding import slot_of
 
 ROUNDS = 5
-TEXTBOOK_FIRINGS = 500
-"""Of each round; the rest would cost the same each."""
-
 START, FINISH, LOCK = 1, 1, 2
 """Write units of a run's start and finish, and of its overlap lock (measured by benchmarks.execute)."""
 
@@ -40,16 +36,15 @@ def measure(at: WireAt, case: Case, firings: int) -> dict[str, Any]:
     slot = slot_of(NOW + case.ahead, SHARD)
     ours_side = dispatcher()
     own, plain = Textbook.create(), Textbook.plain()
-    pages = range(ceil(min(TEXTBOOK_FIRINGS, len(stored) * case.firings) / case.firings / PAGE) or 1)
-    share = min(len(stored), TEXTBOOK_FIRINGS // case.firings or 1)
+    firings_of_textbook = min(len(stored), PAGE)  # one page, whole: it reads an entry of the index for each firing
     counts: Counter[str] = Counter()
     figures: dict[str, list[float]] = {"ours": [], "textbook": [], "tuned": []}
     for round_ in range(ROUNDS + 1):
         at.counts()
         taken = measured(lambda: ours(ours_side))
         counts = at.counts()
-        textbook = measured(lambda: plain(slot, case.firings, pages, share))
-        tuned = measured(lambda: own(slot, case.firings, pages, share))
+        textbook = measured(lambda: plain(slot, firings_of_textbook))
+        tuned = measured(lambda: own(slot, firings_of_textbook))
         if round_:
             for side, figure in (("ours", taken), ("textbook", textbook), ("tuned", tuned)):
                 figures[side].append(figure.milliseconds)
@@ -78,7 +73,7 @@ def _ratios(figures: dict[str, list[float]], against: str) -> list[float]:
 def _bills(stored: list[dict[str, Any]], counts: Counter[str], enqueued: int) -> dict[str, Any]:
     """Requests and capacity units. Items are measured as they are after the claim, when they are largest."""
     standing = cursor_item.from_item(stored[0])
-    moved = cursor_item.to_item(plan(standing, now=NOW, reach=840).cursor, SHARDS)
+    moved = cursor_item.to_item(plan(standing, now=NOW, reach=840).cursor, SHARDS, now=NOW)
     claims = counts["statements"] * write_units(moved, index_writes=CLAIM_INDEX_WRITES)
     pages = [stored[begin : begin + PAGE] for begin in range(0, len(stored), PAGE)]
     empty = counts["Query"] - len(pages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import Any
@@ -110,23 +110,21 @@ class Textbook:
         """On boto3's clients as they come."""
         return cls(boto3.client("dynamodb"), boto3.client("sqs"))
 
-    def __call__(self, slot: str, firings: int, pages: Iterable[int], share: int) -> int:
-        """Dispatch the first `share` jobs of the pages, `firings` of each; how many that were."""
-        done = 0
-        for page in pages:
-            for item in self._page(slot, page)[:share]:
-                for _ in range(firings):
-                    self._fire(item)
-                    done += 1
-        return done
+    def __call__(self, slot: str, firings: int) -> int:
+        """Dispatch the jobs of the first page, once each; how many that were, which must be `firings`."""
+        found = self._page(slot)
+        for item in found:
+            self._fire(item)
+        if len(found) != firings:
+            raise AssertionError(f"the page has {len(found)} entries, not {firings}")
+        return firings
 
-    def _page(self, slot: str, page: int) -> list[dict[str, Any]]:
+    def _page(self, slot: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.dynamodb.query(
             TableName="jobs",
             IndexName="due",
             KeyConditionExpression="slot = :slot AND due <= :until",
             ExpressionAttributeValues={":slot": {"S": slot}, ":until": {"N": str(NOW + 300)}},
-            ExclusiveStartKey={"page": {"N": str(page)}},
         )["Items"]
         return found
 

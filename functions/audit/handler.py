@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
@@ -29,5 +29,6 @@ def _audit() -> Audit:
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """What it does not get to, the next invocation goes on with."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
-    publish(_audit()(deadline), logger, metrics, function="audit")
+    tell = partial(publish, logger=logger, metrics=metrics, function="audit")
+    tell(_audit()(deadline, tell))
     return {}

@@ -16,7 +16,7 @@ from duecourse.telemetry import publish
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
 
-MARGIN_SECONDS = 10  # what a round keeps of its invocation: a group that is under way, with every answer slow
+MARGIN_SECONDS = 12  # what a round keeps of its invocation: a group that is under way, with every answer slow
 
 logger = Logger()
 metrics = Metrics()

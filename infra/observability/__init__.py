@@ -14,8 +14,9 @@ __all__ = ["Observability", "Watched"]
 
 
 class Observability(Construct):
-    """Every alarm tells the topic of alarms, but for the members of the composite alarm: where a stage has that one, it
-    tells in their place, so that one outage wakes nobody six times.
+    """Every alarm tells the topic of alarms, but for most members of the composite alarm: where a stage has that one,
+    it tells in their place, so that one outage wakes nobody six times. It tells only when the first of them goes off,
+    so what may stay in ALARM for hours (one shard, one lane) is no member, and the missing tick tells by itself, too.
     """
 
     def __init__(
@@ -27,7 +28,7 @@ class Observability(Construct):
         members: list[cloudwatch.Alarm] = []
         for spec in alarm_list(config, watched):
             within = spec.stops_firing and config.alarms.composite
-            alarm = make_alarm(self, spec, None if within else action)
+            alarm = make_alarm(self, spec, None if within and not spec.tells_itself else action)
             alarms.append(alarm)
             if within:
                 members.append(alarm)

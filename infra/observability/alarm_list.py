@@ -12,6 +12,7 @@ from infra.dead_letters import DeadLetters
 from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
 from infra.observability.alarms import AlarmSpec
+from infra.observability.alarms_of_api import alarms_of_api
 from infra.observability.alarms_of_care import alarms_of_care
 from infra.observability.alarms_of_dispatch import alarms_of_dispatch
 from infra.observability.alarms_of_runs import alarms_of_runs
@@ -41,7 +42,8 @@ def alarm_list(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     """Each once, in the order of the flow."""
     yield from alarms_of_dispatch(config, watched.shard_queue.queue)
     yield from alarms_of_runs(config, watched.lanes.queues, watched.dead_letters.queue)
-    yield from alarms_of_care()
+    yield from alarms_of_care(config, watched.functions)
+    yield from alarms_of_api(config)
     yield from alarms_of_services(config, watched.functions, watched.jobs, watched.runs)
     for name, queue in watched.letters.items():
         yield AlarmSpec(

@@ -31,6 +31,8 @@ class AlarmSpec:
     """So many periods of the last `of` must be wrong; the last `periods` in a row unless given."""
     stops_firing: bool = False
     """A member of the composite alarm, which tells in its place."""
+    tells_itself: bool = False
+    """A member that tells, too: while another member has the composite in ALARM, that one says nothing new."""
     section: str | None = None
     """The runbook's section where several alarms share one."""
 
@@ -67,8 +69,8 @@ def make_composite(scope: Construct, members: Sequence[cloudwatch.Alarm], action
         scope,
         COMPOSITE,
         alarm_description=(
-            "Jobs do not fire, or soon will not: no tick, rounds of dispatch that fail or do not get on, queues that "
-            "do not take messages, or workers that do not take them. First: see which of its members is in ALARM, "
+            "Jobs do not fire, or soon will not: no tick, rounds of dispatch that fail or do not begin, or lanes that "
+            "do not take messages. First: see which of its members is in ALARM, "
             f"and go on with that one's runbook. Runbook: {RUNBOOKS}#{COMPOSITE.lower()}."
         ),
         alarm_rule=cloudwatch.AlarmRule.any_of(

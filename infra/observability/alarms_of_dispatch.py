@@ -32,11 +32,12 @@ def _clock(config: StageConfig, shard_queue: sqs.IQueue) -> Iterator[AlarmSpec]:
         "late.",
         first="see whether the rule that starts the tick function is enabled, and that function's errors and "
         "throttles.",
-        metric=ours("tick", "TicksSent", seconds=MINUTE),
+        metric=ours(config, "tick", "TicksSent", seconds=MINUTE),
         above=1,
         below=True,
         periods=3,
         stops_firing=True,
+        tells_itself=True,
     )
     yield AlarmSpec(
         name="ShardQueueOld",
@@ -55,10 +56,9 @@ def _clock(config: StageConfig, shard_queue: sqs.IQueue) -> Iterator[AlarmSpec]:
         "ago: what was due then has not been claimed, and each round reads it again.",
         first="find the shard and its first_bucket in the log (action dispatched), then what keeps those claims from "
         "being made (actions round_stopped, claims_refused). After an outage it passes by itself.",
-        metric=ours("dispatch", "WatermarkAge", statistic="Maximum", seconds=MINUTE),
+        metric=ours(config, "dispatch", "WatermarkAge", statistic="Maximum", seconds=MINUTE),
         above=limits.watermark_seconds,
         periods=3,
-        stops_firing=True,
     )
 
 
@@ -70,7 +70,7 @@ def _rounds(config: StageConfig) -> Iterator[AlarmSpec]:
         means="Rounds of dispatch end with errors, in three of five minutes: their shards' jobs do not fire. (A single "
         "failed round is repeated by the next tick.)",
         first="read the error in the log (action round_failed).",
-        metric=ours("dispatch", "RoundsFailed", seconds=MINUTE),
+        metric=ours(config, "dispatch", "RoundsFailed", seconds=MINUTE),
         above=0,
         periods=3,
         of=5,
@@ -82,7 +82,7 @@ def _rounds(config: StageConfig) -> Iterator[AlarmSpec]:
         "time, as more comes due than the shards can hand over. Runs will be late.",
         first="see whether it is a burst that ends (CursorsRead), throttling (StatementsThrottled), or too few shards: "
         "docs/sizing.md has the arithmetic.",
-        metric=ours("dispatch", "RoundsUnfinished", seconds=MINUTE),
+        metric=ours(config, "dispatch", "RoundsUnfinished", seconds=MINUTE),
         above=0,
         periods=5,
     )
@@ -91,7 +91,7 @@ def _rounds(config: StageConfig) -> Iterator[AlarmSpec]:
         means=f"More than {size} missed occurrences were caught up within five minutes: something had kept the "
         "dispatcher from running, and the lanes are filling now.",
         first="find out what it was (tick, shard queue, throttling), then watch the age of the lanes.",
-        metric=ours("dispatch", "Missed"),
+        metric=ours(config, "dispatch", "Missed"),
         above=size,
     )
 
@@ -103,7 +103,7 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         name="SendsRefused",
         means="A lane does not take messages, in three of five minutes: its jobs do not fire until it does.",
         first="read which jobs and queue it is (action send_refused), then the queue's policy, key and SQS's health.",
-        metric=ours("dispatch", "SendsRefused", seconds=MINUTE),
+        metric=ours(config, "dispatch", "SendsRefused", seconds=MINUTE),
         above=0,
         periods=3,
         of=5,
@@ -114,7 +114,7 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         means="Claims fail for another reason than their condition, in three of five minutes: rounds stop there, and "
         "what comes after in the same shard does not fire.",
         first="read the reason in the log (action round_stopped): throttling, rights, or DynamoDB's health.",
-        metric=ours("dispatch", "ClaimsFailed", seconds=MINUTE),
+        metric=ours(config, "dispatch", "ClaimsFailed", seconds=MINUTE),
         above=0,
         periods=3,
         of=5,
@@ -125,7 +125,7 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         means="The table of jobs refuses claims in two of five minutes. (A single cursor that it refuses is set "
         "aside at once.) Those jobs fire, but their messages are sent again by each round.",
         first="read the table's error in the log (action claims_refused).",
-        metric=ours("dispatch", "ClaimsRefused", seconds=MINUTE),
+        metric=ours(config, "dispatch", "ClaimsRefused", seconds=MINUTE),
         above=0,
         periods=2,
         of=5,
@@ -135,7 +135,7 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         means=f"Claims have been throttled for {limits.throttled_minutes} minutes in a row: the table of jobs or its "
         "index `due` has not grown into the load. Rounds get slower; nothing is lost.",
         first="compare the consumed units of both with what they are warmed up for; docs/sizing.md says what to set.",
-        metric=ours("dispatch", "StatementsThrottled", seconds=MINUTE),
+        metric=ours(config, "dispatch", "StatementsThrottled", seconds=MINUTE),
         above=0,
         periods=limits.throttled_minutes,
     )
@@ -145,7 +145,7 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         "fire any more.",
         first="read the job's error (the job shows it; action cursor_set_aside has it, too), then correct the job: an "
         "edit of its schedule puts it back.",
-        metric=ours("dispatch", "CursorsSetAside"),
+        metric=ours(config, "dispatch", "CursorsSetAside"),
         above=0,
     )
     yield AlarmSpec(
@@ -153,6 +153,14 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         means="What follows from a claim failed and is not repeated: records of skipped occurrences may be missing, or "
         "a job's completion.",
         first="read the error and the job in the log (action after_claim_failed).",
-        metric=ours("dispatch", "AfterClaimsFailed"),
+        metric=ours(config, "dispatch", "AfterClaimsFailed"),
         above=0,
+    )
+    yield AlarmSpec(
+        name="DispatchEventsRefused",
+        means="The event bus did not accept that occurrences were skipped: those who hook on missed it.",
+        first="read the bus's error in the log (action event_refused); it is not sent again.",
+        metric=ours(config, "dispatch", "EventsRefused"),
+        above=0,
+        section="EventsRefused",
     )

@@ -17,9 +17,6 @@ IDLE_MINUTES = 5
 is longer than that.
 """
 
-SHORT_LANES = ("high", "normal")
-"""Where a run that waits is a run that does not fire; the others may be busy for long."""
-
 
 def alarms_of_runs(
     config: StageConfig, lanes: Mapping[str, sqs.IQueue], dead_letters: sqs.IQueue
@@ -27,7 +24,7 @@ def alarms_of_runs(
     """Deaths and failures first."""
     yield from _ends(config, dead_letters)
     yield from _lanes(config, lanes)
-    yield from _counted()
+    yield from _counted(config)
 
 
 def _ends(config: StageConfig, dead_letters: sqs.IQueue) -> Iterator[AlarmSpec]:
@@ -47,7 +44,7 @@ def _ends(config: StageConfig, dead_letters: sqs.IQueue) -> Iterator[AlarmSpec]:
         means=f"More than {limits.deaths} runs died within five minutes.",
         first="see in the log (action run_settled, state DEAD) or in the notices whether they call the same target, "
         "and pause its jobs while it is down; redrive afterwards.",
-        metric=ours("execute", "RunsDead"),
+        metric=ours(config, "execute", "RunsDead"),
         above=limits.deaths,
     )
     if limits.metric_math:
@@ -57,17 +54,20 @@ def _ends(config: StageConfig, dead_letters: sqs.IQueue) -> Iterator[AlarmSpec]:
             f"{limits.failure_least} in five: a target, or the way to it, is ill.",
             first="see in the dashboard of the business which type of target it is, then in the log (action "
             "run_settled) which errors.",
-            metric=failure_rate(limits.failure_least),
+            metric=failure_rate(config, limits.failure_least),
             above=limits.failure_percent,
             periods=2,
         )
 
 
-def failure_rate(least: int) -> cloudwatch.MathExpression:
+def failure_rate(config: StageConfig, least: int) -> cloudwatch.MathExpression:
     """Failed attempts in per cent of those that were started; 0 where fewer than `least` failed."""
     return cloudwatch.MathExpression(
         expression=f"IF(failed >= {least}, 100 * failed / started, 0)",
-        using_metrics={"failed": ours("execute", "AttemptsFailed"), "started": ours("execute", "AttemptsStarted")},
+        using_metrics={
+            "failed": ours(config, "execute", "AttemptsFailed"),
+            "started": ours(config, "execute", "AttemptsStarted"),
+        },
         period=Duration.seconds(FIVE_MINUTES),
         label="failed attempts (%)",
     )
@@ -83,7 +83,7 @@ def _lanes(config: StageConfig, lanes: Mapping[str, sqs.IQueue]) -> Iterator[Ala
             means=f"One of a hundred runs in lane {name} starts more than {late} s after its time.",
             first="see what waits: workers at the limit of their concurrency, a burst (messages visible), or rounds of "
             "dispatch that take long.",
-            metric=ours("execute", "Lateness", lane=name, statistic="p99"),
+            metric=ours(config, "execute", "Lateness", lane=name, statistic="p99"),
             above=late * 1000,
             periods=2,
             section="Lateness",
@@ -101,7 +101,6 @@ def _lanes(config: StageConfig, lanes: Mapping[str, sqs.IQueue]) -> Iterator[Ala
             above=LARGEST_SQS_DELAY_SECONDS + patience,
             periods=3,
             section="OldestMessage",
-            stops_firing=name in SHORT_LANES,
         )
         if limits.metric_math and config.lanes[name].timeout_seconds < IDLE_MINUTES * 60:
             yield AlarmSpec(
@@ -114,7 +113,6 @@ def _lanes(config: StageConfig, lanes: Mapping[str, sqs.IQueue]) -> Iterator[Ala
                 above=0,
                 periods=IDLE_MINUTES,
                 section="WorkersIdle",
-                stops_firing=True,
             )
 
 
@@ -131,14 +129,14 @@ def _idle(queue: sqs.IQueue) -> cloudwatch.MathExpression:
     )
 
 
-def _counted() -> Iterator[AlarmSpec]:
+def _counted(config: StageConfig) -> Iterator[AlarmSpec]:
     """What a worker could not do."""
     yield AlarmSpec(
         name="MessagesFailed",
         means="Workers fail by a fault of ours or of AWS, not of a target, in two of three times five minutes. Their "
         "messages come again, and are sent afresh before they count as dead.",
         first="read the error in the log (action message_failed): throttling, rights, or a defect.",
-        metric=ours("execute", "MessagesFailed"),
+        metric=ours(config, "execute", "MessagesFailed"),
         above=0,
         periods=2,
         of=3,
@@ -147,7 +145,7 @@ def _counted() -> Iterator[AlarmSpec]:
         name="RescueReadsFailed",
         means="A worker near a message's receive limit could not read its run and sent the message afresh unseen.",
         first="see whether the table of runs is throttled or refused (action rescue_read_failed).",
-        metric=ours("execute", "RescueReadsFailed"),
+        metric=ours(config, "execute", "RescueReadsFailed"),
         above=0,
     )
     yield AlarmSpec(
@@ -155,7 +153,7 @@ def _counted() -> Iterator[AlarmSpec]:
         means="The event bus did not accept outcomes of runs: those who hook on missed them. The runs are not "
         "affected.",
         first="read the bus's error in the log (action event_refused); it is not sent again.",
-        metric=ours("execute", "EventsRefused"),
+        metric=ours(config, "execute", "EventsRefused"),
         above=0,
     )
     yield AlarmSpec(
@@ -163,20 +161,20 @@ def _counted() -> Iterator[AlarmSpec]:
         means="The bucket of results did not accept a large result: its run has succeeded, but only the beginning of "
         "the result is kept, in the record.",
         first="read the bucket's error in the log (action result_lost): policy, key, or S3's health.",
-        metric=ours("execute", "ResultsLost"),
+        metric=ours(config, "execute", "ResultsLost"),
         above=0,
     )
     yield AlarmSpec(
         name="JobsPaused",
         means="A job was paused since its runs died one after the other: it does not fire until someone resumes it.",
         first="read which job it is (action job_paused), mend what it calls, resume it.",
-        metric=ours("execute", "JobsPaused"),
+        metric=ours(config, "execute", "JobsPaused"),
         above=0,
     )
     yield AlarmSpec(
         name="PausesFailed",
         means="Whether a job whose runs die in a row is to be paused could not be decided: it goes on firing.",
         first="read the reason in the log (action job_not_paused), and pause the job by hand if its target is ill.",
-        metric=ours("execute", "PausesFailed"),
+        metric=ours(config, "execute", "PausesFailed"),
         above=0,
     )

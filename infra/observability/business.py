@@ -23,8 +23,8 @@ def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
         "Every number is per five minutes unless its title says otherwise. A run that failed and is tried again is not "
         "dead; a dead run has used up its attempts, or its failure was not worth another one."
     )
-    every = [labelled(ours("execute", name), label) for name, label in ENDS.items()]
-    enqueued = labelled(ours("dispatch", "Enqueued"), "enqueued")
+    every = [labelled(ours(config, "execute", name), label) for name, label in ENDS.items()]
+    enqueued = labelled(ours(config, "dispatch", "Enqueued"), "enqueued")
     yield [numbers("How runs ended, in the time shown", [enqueued, *every])]
     yield [
         chart("Firing: occurrences enqueued, up to 15 minutes before they are due", [enqueued], unit="occurrences"),
@@ -32,7 +32,7 @@ def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
     ]
     yield from _failing(config)
     yield from _by_lane(config, watched)
-    yield from _by_target()
+    yield from _by_target(config)
 
 
 def _failing(config: StageConfig) -> Iterator[Row]:
@@ -44,14 +44,17 @@ def _failing(config: StageConfig) -> Iterator[Row]:
     )
     yield [
         chart(
-            "Attempts", [labelled(ours("execute", name), label) for name, label in attempts], unit="attempts", width=8
+            "Attempts",
+            [labelled(ours(config, "execute", name), label) for name, label in attempts],
+            unit="attempts",
+            width=8,
         ),
-        chart("Failed attempts", [failure_rate(1)], unit="%", width=8, line=limits.failure_percent),
+        chart("Failed attempts", [failure_rate(config, 1)], unit="%", width=8, line=limits.failure_percent),
         chart(
             "Deaths, and jobs paused for them",
             [
-                labelled(ours("execute", "RunsDead"), "runs dead"),
-                labelled(ours("execute", "JobsPaused"), "jobs paused"),
+                labelled(ours(config, "execute", "RunsDead"), "runs dead"),
+                labelled(ours(config, "execute", "JobsPaused"), "jobs paused"),
             ],
             unit="",
             width=8,
@@ -62,17 +65,17 @@ def _failing(config: StageConfig) -> Iterator[Row]:
         chart(
             "Missed: occurrences that came too late to be dispatched in time, and what became of them",
             [
-                labelled(ours("dispatch", "Missed"), "missed"),
-                labelled(ours("execute", "CaughtUp"), "caught up"),
-                labelled(ours("dispatch", "Skipped"), "skipped"),
+                labelled(ours(config, "dispatch", "Missed"), "missed"),
+                labelled(ours(config, "execute", "CaughtUp"), "caught up"),
+                labelled(ours(config, "dispatch", "Skipped"), "skipped"),
             ],
             unit="occurrences",
         ),
         chart(
             "Audit: occurrences that have no record, or more than one",
             [
-                labelled(ours("audit", "OccurrencesLost"), "lost"),
-                labelled(ours("audit", "OccurrencesDoubled"), "doubled"),
+                labelled(ours(config, "audit", "OccurrencesLost"), "lost"),
+                labelled(ours(config, "audit", "OccurrencesDoubled"), "doubled"),
             ],
             unit="occurrences",
         ),
@@ -86,8 +89,8 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
         "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."
     )
     for name, queue in watched.lanes.queues.items():
-        ended = [labelled(ours("execute", metric, lane=name), label) for metric, label in ENDS.items()]
-        late = [ours("execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
+        ended = [labelled(ours(config, "execute", metric, lane=name), label) for metric, label in ENDS.items()]
+        late = [ours(config, "execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
         yield [
             chart(f"{name}: how runs ended", ended, unit="runs", width=8),
             chart(
@@ -106,10 +109,10 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
         ]
 
 
-def _by_target() -> Iterator[Row]:
+def _by_target(config: StageConfig) -> Iterator[Row]:
     """Each type of target."""
     yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
     yield [
-        chart(title, [labelled(by_target(metric, target), target) for target in TARGETS], unit="runs")
+        chart(title, [labelled(by_target(config, metric, target), target) for target in TARGETS], unit="runs")
         for title, metric in (("Succeeded", "RunsSucceeded"), ("Dead", "RunsDead"))
     ]

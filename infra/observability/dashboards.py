@@ -19,7 +19,7 @@ def make_dashboards(
     """Both, named after the stage. `alarms` are shown with their states."""
     for name, rows in (
         ("Business", business_rows(config, watched)),
-        ("Technical", technical_rows(watched, alarms)),
+        ("Technical", technical_rows(config, watched, alarms)),
     ):
         cloudwatch.Dashboard(
             scope,

@@ -7,23 +7,29 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 
-OURS = "Duecourse"
+from infra.config import StageConfig
 
 FIVE_MINUTES = 300
 
 
 def ours(
-    function: str, name: str, *, lane: str | None = None, statistic: str = "Sum", seconds: int = FIVE_MINUTES
+    config: StageConfig,
+    function: str,
+    name: str,
+    *,
+    lane: str | None = None,
+    statistic: str = "Sum",
+    seconds: int = FIVE_MINUTES,
 ) -> cloudwatch.Metric:
-    """What a function counted or measured, in one lane or, without one, in all of them."""
+    """What a function of the stage counted or measured, in one lane or, without one, in all of them."""
     dimensions = {"service": "duecourse", "function": function} | ({} if lane is None else {"lane": lane})
-    return _metric(OURS, name, dimensions, statistic, seconds)
+    return _metric(config.metrics_namespace, name, dimensions, statistic, seconds)
 
 
-def by_target(name: str, target: str, *, seconds: int = FIVE_MINUTES) -> cloudwatch.Metric:
+def by_target(config: StageConfig, name: str, target: str, *, seconds: int = FIVE_MINUTES) -> cloudwatch.Metric:
     """What became of runs that call one type of target."""
     dimensions = {"service": "duecourse", "function": "execute", "target": target}
-    return _metric(OURS, name, dimensions, "Sum", seconds)
+    return _metric(config.metrics_namespace, name, dimensions, "Sum", seconds)
 
 
 def of_queue(queue: sqs.IQueue, name: str, *, statistic: str = "Maximum", seconds: int = 60) -> cloudwatch.Metric:

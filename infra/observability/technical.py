@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
+from infra.config import StageConfig
 from infra.jobs_table import DUE_INDEX, TENANT_INDEX
 from infra.observability.alarm_list import Watched
 from infra.observability.charts import Row, chart, heading, states, weighted
@@ -17,7 +18,7 @@ UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
 
 
-def technical_rows(watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
+def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
     """In the order of the flow, then the costs."""
     yield heading(
         "# Duecourse: the machinery\n"
@@ -25,16 +26,18 @@ def technical_rows(watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Ite
         "docs/runbooks.md."
     )
     yield states("Alarms: grey ones have been told nothing yet", alarms)
-    yield from _rounds()
+    yield from _rounds(config)
     yield from _queues(watched)
-    yield from _functions(watched)
+    yield from _functions(config, watched)
     yield from _tables(watched)
     yield from _costs(watched)
 
 
-def _rounds() -> Iterator[Row]:
+def _rounds(config: StageConfig) -> Iterator[Row]:
     """The clock and the dispatcher."""
-    read = _counted("dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "wake-ups"})
+    read = _counted(
+        config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "wake-ups"}
+    )
     wrong = {
         "ClaimsLost": "claims lost (harmless)",
         "ClaimsFailed": "claims failed",
@@ -44,7 +47,7 @@ def _rounds() -> Iterator[Row]:
         "RoundsUnfinished": "rounds out of time",
         "RoundsFailed": "rounds failed",
     }
-    age = labelled(ours("dispatch", "WatermarkAge", statistic="Maximum"), "oldest bucket")
+    age = labelled(ours(config, "dispatch", "WatermarkAge", statistic="Maximum"), "oldest bucket")
     yield heading(
         "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is normally two to "
         "three hours old."
@@ -52,12 +55,12 @@ def _rounds() -> Iterator[Row]:
     yield [
         chart(
             "Ticks: messages sent to shards",
-            _counted("tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
+            _counted(config, "tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
             unit="",
             width=6,
         ),
         chart("What rounds did", read, unit="", width=6),
-        chart("What went wrong in rounds", _counted("dispatch", wrong), unit="", width=6),
+        chart("What went wrong in rounds", _counted(config, "dispatch", wrong), unit="", width=6),
         chart("Age of the oldest bucket", [age], unit="s", width=6),
     ]
 
@@ -82,7 +85,7 @@ def _queues(watched: Watched) -> Iterator[Row]:
     ]
 
 
-def _functions(watched: Watched) -> Iterator[Row]:
+def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
     """Each function of the stage."""
     yield heading(
         "## Functions\nErrors are invocations that raised, or ran out of time or memory. Throttles are invocations "
@@ -111,10 +114,16 @@ def _functions(watched: Watched) -> Iterator[Row]:
         "DuplicatesDropped": "repeats dropped (harmless)",
         "FinishesRefused": "finishes refused",
     }
+    api = {"InternalErrors": "answered with 500 or 503", "SendsRefused": "sends refused"}
+    sweep = {"DeadLettersRecorded": "recorded as dead", "JobsPaused": "jobs paused", "EventsRefused": "events refused"}
     yield charts[:3]
     yield [
         *charts[3:],
-        chart("Workers: what they dropped or could not do", _counted("execute", worker), unit="", width=8),
+        chart("Workers: what they dropped or could not do", _counted(config, "execute", worker), unit="", width=8),
+    ]
+    yield [
+        chart("API: requests and messages that failed", _counted(config, "api", api), unit=""),
+        chart("Sweep: what it did about dead letters", _counted(config, "sweep", sweep), unit=""),
     ]
 
 
@@ -198,6 +207,6 @@ def _stores(watched: Watched) -> list[tuple[str, str, str | None]]:
     ]
 
 
-def _counted(function: str, named: Mapping[str, str]) -> list[cloudwatch.IMetric]:
+def _counted(config: StageConfig, function: str, named: Mapping[str, str]) -> list[cloudwatch.IMetric]:
     """Counts of a function with the labels of their lines."""
-    return [labelled(ours(function, name), label) for name, label in named.items()]
+    return [labelled(ours(config, function, name), label) for name, label in named.items()]

@@ -267,5 +267,5 @@ def test_a_cursor_that_was_set_aside_is_not_put_back_by_an_edit_beside_the_sched
 
 
 def due(cursors: Any, standing: Cursor) -> list[Any]:
-    slot = standing.slot(1)
+    slot = standing.slot(1, now=NOON)
     return [entry for page in cursors.due(slot, NOON + 300) for entry in page]

@@ -21,6 +21,7 @@ from duecourse.ports import Claimed, ClaimResult, Outgoing, Wake
 from duecourse.usecases.commands import Orders
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.hand import Forwarder
+from duecourse.usecases.patience import Patience
 from duecourse.usecases.report import Report
 from duecourse.usecases.wake_up import wake_up
 from tests.support.clock import Numbered, SettableClock
@@ -108,7 +109,8 @@ class Senders:
     def dispatcher_that_wakes_up(self, tenant: str) -> None:
         self.worker_that_tries_again(tenant, after=3600)
         self.clock.advance(3600)
-        assert not wake_up(self.wakings.waiting, self.wakings, self.lanes, self.clock, Report())
+        patience = Patience(self.clock, Numbered(), self.clock.now() + 45)
+        assert wake_up(self.wakings.waiting, self.wakings, self.lanes, patience, Report()) is None
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from infra.stack import DuecourseStack
 from infra.stages import STAGES
 from infra.throughput_config import Pollers, ThroughputConfig, WarmThroughput
 from tests.infra.conftest import Stack
+from tests.support.template import ROOT
 
 BURST = ThroughputConfig(
     jobs=WarmThroughput(reads=20_000, writes=40_000),
@@ -46,7 +48,8 @@ def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
 def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
     sized = lanes(high=POLLERS, normal=100, low=20, long=50)
     config = configured(throughput=BURST, lanes=sized, account_concurrency=2_000)
-    app = App(context={"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
     DuecourseStack(app, config)
     prod = Stack("prod", app.synth().get_stack_by_name(config.stack_name).template)
 

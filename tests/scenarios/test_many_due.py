@@ -10,7 +10,7 @@ import pytest
 
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.run import Run, RunState
-from duecourse.ports import Claim, Claimed, ClaimResult, Conflict, CursorStore, RunStore
+from duecourse.ports import Claim, Claimed, ClaimResult, Conflict, CursorStore, RunStore, StoreBusyError
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.planning import LARGEST_GROUP, SMALLEST_GROUP, GroupSize
 from tests.support.jobs import NOON, cursor, job
@@ -141,6 +141,48 @@ def test_a_table_that_stays_busy_is_left_to_the_next_tick_before_the_time_is_out
     report = world.dispatch()
     assert world.clock.now() - began <= 45
     assert (report.counts["ClaimsFailed"], report.counts["Enqueued"]) == (100, 200)
+
+
+@dataclass
+class Reads:
+    """A cursor store whose index behaves as `trouble` does before it is read."""
+
+    store: CursorStore
+    trouble: Callable[[], None]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def due(self, slot: str, until: float) -> Any:
+        self.trouble()
+        return self.store.due(slot, until)
+
+
+def test_a_busy_index_is_read_again_a_little_later(world: World) -> None:
+    add(world, 5)
+    free_at = world.clock.now() + 10
+
+    def busy() -> None:
+        if world.clock.now() < free_at:
+            raise StoreBusyError("the due index asks to come back later")
+
+    report = world.dispatch(Reads(world.cursors, busy))
+    assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 0)
+
+
+def test_a_round_that_fails_tells_what_it_did_until_then(world: World) -> None:
+    add(world, 5)
+    reads = iter([None, None, None, ConnectionError("no route to the table")])
+
+    def trouble() -> None:
+        if (problem := next(reads, None)) is not None:
+            raise problem
+
+    world.clock.advance(3550)  # what is due stands in the hour before the last that is read
+    report = world.dispatch(Reads(world.cursors, trouble))
+    assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 1)
+    assert report.events[-1].action == "dispatched"
+    assert report.events[-1].facts["complete"] is False
 
 
 def test_claims_that_fail_stop_further_sends(world: World) -> None:

@@ -148,7 +148,7 @@ def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> 
     (seen,) = store.page(None).seen
     world.until(NOON + 60)
     assert not store.place(seen, "2026-11-21T15/0000")
-    assert item(world, made.id)["slot"] == {"S": standing(world, made.id).slot(1)}
+    assert item(world, made.id)["slot"] == {"S": standing(world, made.id).slot(1, now=world.clock.now())}
 
 
 def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_comes(world: World) -> None:

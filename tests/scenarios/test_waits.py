@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
-from duecourse.ports import Call, Claimed, CursorStore, Wake
+from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Wake
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
@@ -68,6 +70,40 @@ def test_a_wake_up_survives_an_outage_of_the_dispatcher(world: World) -> None:
     world.until(NOON + 5 * 3600 + 120)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
     assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+
+
+@dataclass
+class BusyTable:
+    """A cursor store whose table puts off what is to be cleared until `until` (UTC seconds)."""
+
+    store: CursorStore
+    world: World
+    until: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def clear(self, wakes: list[Wake]) -> list[Claimed]:
+        if self.world.clock.now() < self.until:
+            return [Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)] * len(wakes)
+        return self.store.clear(wakes)
+
+
+def test_wake_ups_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 7000)
+    report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 10))
+    assert (report.counts["WakesSent"], report.counts["ClaimsFailed"]) == (1, 0)
+    assert report.counts["StatementsThrottled"] > 1
+    assert world.dispatch().counts["WakesSent"] == 0
+
+
+def test_a_table_that_stays_busy_stops_the_sending_of_wake_ups(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 7000)
+    report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 3600))
+    assert report.counts["ClaimsFailed"] == 1
+    assert "a wake-up could not be cleared" in [event.facts.get("reason") for event in report.events]
 
 
 def test_a_wake_up_of_a_deleted_job_cancels_its_run(world: World) -> None:

@@ -17,6 +17,7 @@ from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.judging import Judge
+from duecourse.usecases.looking import Looker
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
@@ -56,7 +57,7 @@ class AuditedWorld(World):
 
     def auditor(self, segments: int = 1) -> Audit:
         judge = Judge(self.records, self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        return Audit(self.audits, self.records, judge, self.clock, segments, 90)
+        return Audit(self.audits, Looker(self.records), judge, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
         """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse_cli.doctor import care, metrics, queues, surroundings, tables, verdicts
+from duecourse_cli.doctor import care, metrics, queues, rules, surroundings, tables, verdicts
 from duecourse_cli.doctor.check import Check, unknown
 from duecourse_cli.doctor.facts import Queue
 from duecourse_cli.doctor.stage import Stage
@@ -40,6 +40,7 @@ def looks(stage: Stage) -> Iterator[Look]:
     """What there is to look at, in the order in which a run is made: clock, index, lanes, end, surroundings."""
     yield Look("clock", lambda stage: stage.skew, verdicts.clock)
     yield Look("tick", tables.tick, verdicts.tick)
+    yield Look("rules", rules.rules, verdicts.rules)
     yield Look("shards", tables.shards, verdicts.shards)
     yield Look("watermarks", tables.watermarks, verdicts.watermarks)
     yield Look("due index", tables.due, verdicts.due)
@@ -48,6 +49,8 @@ def looks(stage: Stage) -> Iterator[Look]:
     for name in queues.LANES:
         yield Look(f"lane {name}", partial(queues.lane, name=name), surroundings.lane)
     yield Look("dead letters", queues.dead_letters, surroundings.dead_letters)
+    if "ArchiveFailuresQueueUrl" in stage.outputs:
+        yield Look("archive", queues.archive_letters, surroundings.archive_letters)
     yield Look("alarms", metrics.alarms, surroundings.alarms)
     if "AuditFunction" in stage.outputs:
         yield Look("audit", care.audit, surroundings.audit)

@@ -23,6 +23,13 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """By function (but for the tick), the state of the rule that starts it; None without a rule."""
+
+    states: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Shards:
     """`highest` count ever used (None: not recorded), and the count that each function has been given."""
 

@@ -36,12 +36,16 @@ class Asked:
 
 
 def alarms(stage: Stage) -> Alarms:
-    """Those whose names begin with the stack's: with it and a hyphen, or (composite ones) with the construct's path."""
+    """Those whose names begin with the stack's: with it, a hyphen and a logical id (a capital: `prod-acme` is another
+    stage than `prod`), or (composite ones) with the construct's path.
+    """
     found: list[dict[str, Any]] = []
     for prefix in (f"{stage.stack}-", f"{stage.stack.replace('-', '')}Observability"):
         pages = stage.clients("cloudwatch").get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm", "CompositeAlarm"]):
             found += [*page.get("MetricAlarms", ()), *page.get("CompositeAlarms", ())]
+    ours = re.compile(rf"{re.escape(stage.stack)}-[A-Z]|(?!{re.escape(stage.stack)}-)")
+    found = [each for each in found if ours.match(each["AlarmName"])]
     return Alarms([_alarm(each) for each in found if each["StateValue"] == "ALARM"], len(found))
 
 

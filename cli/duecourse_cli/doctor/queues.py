@@ -24,6 +24,11 @@ def dead_letters(stage: Stage) -> Queue:
     return _queue(stage, "dead letters", stage.outputs["DeadLetterQueueUrl"])
 
 
+def archive_letters(stage: Stage) -> Queue:
+    """Places in the stream that the archiver could not write."""
+    return _queue(stage, "archive", stage.outputs["ArchiveFailuresQueueUrl"])
+
+
 def quotas(stage: Stage) -> Quotas:
     """What the account may execute at once in this region."""
     limit = stage.clients("lambda").get_account_settings()["AccountLimit"]

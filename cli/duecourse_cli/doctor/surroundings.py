@@ -93,8 +93,30 @@ def dead_letters(found: Queue) -> Check:
     )
 
 
+def archive_letters(found: Queue) -> Check:
+    """Whether expired runs wait to be archived by hand."""
+    count = found.visible + found.in_flight
+    if not count:
+        return fine("archive", "nothing waits that could not be archived")
+    return Check(
+        "archive",
+        Verdict.BAD,
+        f"batches of expired runs that could not be archived: {count}; the stream forgets them after 24 hours",
+        "mend the cause, then give them to the archive function again, as the runbook says",
+        runbook("archiveletterswaiting"),
+    )
+
+
 def alarms(found: Alarms) -> Check:
     """What CloudWatch says by itself."""
+    if not found.all:
+        return Check(
+            "alarms",
+            Verdict.UNKNOWN,
+            "no alarm of this stage was found: nobody is told when it stands still",
+            "look at the alarms in CloudWatch; deploy the stage again if they are gone",
+            "docs/operations.md#alarms-and-notices",
+        )
     if not found.ringing:
         return fine("alarms", f"none of {found.all} rings")
     named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)

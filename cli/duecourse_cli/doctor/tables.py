@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse_cli.doctor.facts import Aside, Cursors, Due, Shards, Slot, Tick, Watermarks
+from duecourse_cli.doctor.rules import rule_of
 from duecourse_cli.doctor.stage import Stage
 
 HOUR = 3600
@@ -43,11 +44,7 @@ def tick(stage: Stage) -> Tick:
     """The item TICK/LAST, and the rule whose target the tick is."""
     item = item_of(stage, "TICK", "LAST")
     age = None if item is None else stage.now - float(item["at"]["N"])
-    configuration = stage.clients("lambda").get_function_configuration(FunctionName=stage.outputs["TickFunction"])
-    events = stage.clients("events")
-    names = events.list_rule_names_by_target(TargetArn=configuration["FunctionArn"])["RuleNames"]
-    states = {events.describe_rule(Name=name)["State"] for name in names}
-    return Tick(age, "ENABLED" if "ENABLED" in states else next(iter(states), None), stage.age)
+    return Tick(age, rule_of(stage, stage.outputs["TickFunction"]), stage.age)
 
 
 def shards(stage: Stage) -> Shards:

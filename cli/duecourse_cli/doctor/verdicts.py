@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse_cli.doctor.check import Check, Verdict, fine, runbook, span
-from duecourse_cli.doctor.facts import Cursors, Due, Shards, Skew, Tick, Watermarks
+from duecourse_cli.doctor.facts import Cursors, Due, Rules, Shards, Skew, Tick, Watermarks
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
@@ -60,6 +60,21 @@ def tick(found: Tick) -> Check:
     verdict = Verdict.BAD if found.age > TICK_BAD else Verdict.WARNING
     more = "; it comes once a minute, and what it has not enqueued by its second is late"
     return Check("tick", verdict, said + more, "look at the tick's log, errors and throttles", where)
+
+
+def rules(found: Rules) -> Check:
+    """Whether those are started who look for what went wrong; the tick's rule is looked at with the tick."""
+    off = {name: state for name, state in found.states.items() if state != "ENABLED"}
+    if not off:
+        return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
+    told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
+    return Check(
+        "rules",
+        Verdict.BAD,
+        f"rules that do not start their function: {told}; what it looks for is not found",
+        "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
+        runbook("functionsilent"),
+    )
 
 
 def shards(found: Shards) -> Check:

@@ -47,7 +47,12 @@ def test_a_job_whose_attempts_outlast_the_short_workers_is_dispatched_to_the_lon
 
 def test_a_cursor_is_indexed_by_the_hour_it_is_due_and_its_jobs_shard() -> None:
     standing = cursor(job("30 12 * * *"))
-    assert standing.slot(16) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
+    assert standing.slot(16, now=NOON) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
+
+
+def test_a_cursor_that_is_late_is_indexed_in_the_present_hour_where_the_next_round_looks() -> None:
+    standing = cursor(job("30 12 * * *"))
+    assert (standing.slot(1, now=NOON + 7 * 3600), standing.due) == ("2026-11-21T19/0000", T0 + 30 * 60)
 
 
 def test_jitter_can_move_a_cursor_into_the_next_hours_slot_but_not_its_name() -> None:
@@ -55,12 +60,12 @@ def test_jitter_can_move_a_cursor_into_the_next_hours_slot_but_not_its_name() ->
     assert standing.occurrence == T0 + 59 * 60
     assert standing.due is not None
     assert standing.due >= T0 + 3600
-    assert (standing.slot(1) or "").startswith("2026-11-21T13/")
+    assert (standing.slot(1, now=NOON) or "").startswith("2026-11-21T13/")
 
 
 def test_a_cursor_with_nothing_left_is_not_indexed() -> None:
     standing = cursor(job("at(2026-11-21T12:05:00)"), after=NOON + 300)
-    assert (standing.occurrence, standing.due, standing.slot(16)) == (None, None, None)
+    assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
 
 
 @pytest.mark.parametrize("spec", [ScheduleSpec("* * * *"), ScheduleSpec("rate(1 minute)")])

@@ -15,6 +15,10 @@ from duecourse.adapters.threads import Threads
 from duecourse.settings import AuditSettings
 from duecourse.usecases.audit import Audit
 from duecourse.usecases.judging import Judge
+from duecourse.usecases.looking import Looker
+
+PAGE_ITEMS = 500
+"""Scanned at once: a job is two items at least, and of 250 jobs a page is done in time whatever they hold."""
 
 
 def audit(environ: Mapping[str, str]) -> Audit:
@@ -33,8 +37,8 @@ def audit(environ: Mapping[str, str]) -> Audit:
         retention_days=settings.run_retention_days,
     )
     return Audit(
-        store=DynamoAuditStore(dynamodb, settings.jobs_table),
-        records=records,
+        store=DynamoAuditStore(dynamodb, settings.jobs_table, limit=PAGE_ITEMS),
+        looker=Looker(records),
         judge=judge,
         clock=clock,
         segments=settings.audit_segments,

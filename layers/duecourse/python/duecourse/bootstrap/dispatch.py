@@ -33,7 +33,7 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
             runs=DynamoRunStore(dynamodb, settings.runs_table),
             clock=clock,
             run_retention_days=settings.run_retention_days,
-            announcements=Announcements(EventBridgeBus(client("events"), settings.bus_name), clock),
+            announcements=Announcements(EventBridgeBus(client("events", hurried=True), settings.bus_name), clock),
         ),
         rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),
         crew=threads,

@@ -21,6 +21,13 @@ SERVED_SECONDS = HOUR_SECONDS
 """A lane that has started a run which came due this much later is not holding an older one back."""
 
 
+LONGEST_TURN_SECONDS = DAY_SECONDS
+"""After an outage of the audit its windows are made up for day by day, each of which can be finished."""
+
+MOST_ROWS = 25
+"""Rows told of one job at a time; what is more than that is told as one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What a record of the schedule's own (nobody asked for it by hand) says: it stands for the occurrences from
@@ -36,7 +43,9 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A row of `count` occurrences from `first` through `last` (UTC seconds) that follow each other."""
+    """A row of `count` occurrences from `first` through `last` (UTC seconds) that follow each other; one of many rows
+    (see `few`) has others between them.
+    """
 
     first: int
     last: int
@@ -125,8 +134,8 @@ def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds:
     """What to audit now, None if nothing: an unfinished turn, else the segment whose window closed first.
 
     Segment s has its turn in each hour (UTC) whose number is s modulo `segments`; its window ends CLOSED_SECONDS before
-    that hour and begins where its last one ended, however long ago that was: a turn that was missed widens the next.
-    Records are kept for `kept_seconds`, which bounds how far a window reaches back.
+    that hour and begins where its last one ended, however long ago that was: what was missed is made up for in turns
+    of LONGEST_TURN_SECONDS. Records are kept for `kept_seconds`, which bounds how far a window reaches back.
     """
     ours = {turn.segment: turn for turn in turns if turn.segments == segments and turn.segment < segments}
     oldest = int(now) - kept_seconds + DAY_SECONDS
@@ -144,10 +153,44 @@ def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds:
         last = ours.get(segment)
         if last is None:
             low = high - segments * HOUR_SECONDS if before is None else min(before, high)
-            due.append(Turn(segment, segments, max(low, oldest), high))
+            due.append(_bounded(Turn(segment, segments, max(low, oldest), high)))
         elif last.high < high:
-            due.append(Turn(segment, segments, max(last.high, oldest), high, version=last.version + 1))
+            due.append(_bounded(Turn(segment, segments, max(last.high, oldest), high, version=last.version + 1)))
     return min(due, key=lambda turn: (turn.high, turn.segment), default=None)
+
+
+def _bounded(turn: Turn) -> Turn:
+    return replace(turn, high=max(turn.low, min(turn.high, turn.low + LONGEST_TURN_SECONDS)))
+
+
+def together(gaps: Iterable[Gap], seconds: int) -> list[list[Gap]]:
+    """Rows (ascending) in groups, each of which spans `seconds` at most, or is one longer row."""
+    groups: list[list[Gap]] = []
+    for gap in gaps:
+        if groups and gap.last - groups[-1][0].first <= seconds:
+            groups[-1].append(gap)
+        else:
+            groups.append([gap])
+    return groups
+
+
+def few(gaps: Sequence[Gap]) -> list[Gap]:
+    """The rows (ascending); one that spans all where there are more than MOST_ROWS."""
+    if len(gaps) <= MOST_ROWS:
+        return list(gaps)
+    return [Gap(gaps[0].first, max(gap.last for gap in gaps), sum(gap.count for gap in gaps))]
+
+
+def joined(known: Iterable[Gap], more: Iterable[Gap]) -> tuple[Gap, ...]:
+    """Rows of two origins, those that overlap as one, and few in all."""
+    rows: list[Gap] = []
+    for gap in sorted({*known, *more}, key=lambda gap: (gap.first, gap.last)):
+        if rows and gap.first <= rows[-1].last:
+            above = rows[-1]
+            rows[-1] = Gap(above.first, max(above.last, gap.last), max(above.count, gap.count))
+        else:
+            rows.append(gap)
+    return tuple(few(rows))
 
 
 def held_back(due: int, served: Mapping[Lane, int], lane: Lane) -> bool:

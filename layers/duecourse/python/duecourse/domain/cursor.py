@@ -37,11 +37,15 @@ class Cursor:
     error: str | None = None
     last: int | None = None
 
-    def slot(self, shards: int) -> str | None:
-        """Its partition in the due index of a stage with `shards` shards."""
+    def slot(self, shards: int, *, now: float) -> str | None:
+        """Its partition in the due index of a stage with `shards` shards, when it is written at `now` (UTC seconds).
+
+        One that is late already goes into the present hour: its own may lie below the shard's watermark, where no round
+        looks. A round reads every hour from the watermark on, and in each of them all that is due.
+        """
         if self.due is None:
             return None
-        return slot_of(self.due, shard_of(self.tenant, self.job_id, shards))
+        return slot_of(max(self.due, int(now)), shard_of(self.tenant, self.job_id, shards))
 
     def occurrences(self) -> Occurrences:
         """What the job names, compiled (from a cache). Raises ScheduleError or ExclusionError."""

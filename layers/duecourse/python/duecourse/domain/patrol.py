@@ -20,8 +20,8 @@ SQS Developer Guide, "Amazon SQS message quotas").
 
 class Fault(StrEnum):
     """UNREAD: no round of dispatch reads its slot. OUTDATED: by today's zone data it is due earlier than where it
-    stands. OUTSIDE: it has an occurrence to come and is in no slot. SET_ASIDE: taken out of the index with an error.
-    ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
+    stands. OUTSIDE: it has an occurrence to come and is in no slot. SET_ASIDE: a cursor or a wake-up that was taken out
+    of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
     """
 
     UNREAD = "unread"
@@ -83,10 +83,12 @@ def fault_of(seen: Seen, rounds: Rounds, *, now: float) -> Fault | None:
         if not rounds.read(seen.slot):
             return Fault.UNREAD
         return Fault.OUTDATED if cursor is not None and _earlier(cursor) else None
-    if cursor is None or cursor.error is not None:
-        return Fault.SET_ASIDE if cursor is not None or seen.unreadable else None
+    if cursor is None and not seen.unreadable:
+        return Fault.SET_ASIDE  # a wake-up: its run waits, whatever has become of its job's schedule
     if seen.state not in (JobState.ACTIVE, None):
-        return None
+        return None  # it does not fire, and is not meant to
+    if cursor is None or cursor.error is not None:
+        return Fault.SET_ASIDE
     if cursor.occurrence is None and cursor.last is not None:
         return Fault.ENDED if cursor.last <= now else None
     return Fault.OUTSIDE if mended(cursor) is not None else None

@@ -24,7 +24,6 @@ from duecourse.telemetry import loggable
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
-NAMESPACE = "Duecourse"
 SHOWN_FAULTS = 5
 """Faults of a refused request that are logged."""
 
@@ -86,7 +85,8 @@ class Application:
         line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant, **ids}
         self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
         for name, count in answer.counts.items():
-            with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=NAMESPACE) as metric:
+            namespace = f"Duecourse/{self._api.settings.stage}"
+            with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
                 metric.add_dimension(name="function", value="api")
         return response
 

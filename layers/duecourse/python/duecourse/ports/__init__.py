@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.ports.audit import AuditedRuns, AuditStore, Finding, JobsPage
+from duecourse.ports.audit import AuditedRuns, AuditStore, Finding, JobsPage, Undecided
 from duecourse.ports.basics import Alone, Clock, Crew, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
 from duecourse.ports.jobs import JobPage, JobQuotaError, JobStore, KeyUsedError, StoreBusyError, UsedKey
@@ -77,6 +77,7 @@ __all__ = [
     "TasksUnavailableError",
     "TenantLimits",
     "TickMark",
+    "Undecided",
     "UsedKey",
     "Waiters",
     "Wake",

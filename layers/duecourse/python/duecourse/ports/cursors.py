@@ -22,13 +22,10 @@ class BrokenCursor:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index. `shard`:
-    where it stays, whatever its own shard is; None: it goes to its own.
-    """
+    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index."""
 
     cursor: Cursor
     moved: Cursor
-    shard: int | None = None
 
 
 class ClaimResult(StrEnum):
@@ -85,7 +82,9 @@ class CursorStore(Protocol):
     """Cursors and wake-ups by due time, and the watermarks of the shards."""
 
     def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Wake]]:
-        """Pages of what is due in a slot at or before `until`, oldest first. May be stale."""
+        """Pages of what is due in a slot at or before `until`, oldest first. May be stale. Raises StoreBusyError where
+        the store asks to come back later.
+        """
 
     def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
         """Remove each wake-up by itself where it stands unchanged (its `due`), after its message was sent."""

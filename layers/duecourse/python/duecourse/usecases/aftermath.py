@@ -89,7 +89,7 @@ class Aftermath:
             self._consider(job, report)
         self.runs.write(replace(run, notified=True), run)
         report.counts["DeathsAnnounced"] += 1
-        report.add("death_announced", alarming=True, error=run.error)
+        report.add("death_announced", alarming=True, code=run.code, error=run.error)
 
     def _consider(self, job: Job, report: Report) -> None:
         """Pause a job that keeps failing. The next death looks again; this one is not to be announced again for it."""

@@ -16,40 +16,28 @@ cents) and ten minutes with eight requests at a time. `segments` says over how m
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.audit import OPEN, Gap, Recorded, Turn, audited_from, next_turn, reconcile
-from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.audit import OPEN, Gap, Turn, next_turn
 from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Job, Lane
-from duecourse.domain.occurrences import Occurrences
-from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Verdict
-from duecourse.ports import Alone, AuditedRuns, AuditStore, Clock, Crew, Finding
-from duecourse.usecases.history import DAY_SECONDS, between
-from duecourse.usecases.job_view import since_when
+from duecourse.ports import Alone, AuditStore, Clock, Crew, Finding, Undecided
+from duecourse.usecases.history import DAY_SECONDS
 from duecourse.usecases.judging import Judge
+from duecourse.usecases.looking import Looked, Looker
 from duecourse.usecases.report import Report
+from duecourse.usecases.unreadable import UNREADABLE
 
-PIECE_SECONDS = 6 * 3600
-"""A job's window is looked at in such pieces: one that fires each second has 21,600 records in one."""
+AT_ONCE = 16
+"""Jobs between two looks at the clock: what the margin of an invocation allows, where each fires every second."""
 
 MOST_OPEN = 1000
-"""What may be undecided at a time. With more, dispatch or the lanes are far behind: audits wait for them, and the
+"""Jobs with something undecided, at a time. With more, dispatch or the lanes are far behind: audits wait for them, and the
 windows with them.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What there is in a job's window; `served` is the latest due time of a run that its lane has started."""
-
-    job: Job
-    expected: int = 0
-    missing: tuple[Gap, ...] = ()
-    doubled: tuple[Gap, ...] = ()
-    served: int = 0
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +45,27 @@ class Audit:
     """The use case, started more often than there is a turn. `crew` looks at jobs side by side."""
 
     store: AuditStore
-    records: AuditedRuns
+    looker: Looker
     judge: Judge
     clock: Clock
     segments: int
     retention_days: int
     crew: Crew = field(default_factory=Alone)
 
-    def __call__(self, deadline: float) -> Report:
-        """Do the turns that are due until `deadline` (UTC seconds). Never raises: what fails is counted and told, and
-        the next invocation goes on with the page that failed.
+    def __call__(self, deadline: float, tell: Callable[[Report], None] | None = None) -> Report:
+        """Do the turns that are due until `deadline` (UTC seconds); what `tell` was not given is returned. Never raises:
+        what fails is counted and told, and the next invocation goes on with the page that failed.
+
+        What is found is told, then kept as known, and then its page is noted as done: whoever is killed in between
+        leaves it to be told again, and never untold.
         """
-        report = Report()
+        round_ = _Round(self, deadline, tell)
         try:
-            _Round(self, deadline, report).run()
+            round_.run()
         except Exception as problem:  # noqa: BLE001 - whatever it is, the next invocation tries again
-            report.counts["AuditsFailed"] += 1
-            report.add("audit_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
-        return report
+            round_.report.counts["AuditsFailed"] += 1
+            round_.report.add("audit_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+        return round_.report
 
 
 @dataclass(slots=True)
@@ -83,8 +74,10 @@ class _Round:
 
     uses: Audit
     deadline: float
-    report: Report
+    tell: Callable[[Report], None] | None
+    report: Report = field(default_factory=Report)
     served: dict[Lane, int] = field(default_factory=dict)
+    untold: dict[Finding, None] = field(default_factory=dict)
     opened: int = 0
 
     def run(self) -> None:
@@ -97,10 +90,11 @@ class _Round:
             turn = next_turn(uses.store.turns(), uses.segments, now=uses.clock.now(), kept_seconds=kept)
             if turn is None or not self._turn(turn):
                 break
-        for finding in before:
+        for standing in before:
             if self._late():
                 break
-            self._again(finding)
+            with self._alone(standing.tenant, standing.job_id):
+                self._again(standing)
 
     def _late(self) -> bool:
         return self.uses.clock.now() >= self.deadline
@@ -108,26 +102,26 @@ class _Round:
     def _waits(self) -> bool:
         if self.opened < MOST_OPEN:
             return False
+        self.report.counts["AuditsWaiting"] += 1
         self.report.add("audit_waits", alarming=True, reason="dispatch or the lanes are far behind", open=self.opened)
         return True
 
     def _turn(self, turn: Turn) -> bool:
-        """Page after page; whether the turn is finished. Findings are kept before the page is."""
+        """Page after page, or as much of one as there is time for; whether the turn is finished."""
         uses = self.uses
         while not turn.done:
             if self._late() or self._waits():
                 return False
             page, before = uses.store.jobs(turn.segment, turn.segments, turn.start), self.report.counts.copy()
-            looked = uses.crew.map(lambda job, turn=turn: self._look(job, turn), page.jobs)  # type: ignore[misc]
-            for one in looked:
-                self.served[one.job.lane] = max(self.served.get(one.job.lane, 0), one.served)
-                self.report.counts["JobsAudited"] += one.expected > 0
-                self.report.counts["OccurrencesAudited"] += one.expected
-            for one in looked:
-                self._settle(one)
+            start = page.following
+            for begin in range(0, len(page.jobs), AT_ONCE):
+                if begin and self._late():
+                    start = uses.store.after(page.jobs[begin - 1])
+                    break
+                self._group(page.jobs[begin : begin + AT_ONCE], turn)
             counts = Counter(turn.counts) + (self.report.counts - before)
-            done = page.following is None
-            turn = replace(turn, start=page.following, done=done, counts=counts)
+            turn = replace(turn, start=start, done=start is None, counts=counts)
+            self._tell()
             if not uses.store.save(turn, now=uses.clock.now()):
                 self.report.add("audit_overtaken", reason="another invocation is on the same turn")
                 return False
@@ -136,66 +130,41 @@ class _Round:
         self.report.add("audited", segment=turn.segment, segments=turn.segments, window=window, counts=counted)
         return True
 
-    def _look(self, job: Job, turn: Turn) -> Looked:
-        """Read only; jobs are looked at side by side, and what one of them holds keeps nobody from the others."""
-        try:
-            occurrences = job.occurrences()
-            low = audited_from(job, since_when(job, occurrences), turn.low)
-            found = Looked(job)
-            while low is not None and low < turn.high and (first := occurrences.next(low)) is not None:
-                high = min(low + PIECE_SECONDS, turn.high)
-                if first <= high:
-                    found = self._piece(found, occurrences, low, high)
-                low = max(high, min(first - 1, turn.high))
-        except (ScheduleError, ExclusionError):
-            return Looked(job)  # it does not fire: its cursor is set aside
-        except (KeyError, TypeError, ValueError) as problem:
-            return Looked(job, error=repr(problem))
-        return found
-
-    def _piece(self, found: Looked, occurrences: Occurrences, low: int, high: int) -> Looked:
-        """One piece more. Where a catch-up of it reaches beyond, what ran there by itself is looked at, too."""
-        job = found.job
-        records = self._records(job, low, high)
-        beyond = max((record.through for record in records if record.ran), default=high)
-        ahead = self._records(job, high, beyond) if beyond > high else []
-        made = reconcile(between(occurrences, low, high), records)
-        twice = reconcile(between(occurrences, low, beyond), records + ahead) if ahead else made
-        served = [record.due for record in records if record.ran and record.lane is job.lane]
-        return replace(
-            found,
-            expected=found.expected + made.expected,
-            missing=found.missing + made.missing,
-            doubled=found.doubled + twice.doubled,
-            served=max([found.served, *served]),
-        )
-
-    def _records(self, job: Job, low: int, high: int) -> list[Recorded]:
-        return self.uses.records.between(job.tenant, job.id, low, high, strongly=False)
+    def _group(self, jobs: Sequence[Job], turn: Turn) -> None:
+        looked = self.uses.crew.map(lambda job: self.uses.looker(job, turn), jobs)
+        for one in looked:
+            self.served[one.job.lane] = max(self.served.get(one.job.lane, 0), one.served)
+        for one in looked:
+            self._settle(one)
 
     def _settle(self, looked: Looked) -> None:
-        """Judge what is missing, and keep what was found."""
+        """Count a job, judge what is missing, and keep what was found."""
         whose = looked.job.tenant, looked.job.id
+        self.report.counts["JobsAudited"] += looked.expected > 0
+        self.report.counts["OccurrencesAudited"] += looked.expected
         if looked.error is not None:
-            self.report.counts["AuditsFailed"] += 1
-            tenant, job_id = whose
-            self.report.add("job_not_audited", alarming=True, tenant=tenant, job_id=job_id, error=looked.error)
+            self._failed(*whose, looked.error)
         for gap in looked.doubled:
             self._found(Finding("doubled", *whose, gap), "OccurrencesDoubled")
-        for gap in looked.missing:
-            for part, verdict in self.uses.judge(*whose, gap, self.served):
-                self._judged(*whose, part, verdict)
+        if looked.missing:
+            with self._alone(*whose):
+                still = self._judged(*whose, looked.missing)
+                if still:
+                    self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
 
-    def _judged(self, tenant: str, job_id: str, gap: Gap, verdict: Verdict) -> None:
-        if verdict is Verdict.LOST:
-            self._found(Finding("lost", tenant, job_id, gap), "OccurrencesLost")
-        elif verdict in OPEN:
-            self.opened += self.uses.store.found(Finding("open", tenant, job_id, gap), now=self.uses.clock.now())
+    def _judged(self, tenant: str, job_id: str, gaps: Sequence[Gap]) -> list[Gap]:
+        """Tell what is lost of them; what is not decided."""
+        judged = self.uses.judge(tenant, job_id, gaps, self.served)
+        for gap, verdict in judged:
+            if verdict is Verdict.LOST:
+                self._found(Finding("lost", tenant, job_id, gap), "OccurrencesLost")
+        return [gap for gap, verdict in judged if verdict in OPEN]
 
     def _found(self, finding: Finding, metric: str) -> None:
         """Counted and told once, however often it is found."""
-        if not self.uses.store.found(finding, now=self.uses.clock.now()):
+        if finding in self.untold or self.uses.store.known(finding):
             return
+        self.untold[finding] = None
         gap = finding.gap
         self.report.counts[metric] += gap.count
         self.report.add(
@@ -208,10 +177,31 @@ class _Round:
             count=gap.count,
         )
 
-    def _again(self, finding: Finding) -> None:
+    def _tell(self) -> None:
+        """Tell what there is, then keep what was found as known."""
+        if self.tell is not None:
+            self.tell(self.report)
+            self.report = self.report.part()
+        for finding in self.untold:
+            self.uses.store.keep(finding, now=self.uses.clock.now())
+        self.untold.clear()
+
+    def _again(self, standing: Undecided) -> None:
         """What was open: decided now, or left as it is."""
-        judged = self.uses.judge(finding.tenant, finding.job_id, finding.gap, self.served)
-        for gap, verdict in judged:
-            self._judged(finding.tenant, finding.job_id, gap, verdict)
-        if (finding.gap, True) not in [(gap, verdict in OPEN) for gap, verdict in judged]:
-            self.uses.store.settle(finding)
+        still = self._judged(standing.tenant, standing.job_id, standing.gaps)
+        if self.untold:
+            self._tell()
+        if tuple(still) != standing.gaps:
+            self.uses.store.settle(standing, still, now=self.uses.clock.now())
+
+    @contextmanager
+    def _alone(self, tenant: str, job_id: str) -> Iterator[None]:
+        """What cannot be understood of one job keeps nobody from the others."""
+        try:
+            yield
+        except UNREADABLE as problem:
+            self._failed(tenant, job_id, repr(problem))
+
+    def _failed(self, tenant: str, job_id: str, error: str) -> None:
+        self.report.counts["AuditsFailed"] += 1
+        self.report.add("job_not_audited", alarming=True, tenant=tenant, job_id=job_id, error=error)

@@ -6,15 +6,18 @@ and the workers drop the repeats. That is the whole of its recovery.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from duecourse.domain.cursor import Cursor
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
-from duecourse.ports import Alone, Clock, Crew, CursorStore, Lanes, Randomness, Wake
+from duecourse.ports import Alone, BrokenCursor, Clock, Crew, CursorStore, Lanes, Randomness, StoreBusyError, Wake
 from duecourse.usecases.after_claim import AfterClaim
-from duecourse.usecases.planning import GroupSize, Planned, Planning
+from duecourse.usecases.patience import LONGEST_WAIT_SECONDS, Patience
+from duecourse.usecases.planning import SMALLEST_GROUP, Aside, GroupSize, Planned, Planning
 from duecourse.usecases.report import Report
 from duecourse.usecases.send_and_claim import SendAndClaim
-from duecourse.usecases.wake_up import wake_up
+from duecourse.usecases.wake_up import OUT_OF_TIME, wake_up
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
 """How far a watermark stays behind: far longer than an index read is ever stale."""
@@ -22,6 +25,10 @@ WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
 FIRST_LOOK_BACK_SECONDS = 7 * 86_400
 """Where a shard without a watermark begins: jobs may have been created long before the first tick came through.
 168 queries, once in a shard's life."""
+
+ALIGNED_GROUPS = 16
+"""So many groups of a round wait for the start of their second. A round with more has a backlog, and goes as fast as
+the table takes it: jobs that fire every few seconds would otherwise be claimed twenty a second."""
 
 MOST_REFUSED = 1000
 """Cursors set aside in one round because the table refuses their claims."""
@@ -56,7 +63,7 @@ class Dispatch:
         """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on. `correlation_id`
         names it in the messages that it sends and in what it tells.
         """
-        return _Round(self, deadline).run(shard, correlation_id)
+        return _Round.of(self, shard, deadline, correlation_id).run()
 
 
 @dataclass(slots=True)
@@ -64,88 +71,122 @@ class _Round:
     """One round, with what it has learned on its way."""
 
     uses: Dispatch
-    deadline: float
-    report: Report = field(default_factory=Report)
+    shard: int
+    patience: Patience
+    send_and_claim: SendAndClaim
+    planning: Planning
+    report: Report
     size: GroupSize = field(default_factory=GroupSize)
-    refused: list[tuple[Planned, str]] = field(default_factory=list)
-    planning: Planning = field(init=False)
-    send_and_claim: SendAndClaim = field(init=False)
+    groups: int = 0
+    first: str | None = None
+    refused: list[Aside] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        uses = self.uses
-        self.planning = Planning(uses.cursors, uses.clock, uses.rules.reach)
-        self.send_and_claim = SendAndClaim(
-            uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.after_claim, uses.crew, uses.rules.shards
+    @classmethod
+    def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
+        """A round that has not begun."""
+        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.after_claim, uses.crew, uses.rules.shards)
+        named = {} if correlation_id is None else {"correlation_id": correlation_id}
+        return cls(
+            uses,
+            shard,
+            Patience(uses.clock, uses.randomness, deadline),
+            SendAndClaim(*parts, correlation_id=correlation_id),
+            Planning(uses.clock, uses.rules.reach),
+            Report(about={"shard": shard, **named}),
         )
 
-    def run(self, shard: int, correlation_id: str | None) -> Report:
-        """Every bucket from the watermark to what is due soon, oldest first."""
-        self.send_and_claim = replace(self.send_and_claim, shard=shard, correlation_id=correlation_id)
-        named = {} if correlation_id is None else {"correlation_id": correlation_id}
-        self.report.about = {"shard": shard, **named}
+    def run(self) -> Report:
+        """Every bucket from the watermark to what is due soon, oldest first. It tells what it did however it ends."""
+        complete = False
+        try:
+            self._walk()
+            complete = True
+        except _StopSending as stop:
+            self.report.counts["RoundsUnfinished"] += 1
+            self.report.add("round_stopped", alarming=True, reason=str(stop))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, what was done until then stands and is told
+            self.report.counts["RoundsFailed"] += 1
+            self.report.add("round_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+        self._set_refused_aside()
+        counts = {metric: count for metric, count in self.report.counts.items() if count}
+        self.report.add("dispatched", first_bucket=self.first, complete=complete, counts=counts)
+        return self.report
+
+    def _walk(self) -> None:
         now = self.uses.clock.now()
         behind = bucket_of(now - WATERMARK_LAG_SECONDS)
-        watermark = self.uses.cursors.watermark(shard)
-        first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
+        watermark = self.uses.cursors.watermark(self.shard)
+        self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
         if watermark is not None:  # a shard that has none yet looks back far, and is not behind
             self.report.age("WatermarkAge", now - bucket_start(first))
         until = now + self.uses.rules.lead
         empty_through: str | None = None
         unbroken = True
-        complete = False
         try:
             for bucket in buckets(first, until):
-                seen = self._bucket(f"{bucket}/{shard:04d}", until)
+                seen = self._bucket(f"{bucket}/{self.shard:04d}", until)
                 unbroken = unbroken and seen == 0
                 if unbroken:
                     empty_through = bucket
-            complete = True
-        except _StopSending as stop:
-            self.report.counts["RoundsUnfinished"] += 1
-            self.report.add("round_stopped", alarming=True, reason=str(stop))
-        self._set_refused_aside()
-        self._advance(shard, watermark or first, empty_through, behind)
-        counts = {metric: count for metric, count in self.report.counts.items() if count}
-        self.report.add("dispatched", first_bucket=first, complete=complete, counts=counts)
-        return self.report
+        finally:
+            self._advance(watermark or first, empty_through, behind)
 
-    def _advance(self, shard: int, watermark: str, empty_through: str | None, behind: str) -> None:
+    def _advance(self, watermark: str, empty_through: str | None, behind: str) -> None:
         """Raise the watermark past the buckets that were found empty, but never to less than two hours behind."""
         if empty_through is not None and watermark < behind:
             following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
-            self.uses.cursors.advance_watermark(shard, min(following, behind))
+            self.uses.cursors.advance_watermark(self.shard, min(following, behind))
 
     def _bucket(self, slot: str, until: float) -> int:
-        """Dispatch everything due in a slot; how many entries it had."""
-        self._check_time()
-        uses, report = self.uses, self.report
-        report.counts["SlotsRead"] += 1
+        """Dispatch everything due in a slot; how many entries it had. A busy index is asked again from the slot's
+        beginning: what was claimed meanwhile stands there no more.
+        """
+        self.report.counts["SlotsRead"] += 1
         seen = 0
-        for page in uses.cursors.due(slot, until):
-            seen += len(page)
-            wakes = [entry for entry in page if isinstance(entry, Wake)]
-            cursors = [entry for entry in page if not isinstance(entry, Wake)]
-            report.counts["CursorsRead"] += len(cursors)
-            if wakes and wake_up(wakes, uses.cursors, uses.lanes, uses.clock, report):
-                raise _StopSending("a wake-up could not be cleared")
-            for group in self.planning.groups(cursors, self.size, report):
-                self._group(group, until)
-        return seen
+        while True:
+            self._check_time()
+            try:
+                for page in self.uses.cursors.due(slot, until):
+                    self._check_time()
+                    seen += len(page)
+                    self._page(page, until)
+            except StoreBusyError as busy:
+                self.report.counts["StatementsThrottled"] += 1
+                if not self.patience.wait(LONGEST_WAIT_SECONDS):
+                    raise _StopSending(str(busy)) from busy
+            else:
+                return seen
 
-    def _group(self, group: list[Planned], until: float) -> None:
+    def _page(self, page: Sequence[Cursor | BrokenCursor | Wake], until: float) -> None:
+        uses, report = self.uses, self.report
+        wakes = [entry for entry in page if isinstance(entry, Wake)]
+        cursors = [entry for entry in page if not isinstance(entry, Wake)]
+        report.counts["CursorsRead"] += len(cursors)
+        if wakes and (why := wake_up(wakes, uses.cursors, uses.lanes, self.patience, report)):
+            raise _StopSending(why)
+        aside: list[Aside] = []
+        for group in self.planning.groups(cursors, self.size, aside):
+            self._group(group, until, aside)
+        for begin in range(0, len(aside), SMALLEST_GROUP):
+            self._check_time()
+            self._set_aside(aside[begin : begin + SMALLEST_GROUP])
+
+    def _group(self, group: list[Planned], until: float, aside: list[Aside]) -> None:
         """Send and claim a group; a cursor that is still due within the lead goes on at once."""
         while group:
             self._check_time()
-            done = self.send_and_claim(group, self.deadline, self.report)
+            self.groups += 1
+            done = self.send_and_claim(group, self.patience, self.report, aligned=self.groups <= ALIGNED_GROUPS)
             self.size.went(well=done.well)
-            self.refused += done.refused[: MOST_REFUSED - len(self.refused)]
+            refused = done.refused[: MOST_REFUSED - len(self.refused)]
+            self.refused += [Aside(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
             if done.failed is not None:
                 raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
-            group = [again for won in done.won if (again := self.planning.again(won, until)) is not None]
+            group = self.planning.again(done.won, until, aside)
 
     def _check_time(self) -> None:
-        if self.uses.clock.now() >= self.deadline:
-            raise _StopSending("out of time; the next tick goes on")
+        if self.uses.clock.now() >= self.patience.deadline:
+            raise _StopSending(OUT_OF_TIME)
 
     def _set_refused_aside(self) -> None:
         """A claim that can never be made would be sent again and again. Where no other claim was won it may be the
@@ -153,8 +194,21 @@ class _Round:
         """
         if not self.refused:
             return
-        if not self.report.counts["ClaimsWon"]:
-            self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0][1])
-            return
-        for planned, error in self.refused:
-            self.planning.set_aside(planned.cursor, f"its claim is refused: {error}", self.report)
+        if self.report.counts["ClaimsWon"]:
+            self._set_aside(self.refused)
+        else:
+            self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
+
+    def _set_aside(self, aside: Sequence[Aside]) -> None:
+        """Take them out of the index, side by side, so that they block nobody."""
+        cursors = self.uses.cursors
+        for each, done in zip(
+            aside, self.uses.crew.map(lambda one: cursors.set_aside(one.cursor, one.error), aside), strict=True
+        ):
+            self.report.counts["CursorsSetAside"] += done
+            match each.cursor:
+                case Cursor(tenant=tenant, job_id=job_id):
+                    whose = {"tenant": tenant, "job_id": job_id}
+                case BrokenCursor(key=key):
+                    whose = {"job_id": key[0]}
+            self.report.add("cursor_set_aside", alarming=True, error=each.error, done=done, **whose)

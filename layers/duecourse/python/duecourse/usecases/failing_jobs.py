@@ -45,6 +45,7 @@ class FailingJobs:
                 report.counts["JobsPaused"] += 1
                 report.add("job_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=because)
                 return
+        report.counts["PausesFailed"] += 1
         report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="changed meanwhile")
 
     def _recent(self, job: Job, wanted: int) -> list[Run]:

@@ -1,25 +1,29 @@
-"""What to say of a row of occurrences that has no record; all that matters is read strongly before."""
+"""What to say of rows of occurrences that have no record; all that matters is read strongly before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from duecourse.domain.audit import Gap, held_back, reconcile
+from duecourse.domain.audit import Gap, few, held_back, reconcile, together
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.explain import Surroundings, explain
 from duecourse.domain.ids import RunName
-from duecourse.domain.job import Job, Lane
+from duecourse.domain.job import Job, JobState, Lane, Overlap
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Verdict
 from duecourse.ports import AuditedRuns, Clock, Depths, JobStore, RunStore
 from duecourse.usecases.after_claim import RECORDED_SECONDS
 from duecourse.usecases.history import DAY_SECONDS, LANE_RETENTION_DAYS, between
+from duecourse.usecases.skip_next import SKIPPED
 
 PAGE = 100
+PIECE_SECONDS = 6 * 3600
+"""A job's window is looked at in such pieces: one that fires each second has 21,600 records in one."""
 MOST_READ = 3000
 """Records read before a row, at most, in search of one that reaches over it; more only where many ran by hand."""
 
@@ -37,8 +41,11 @@ class Judge:
     reach: int
     retention_days: int
 
-    def __call__(self, tenant: str, job_id: str, gap: Gap, served: Mapping[Lane, int]) -> list[tuple[Gap, Verdict]]:
-        """The parts of the row that have no record now, each with the verdict of `explain`. `served`: see `held_back`.
+    def __call__(
+        self, tenant: str, job_id: str, gaps: Sequence[Gap], served: Mapping[Lane, int]
+    ) -> list[tuple[Gap, Verdict]]:
+        """The parts of a job's rows (ascending) that have no record now, each with the verdict of `explain`, and few of
+        each verdict. `served`: see `held_back`. Raises KeyError or ValueError for what this version cannot read.
 
         The cursor and the lane are read before the records: what starts meanwhile shows as started.
         """
@@ -46,16 +53,23 @@ class Judge:
         if job is None:
             return []
         if cursor is not None and cursor.generation != job.generation:
-            return [(gap, Verdict.LATE)]  # an edit came between the two reads: look again later
+            return [(gap, Verdict.LATE) for gap in gaps]  # an edit came between the two reads: look again later
         try:
             occurrences = job.occurrences()
         except (ScheduleError, ExclusionError):
             return []
         depth = self.depths.depth(job.lane)
-        records = self.records.between(tenant, job_id, gap.first - 1, gap.last, strongly=True)
-        left = reconcile(between(occurrences, gap.first - 1, gap.last), records).missing
-        case = _Case(self, job, cursor, occurrences, None if depth is None else depth.empty, served)
-        return [judged for part in left for judged in case.judge(part)]
+        empty = None if depth is None else depth.empty
+        case = _Case(self, job, cursor, occurrences, empty, self._all_empty(job, gaps), served)
+        judged = [part for group in together(gaps, PIECE_SECONDS) for part in case.judge(group)]
+        verdicts = dict.fromkeys(verdict for _, verdict in judged)
+        return [(gap, each) for each in verdicts for gap in few([gap for gap, verdict in judged if verdict is each])]
+
+    def _all_empty(self, job: Job, gaps: Sequence[Gap]) -> bool:
+        """Asked only where something came due before the job was written last: its lane may have been another one."""
+        if not gaps or gaps[0].first > job.updated_at:
+            return False
+        return all(depth is not None and depth.empty for depth in map(self.depths.depth, Lane))
 
     def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
         """Through which instant a record before `at` (UTC seconds) reaches over it (None: none does), and whether all
@@ -69,6 +83,8 @@ class Judge:
                     continue
                 if run.through is not None and run.through >= at:
                     return run.through, True
+                if run.reason == SKIPPED:
+                    continue  # recorded ahead of its time: it says nothing of what has been claimed
                 newest = run.occurrence if newest is None else newest
                 if run.occurrence < newest - RECORDED_SECONDS:
                     return None, True
@@ -80,29 +96,45 @@ class Judge:
 
 @dataclass(slots=True)
 class _Case:
-    """One job with a row of occurrences without records."""
+    """One job with rows of occurrences without records."""
 
     by: Judge
     job: Job
     cursor: Cursor | None
     occurrences: Occurrences
     empty: bool | None
+    all_empty: bool
     served: Mapping[Lane, int]
     searched: bool = True
 
-    def judge(self, gap: Gap) -> list[tuple[Gap, Verdict]]:
-        """Without what an earlier record reaches over; the rest in parts of one verdict each."""
-        first: int | None = gap.first
-        while first is not None and first <= gap.last:
-            through, self.searched = self.by.reaching_over(self.job, first)
+    def judge(self, gaps: Sequence[Gap]) -> list[tuple[Gap, Verdict]]:
+        """Without what a record reaches over, an earlier one too; the rest in parts of one verdict each."""
+        rows = self._missing(gaps)
+        while rows:
+            through, self.searched = self.by.reaching_over(self.job, rows[0][0])
             if through is None:
                 break
-            first = self.occurrences.next(through)
-        if first is None or first > gap.last:
-            return []
-        row = list(between(self.occurrences, first - 1, gap.last))
-        if not row:  # an edit made an end of the schedule that named them
-            return []
+            rows = [kept for row in rows if (kept := [at for at in row if at > through])]
+        return [judged for row in rows for judged in self._judged(row)]
+
+    def _missing(self, gaps: Sequence[Gap]) -> list[list[int]]:
+        """Row by row what has no record of its own window. There may be nothing: an edit may have made an end of the
+        schedule that named them.
+        """
+        low, high, firsts = gaps[0].first - 1, gaps[-1].last, [gap.first for gap in gaps]
+        records = self.by.records.between(self.job.tenant, self.job.id, low, high, strongly=True)
+        left = reconcile(between(self.occurrences, low, high), records).missing
+        rows = [
+            [
+                at
+                for at in between(self.occurrences, gap.first - 1, gap.last)
+                if (asked := bisect_right(firsts, at)) and at <= gaps[asked - 1].last
+            ]
+            for gap in left
+        ]
+        return [row for row in rows if row]
+
+    def _judged(self, row: list[int]) -> list[tuple[Gap, Verdict]]:
         bounds = [0, *self._changes(row, 0, len(row) - 1), len(row)]
         parts = [row[begin:end] for begin, end in pairwise(bounds)]
         return [(Gap(part[0], part[-1], len(part)), self._verdict(part[0])) for part in parts]
@@ -122,11 +154,16 @@ class _Case:
         by, now = self.by, self.by.clock.now()
         due = self.occurrences.due(at)
         drained = None if self.empty is None else self.empty or not held_back(due, self.served, self.job.lane)
+        # What was handed over before an edit of the priority waits in the lane of then. (The end is no edit.)
+        if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
+            drained = self.all_empty
+        # Those that wait for each other do so in the due index, too, for as long as it takes.
+        kept = by.retention_days if self.job.overlap is Overlap.QUEUE else LANE_RETENTION_DAYS
         around = Surroundings(
             lead=by.lead,
             reach=by.reach,
             retention=by.retention_days * DAY_SECONDS,
-            lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
+            lane_kept=kept * DAY_SECONDS,
             # What the API sends at once it sends as best it can: only what the cursor has passed was surely sent.
             sent_until=None,
             lane_empty=drained,

@@ -6,7 +6,8 @@ meets it there, and treats it as missed or sends it at once. The watermark is no
 way has read its own before, and would raise it again past the entry (it only ever rises, by a condition that a lowered
 one fulfils). Nor is the slot dispatched from here, which would be a second dispatcher with all of its rights. The
 present hour is safe whatever happens meanwhile, since a watermark stays two hours behind. The write is conditional on
-slot, due time and, for a cursor, generation and occurrence: who claims, edits or clears the entry meanwhile wins.
+slot, due time and, for a cursor, generation and occurrence: who claims, edits or clears the entry meanwhile wins. An
+entry that is still to come goes into the slot of its own hour: a watermark would pass it in the present one.
 
 A scan reads half a unit per 4 KB, of which most is definitions: 1 million jobs of 2.5 KB in all are about 310,000 read
 units (4 US cents), and ten minutes of waiting for pages. A patrol goes on where its invocation before ran out of time.
@@ -18,14 +19,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import JobState
 from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of, long_over, look_back, mended
-from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Clock, JobStore, Patrolled, PatrolStore, RunStore, TickMark
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.report import Report
+from duecourse.usecases.unreadable import UNREADABLE
 
 MOST_TOLD = 100
 """Log lines of one kind in one invocation; beyond that it is counted only."""
@@ -78,9 +78,14 @@ class _Round:
 
     def run(self, standing: Patrolled) -> None:
         """Page after page; what was done is noted after each, so that nobody does it again."""
-        uses, now = self.uses, self.uses.clock.now()
-        rounds = Rounds(uses.marks.progress().watermarks, look_back(now, FIRST_LOOK_BACK_SECONDS))
-        while standing.finished_at is None and uses.clock.now() < self.deadline:
+        uses = self.uses
+        while standing.finished_at is None and (now := uses.clock.now()) < self.deadline:
+            watermarks = uses.marks.progress().watermarks  # anew: a shard may have been added since
+            if not watermarks:  # by that measure no entry is ever read, and there is nowhere to move it
+                self.report.counts["PatrolsFailed"] += 1
+                self.report.add("patrol_failed", alarming=True, error="no shards are recorded: no tick has ever come")
+                return
+            rounds = Rounds(watermarks, look_back(now, FIRST_LOOK_BACK_SECONDS))
             page, before = uses.store.page(standing.start), self.report.counts.copy()
             for seen in page.seen:
                 self._look(seen, rounds)
@@ -100,12 +105,16 @@ class _Round:
         """One entry; what is wrong with one keeps nobody from the others."""
         now = self.uses.clock.now()
         try:
-            fault = fault_of(seen, rounds, now=now)
-        except (ScheduleError, ExclusionError, TypeError, ValueError) as problem:
-            # In the index: dispatch meets it in time, and sets it aside with the error.
-            self._tell("cursor_not_understood", seen, alarming=True, error=str(problem))
-            self.report.counts["CursorsNotUnderstood"] += 1
-            return
+            self._mend(fault_of(seen, rounds, now=now), seen, rounds, now)
+        except UNREADABLE as problem:
+            if seen.slot is not None:  # dispatch meets it in time, and sets it aside with the error
+                self.report.counts["CursorsNotUnderstood"] += 1
+                self._tell("cursor_not_understood", seen, alarming=True, error=str(problem))
+                return
+            self.report.counts["PatrolsFailed"] += 1
+            self._tell("entry_not_patrolled", seen, alarming=True, error=repr(problem))
+
+    def _mend(self, fault: Fault | None, seen: Seen, rounds: Rounds, now: float) -> None:
         match fault:
             case None:
                 return
@@ -116,14 +125,22 @@ class _Round:
             case Fault.OUTSIDE:
                 self._put_back(seen, rounds, now)
             case Fault.SET_ASIDE:
-                self.report.counts["CursorsSetAsideFound"] += 1
-                error = "it cannot be read" if seen.cursor is None else seen.cursor.error
-                self._tell("cursor_found_set_aside", seen, error=error)
+                self._count_set_aside(seen)
             case Fault.ENDED:
                 self._complete(seen, now)
 
+    def _count_set_aside(self, seen: Seen) -> None:
+        wakes = seen.cursor is None and not seen.unreadable
+        if not wakes and seen.state is None:  # the job stands on another page
+            job = self.uses.jobs.get(seen.tenant, seen.job_id)
+            if job is None or job.state is not JobState.ACTIVE:
+                return
+        self.report.counts["CursorsSetAsideFound"] += 1
+        error = "it cannot be read" if seen.cursor is None else seen.cursor.error
+        self._tell("cursor_found_set_aside", seen, error=error)
+
     def _move(self, seen: Seen, rounds: Rounds, now: float) -> None:
-        slot = rounds.place(seen, int(now), now)
+        slot = rounds.place(seen, max(seen.due or 0, int(now)), now)
         if self._placed(seen, slot):
             self.report.counts["EntriesBelowWatermark"] += 1
             self._tell("entry_below_watermark", seen, alarming=True, slot=seen.slot, due=seen.due, moved_to=slot)

@@ -9,8 +9,7 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleError
-from duecourse.ports import BrokenCursor, Clock, CursorStore
-from duecourse.usecases.report import Report
+from duecourse.ports import BrokenCursor, Clock
 
 SMALLEST_GROUP = 100
 """Cursors: ten full batches of messages, four of claims."""
@@ -46,20 +45,31 @@ class GroupSize:
 
 
 @dataclass(frozen=True, slots=True)
+class Aside:
+    """A cursor that is to be taken out of the index, so that it blocks nobody, and why."""
+
+    cursor: Cursor | BrokenCursor
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Planning:
     """Plans pages of the due index up to `reach` seconds ahead."""
 
-    cursors: CursorStore
     clock: Clock
     reach: int
 
-    def groups(self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, report: Report) -> Iterator[list[Planned]]:
-        """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once."""
+    def groups(
+        self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, aside: list[Aside]
+    ) -> Iterator[list[Planned]]:
+        """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once.
+        What cannot be read or planned is added to `aside`.
+        """
         group: list[Planned] = []
         firings = 0
         known: set[tuple[str, str]] = set()
         for cursor in page:
-            planned = self._plan(cursor, report)
+            planned = self._plan(cursor, aside)
             if planned is None or (key := (planned.cursor.tenant, planned.cursor.job_id)) in known:
                 continue
             known.add(key)
@@ -71,34 +81,21 @@ class Planning:
         if group:
             yield group
 
-    def again(self, planned: Planned, until: float) -> Planned | None:
-        """The cursor after its claim, planned anew, where it is still due by `until`."""
-        cursor = planned.plan.cursor
-        if cursor.due is None or cursor.due > until:
-            return None
-        return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.reach))
+    def again(self, won: Sequence[Planned], until: float, aside: list[Aside]) -> list[Planned]:
+        """Those cursors that are still due by `until` after their claim, planned anew."""
+        left = (planned.plan.cursor for planned in won)
+        plans = (self._plan(cursor, aside) for cursor in left if cursor.due is not None and cursor.due <= until)
+        return [planned for planned in plans if planned is not None]
 
-    def set_aside(self, cursor: Cursor | BrokenCursor, error: str, report: Report) -> None:
-        """Take a cursor out of the index, so that it blocks nobody."""
-        done = self.cursors.set_aside(cursor, error)
-        report.counts["CursorsSetAside"] += done
-        if isinstance(cursor, Cursor):
-            whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
-        else:
-            whose = {"job_id": cursor.key[0]}
-        report.add("cursor_set_aside", alarming=True, error=error, done=done, **whose)
-
-    def _plan(self, cursor: Cursor | BrokenCursor, report: Report) -> Planned | None:
-        """A cursor with its plan; one that cannot be read or planned is set aside."""
+    def _plan(self, cursor: Cursor | BrokenCursor, aside: list[Aside]) -> Planned | None:
         match cursor:
             case BrokenCursor():
-                self.set_aside(cursor, cursor.error, report)
-                return None
+                aside.append(Aside(cursor, cursor.error))
             case Cursor():
                 try:
                     return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.reach))
                 except (ScheduleError, ExclusionError) as problem:
-                    self.set_aside(cursor, str(problem), report)
+                    aside.append(Aside(cursor, str(problem)))
                 except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
-                    self.set_aside(cursor, f"the cursor cannot be planned: {problem!r}", report)
-                return None
+                    aside.append(Aside(cursor, f"the cursor cannot be planned: {problem!r}"))
+        return None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, CursorStore, Lanes, Outgoing, Randomness
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
+from duecourse.usecases.patience import Patience
 from duecourse.usecases.planning import Planned
 from duecourse.usecases.report import Report
-
-FIRST_WAIT_SECONDS = 0.5
-LONGEST_WAIT_SECONDS = 2.0
-"""Between tries of claims that a busy table puts off. A throttled table takes as much as ever, so the round goes on at
-its pace; one that ended here would leave the rest of its minute unused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +23,12 @@ class Group:
     failed: str | None
     """Why one or more failed for another reason than their condition."""
     throttled: int
+    all_sent: bool
 
     @property
     def well(self) -> bool:
-        """Whether the table took it all without asking to come back later."""
-        return not self.throttled and self.failed is None
+        """Whether the lanes took it all, and the table without asking to come back later."""
+        return self.all_sent and not self.throttled and self.failed is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +42,20 @@ class SendAndClaim:
     after_claim: AfterClaim
     crew: Crew
     shards: int
-    shard: int = 0
-    """The one whose round this is."""
     correlation_id: str | None = None
     """What the messages are to bear."""
 
-    def __call__(self, group: list[Planned], deadline: float, report: Report) -> Group:
+    def __call__(self, group: list[Planned], patience: Patience, report: Report, *, aligned: bool = True) -> Group:
         """Send, claim those whose messages were all accepted, and let follow what follows. Claims that a busy table
-        puts off are made again until `deadline` (UTC seconds): their messages are sent, and nothing new is meanwhile.
+        puts off are made again with `patience`: their messages are sent, and nothing new is meanwhile. `aligned`: wait
+        for the start of the next second before sending, so that messages are visible on theirs.
         """
-        sent = self._send(group, report)
-        claims = self._claim_all([self._claim(planned) for planned in sent], deadline)
-        done = _sorted(sent, claims)
+        sent = self._send(group, report, aligned=aligned)
+        claims = patience.make(
+            lambda wanted: self.cursors.claim(wanted, self.shards),
+            [Claim(planned.cursor, planned.plan.cursor) for planned in sent],
+        )
+        done = _sorted(sent, claims, all_sent=len(sent) == len(group))
         counted = [claimed.result for claimed in claims]
         report.counts["ClaimsWon"] += len(done.won)
         report.counts["ClaimsLost"] += counted.count(ClaimResult.LOST)
@@ -66,32 +65,9 @@ class SendAndClaim:
         self._follow(done.won, report)
         return done
 
-    def _claim(self, planned: Planned) -> Claim:
-        """A cursor that is late still, in a long catch-up, stays with the shard whose watermark waits for it: in its
-        own, where the count was raised meanwhile, it might come to stand below the watermark, where nobody looks.
-        """
-        moved = planned.plan.cursor
-        late = moved.due is not None and moved.due < self.clock.now()
-        return Claim(planned.cursor, moved, self.shard if late else None)
-
-    def _claim_all(self, claims: list[Claim], deadline: float) -> list[Claimed]:
-        """Waits double up to LONGEST_WAIT_SECONDS, each drawn from its upper half: shards must not come in step."""
-        made = self.cursors.claim(claims, self.shards)
-        wait = FIRST_WAIT_SECONDS
-        while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:
-            until = self.clock.now() + wait * (1 + self.randomness.draw()) / 2
-            if until >= deadline:
-                break
-            self.clock.sleep_until(until)
-            again = self.cursors.claim([claims[index] for index in busy], self.shards)
-            for index, claimed in zip(busy, again, strict=True):
-                made[index] = replace(claimed, throttled=claimed.throttled + made[index].throttled)
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
-        return made
-
-    def _send(self, group: list[Planned], report: Report) -> list[Planned]:
+    def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
         """Send the messages of a group; those cursors of which every message was accepted."""
-        now = self._aligned(group)
+        now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
         batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
         flat: list[Outgoing] = list(chain.from_iterable(batches))
@@ -137,7 +113,7 @@ class SendAndClaim:
         return report
 
 
-def _sorted(sent: list[Planned], claims: list[Claimed]) -> Group:
+def _sorted(sent: list[Planned], claims: list[Claimed], *, all_sent: bool) -> Group:
     """Each by what became of it; the lost ones are somebody else's."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
@@ -152,4 +128,4 @@ def _sorted(sent: list[Planned], claims: list[Claimed]) -> Group:
                 failed = claimed.error or "no reason given"
             case ClaimResult.LOST:
                 pass
-    return Group(won, refused, failed, sum(claimed.throttled for claimed in claims))
+    return Group(won, refused, failed, sum(claimed.throttled for claimed in claims), all_sent)

@@ -50,6 +50,7 @@ class Settler:
             state=kept.state,
             reason=decision.reason,
             lateness_seconds=kept.lateness,
+            code=kept.code,
             error=kept.error,
             asked=message.kind,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -9,11 +10,11 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.dynamodb import job_item, values
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import readable
-from duecourse.adapters.dynamodb.keys import JOB, Item, key
-from duecourse.domain.audit import DAY_SECONDS, Gap, Turn
+from duecourse.adapters.dynamodb.keys import JOB, Item, job_key, key
+from duecourse.domain.audit import DAY_SECONDS, Gap, Turn, joined
 from duecourse.domain.instants import to_basic
 from duecourse.domain.job import Job
-from duecourse.ports import Finding, JobsPage
+from duecourse.ports import Finding, JobsPage, Undecided
 
 TURNS = "AUDIT#TURNS"
 FINDINGS = "AUDIT#FINDINGS"
@@ -53,6 +54,10 @@ class DynamoAuditStore:
         last = answer.get("LastEvaluatedKey")
         return JobsPage([job for job in found if job is not None], None if last is None else values.document(last))
 
+    def after(self, job: Job) -> str:
+        """See ports.AuditStore."""
+        return values.document(job_key(job.tenant, job.id, JOB))
+
     def turns(self) -> list[Turn]:
         """See ports.AuditStore."""
         return [_turn(item) for item in self._query(TURNS)]
@@ -71,14 +76,19 @@ class DynamoAuditStore:
             "saved_at": now,
             "expires_at": int(now) + KEPT_SECONDS,
         }
-        return self._put(
-            key(TURNS, f"{turn.segments:04d}/{turn.segment:04d}") | values.pack(stand),
+        return self._done(
+            self._client.put_item,
+            Item=key(TURNS, f"{turn.segments:04d}/{turn.segment:04d}") | values.pack(stand),
             ConditionExpression="attribute_not_exists(PK) OR #version = :before",
             ExpressionAttributeNames={"#version": "version"},
             ExpressionAttributeValues=values.pack({":before": turn.version - 1}),
         )
 
-    def found(self, finding: Finding, *, now: float) -> bool:
+    def known(self, finding: Finding) -> bool:
+        """See ports.AuditStore."""
+        return self._get(_key(finding)) is not None
+
+    def keep(self, finding: Finding, *, now: float) -> None:
         """See ports.AuditStore."""
         stand = {
             "kind": finding.kind,
@@ -90,15 +100,49 @@ class DynamoAuditStore:
             "found_at": now,
             "expires_at": int(now) + KEPT_SECONDS,
         }
-        return self._put(_key(finding) | values.pack(stand), ConditionExpression="attribute_not_exists(PK)")
+        self._client.put_item(TableName=self._table, Item=_key(finding) | values.pack(stand))
 
-    def open(self, limit: int) -> list[Finding]:
+    def open(self, limit: int) -> list[Undecided]:
         """See ports.AuditStore."""
-        return [_finding(item) for item in self._query(OPEN, limit)]
+        read = [readable(_undecided, item) for item in self._query(OPEN, limit)]
+        return sorted((each for each in read if each is not None), key=lambda each: each.gaps[0].first)
 
-    def settle(self, finding: Finding) -> None:
+    def undecided(self, tenant: str, job_id: str, gaps: Sequence[Gap], *, now: float) -> bool:
         """See ports.AuditStore."""
-        self._client.delete_item(TableName=self._table, Key=_key(finding))
+        while True:  # until nobody writes between the two
+            item = self._get(_open_key(tenant, job_id))
+            standing = None if item is None else _undecided(item)
+            before = Undecided(tenant, job_id, (), version=0) if standing is None else standing
+            if self._write(before, joined(before.gaps, gaps), now):
+                return standing is None
+
+    def settle(self, standing: Undecided, left: Sequence[Gap], *, now: float) -> bool:
+        """See ports.AuditStore."""
+        if left:
+            return self._write(standing, joined((), left), now)
+        return self._done(
+            self._client.delete_item, Key=_open_key(standing.tenant, standing.job_id), **_standing(standing)
+        )
+
+    def _write(self, before: Undecided, gaps: Sequence[Gap], now: float) -> bool:
+        stand = {
+            "kind": "open",
+            "tenant": before.tenant,
+            "job_id": before.job_id,
+            "first": gaps[0].first,
+            "last": max(gap.last for gap in gaps),
+            "count": sum(gap.count for gap in gaps),
+            "gaps": values.document([[gap.first, gap.last, gap.count] for gap in gaps]),
+            "version": before.version + 1,
+            "found_at": now,
+            "expires_at": int(now) + KEPT_SECONDS,
+        }
+        item = _open_key(before.tenant, before.job_id) | values.pack(stand)
+        return self._done(self._client.put_item, Item=item, **_standing(before))
+
+    def _get(self, where: Item) -> Item | None:
+        found: Item | None = self._client.get_item(TableName=self._table, Key=where, ConsistentRead=True).get("Item")
+        return found
 
     def _query(self, partition: str, most: int | None = None) -> list[Item]:
         items: list[Item] = []
@@ -117,9 +161,10 @@ class DynamoAuditStore:
                 return items[:most]
             request["ExclusiveStartKey"] = last
 
-    def _put(self, item: Item, **condition: Any) -> bool:
+    def _done(self, write: Callable[..., Any], **request: Any) -> bool:
+        """Whether its condition held."""
         try:
-            self._client.put_item(TableName=self._table, Item=item, **condition)
+            write(TableName=self._table, **request)
         except ClientError as error:
             if not condition_failed(error):
                 raise
@@ -129,12 +174,31 @@ class DynamoAuditStore:
 
 def _key(finding: Finding) -> Item:
     where = f"{to_basic(finding.gap.first)}-{to_basic(finding.gap.last)}#{finding.tenant}#{finding.job_id}"
-    return key(OPEN, where) if finding.kind == "open" else key(FINDINGS, f"{where}#{finding.kind}")
+    return key(FINDINGS, f"{where}#{finding.kind}")
 
 
-def _finding(item: Item) -> Finding:
-    gap = Gap(*(values.integer(item, name) for name in ("first", "last", "count")))
-    return Finding(values.text(item, "kind"), values.text(item, "tenant"), values.text(item, "job_id"), gap)
+def _open_key(tenant: str, job_id: str) -> Item:
+    return key(OPEN, f"{tenant}#{job_id}")
+
+
+def _standing(before: Undecided) -> dict[str, Any]:
+    """The condition that it stands as it was read; version 0 is none."""
+    if before.version == 0:
+        return {"ConditionExpression": "attribute_not_exists(PK)"}
+    return {
+        "ConditionExpression": "#version = :before",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": values.pack({":before": before.version}),
+    }
+
+
+def _undecided(item: Item) -> Undecided:
+    gaps = tuple(Gap(first, last, count) for first, last, count in values.parse(values.text(item, "gaps")))
+    if not gaps:
+        raise ValueError("nothing is open of it")
+    return Undecided(
+        values.text(item, "tenant"), values.text(item, "job_id"), gaps, version=values.integer(item, "version")
+    )
 
 
 def _turn(item: Item) -> Turn:

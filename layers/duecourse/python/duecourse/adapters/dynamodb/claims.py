@@ -9,7 +9,6 @@ from typing import Any
 from duecourse.adapters.dynamodb.keys import CURSOR, job_partition
 from duecourse.adapters.dynamodb.statements import CONDITION_FAILED, Outcome, Statement, execute
 from duecourse.adapters.dynamodb.values import pack
-from duecourse.domain.sharding import slot_of
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew
 
 _LOST = Claimed(ClaimResult.LOST)
@@ -22,7 +21,8 @@ def claim(client: Any, table: str, claims: Sequence[Claim], shards: int, clock: 
     for index, wanted in enumerate(claims):
         first.setdefault((wanted.cursor.tenant, wanted.cursor.job_id), index)
     unique = list(first.values())
-    outcomes = execute(client, [_statement(table, claims[index], shards) for index in unique], clock, crew)
+    now = clock.now()
+    outcomes = execute(client, [_statement(table, claims[index], shards, now) for index in unique], clock, crew)
     results = [_LOST] * len(claims)
     for index, outcome in zip(unique, outcomes, strict=True):
         results[index] = _judge(outcome, claims[index])
@@ -40,11 +40,11 @@ def _judge(outcome: Outcome, claim: Claim) -> Claimed:
     return outcome.claimed()
 
 
-def _statement(table: str, claim: Claim, shards: int) -> Statement:
+def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
     cursor, moved = claim.cursor, claim.moved
     written = pack(
         {
-            "slot": moved.slot(shards) if claim.shard is None or moved.due is None else slot_of(moved.due, claim.shard),
+            "slot": moved.slot(shards, now=now),
             "due": moved.due,
             "occurrence": moved.occurrence,
             "after": moved.after,

@@ -10,8 +10,8 @@ from duecourse.domain.job import Lane, Precision
 from duecourse.domain.schedule import ScheduleSpec
 
 
-def to_item(cursor: Cursor, shards: int) -> Item:
-    """The item of a cursor in a stage with `shards` shards."""
+def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
+    """The item of a cursor in a stage with `shards` shards, written at `now` (UTC seconds)."""
     spec = cursor.schedule
     rules: dict[str, object] = {
         "expression": spec.expression,
@@ -34,7 +34,7 @@ def to_item(cursor: Cursor, shards: int) -> Item:
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
             # One that was set aside stays out of the index until something mends it.
-            "slot": cursor.slot(shards) if cursor.error is None else None,
+            "slot": cursor.slot(shards, now=now) if cursor.error is None else None,
             "due": cursor.due,
             "occurrence": cursor.occurrence,
             "after": cursor.after,

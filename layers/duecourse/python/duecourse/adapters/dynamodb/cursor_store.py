@@ -10,12 +10,12 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import claims, cursor_item, values, wakes
-from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.errors import THROTTLED, condition_failed
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.threads import Threads
 from duecourse.domain.cursor import Cursor
-from duecourse.ports import Alone, BrokenCursor, Claim, Claimed, Clock, Wake
+from duecourse.ports import Alone, BrokenCursor, Claim, Claimed, Clock, StoreBusyError, Wake
 
 PAGE = 1000
 """Cursors read at once: with what is planned for them well under the memory of a small function."""
@@ -49,7 +49,16 @@ class DynamoCursorStore:
             answer = fetch() if ahead is None else ahead.result()
 
     def _page(self, slot: str, until: float, start: Item | None) -> dict[str, Any]:
-        answer: dict[str, Any] = self._client.query(
+        try:
+            answer: dict[str, Any] = self._query(slot, until, start)
+        except ClientError as error:
+            if error.response["Error"]["Code"] in THROTTLED:
+                raise StoreBusyError(f"the due index asks to come back later: {error}") from error
+            raise
+        return answer
+
+    def _query(self, slot: str, until: float, start: Item | None) -> Any:
+        return self._client.query(
             TableName=self._table,
             IndexName="due",
             KeyConditionExpression="#slot = :slot AND #due <= :until",
@@ -58,7 +67,6 @@ class DynamoCursorStore:
             Limit=PAGE,
             **({} if start is None else {"ExclusiveStartKey": start}),
         )
-        return answer
 
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
         """See ports.CursorStore."""
@@ -138,4 +146,4 @@ def _read(item: Item) -> Cursor | BrokenCursor | Wake:
         return wakes.from_item(item) if wakes.is_wake(item) else cursor_item.from_item(item)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         key = (item["PK"]["S"], item["SK"]["S"])
-        return BrokenCursor(key, int(item["due"]["N"]), f"the cursor cannot be read: {problem!r}")
+        return BrokenCursor(key, int(float(item["due"]["N"])), f"the cursor cannot be read: {problem!r}")

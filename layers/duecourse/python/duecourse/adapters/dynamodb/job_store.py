@@ -190,7 +190,8 @@ class DynamoJobStore:
         return {"Put": {"TableName": self._table, "Item": item} | condition}
 
     def _put_cursor(self, cursor: Cursor, **condition: Any) -> dict[str, Any]:
-        return self._put(cursor_item.to_item(cursor, self._record.covering(self._shards)), **condition)
+        item = cursor_item.to_item(cursor, self._record.covering(self._shards), now=self._clock.now())
+        return self._put(item, **condition)
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}

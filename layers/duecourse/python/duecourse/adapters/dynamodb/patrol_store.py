@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import cursor_item, values
 from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.job_pages import readable
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, WAKE_PREFIX, Item, key, owner_of
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import JobState
@@ -44,9 +46,10 @@ class DynamoPatrolStore:
             **({} if start is None else {"ExclusiveStartKey": values.parse(start)}),
         )
         items: list[Item] = answer["Items"]
-        states = {item["PK"]["S"]: JobState(item["state"]["S"]) for item in items if item["SK"]["S"] == JOB}
+        states = {item["PK"]["S"]: _state(item) for item in items if item["SK"]["S"] == JOB}
         last = answer.get("LastEvaluatedKey")
-        seen = [_seen(item, states.get(item["PK"]["S"])) for item in items if item["SK"]["S"] != JOB]
+        read = (readable(partial(_seen, states), item) for item in items if item["SK"]["S"] != JOB)
+        seen = [each for each in read if each is not None]
         return PatrolPage(seen, None if last is None else values.document(last))
 
     def place(self, seen: Seen, slot: str, cursor: Cursor | None = None) -> bool:
@@ -120,7 +123,13 @@ def _written(write: Callable[..., Any], **request: Any) -> bool:
     return True
 
 
-def _seen(item: Item, state: JobState | None) -> Seen:
+def _state(item: Item) -> JobState | None:
+    """None for one that this version does not know."""
+    stored = values.optional_text(item, "state")
+    return JobState(stored) if stored is not None and stored in set(JobState) else None
+
+
+def _seen(states: Mapping[str, JobState | None], item: Item) -> Seen:
     partition, sort = item["PK"]["S"], item["SK"]["S"]
     tenant, job_id = owner_of(partition)
     cursor, unreadable = None, False
@@ -137,5 +146,5 @@ def _seen(item: Item, state: JobState | None) -> Seen:
         due=values.optional_integer(item, "due"),
         cursor=cursor,
         unreadable=unreadable,
-        state=state,
+        state=states.get(partition),
     )

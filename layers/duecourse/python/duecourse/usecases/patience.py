@@ -1,0 +1,47 @@
+"""Writes that a busy table puts off are made again, for as long as there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from duecourse.ports import Claimed, ClaimResult, Clock, Randomness
+
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 2.0
+"""A throttled table takes as much as ever, so a round goes on at its pace; one that ended here would leave the rest of
+its minute unused."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Waits double up to LONGEST_WAIT_SECONDS, each drawn from its upper half: shards must not come in step."""
+
+    clock: Clock
+    randomness: Randomness
+    deadline: float
+    """UTC seconds; nobody waits beyond it."""
+
+    def make(self, write: Callable[[list[T]], list[Claimed]], items: Sequence[T]) -> list[Claimed]:
+        """Write all, and those that were put off again and again; what became of each, in their order."""
+        made = write(list(items))
+        wait = FIRST_WAIT_SECONDS
+        while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:
+            if not self.wait(wait):
+                break
+            again = write([items[index] for index in busy])
+            for index, claimed in zip(busy, again, strict=True):
+                made[index] = replace(claimed, throttled=claimed.throttled + made[index].throttled)
+            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+        return made
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a part of that; False, at once, where the deadline comes before."""
+        until = self.clock.now() + seconds * (1 + self.randomness.draw()) / 2
+        if until >= self.deadline:
+            return False
+        self.clock.sleep_until(until)
+        return True
