@@ -34,9 +34,9 @@ POLL_SECONDS = 20
 SEND_BATCH = 10
 """Messages of one SendMessageBatch."""
 
-ALARMS = 10
+ALARMS = 104
 IDLE_METRICS = 2
-"""Alarms of infra/observability.py; metrics that a stage sends while nothing happens (the tick's two)."""
+"""Alarms of stage prod, with the brakes of its canary; metrics that a stage sends while idle (the tick's two)."""
 
 STRUCTURED_LOG_BYTES = 500
 """A line of the tick or the sweep, and the tick's metrics as much again: about a round's."""

@@ -176,3 +176,11 @@ def _audit(config: StageConfig) -> Iterator[AlarmSpec]:
         "The audit ended with an error, or could not look at a job: whether occurrences were lost there is not known.",
         "read the error in the log of the audit function; the next one goes on with the same segment.",
     )
+    yield _any(
+        config,
+        "audit",
+        "AuditsWaiting",
+        "A thousand jobs have occurrences that neither ran nor were lost: the audit waits until there are fewer, and "
+        "sees nothing new meanwhile.",
+        "look at dispatch and the lanes, then for jobs whose runs wait for each other (overlap queue) without an end.",
+    )

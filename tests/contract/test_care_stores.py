@@ -15,7 +15,7 @@ from duecourse.domain.job import JobState, Lane
 from duecourse.domain.patrol import Seen
 from duecourse.domain.run import RunState
 from duecourse.messages import RunMessage
-from duecourse.ports import Finding, Patrolled, Wake
+from duecourse.ports import Finding, Patrolled, Undecided, Wake
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -107,18 +107,46 @@ def test_of_two_audits_one_writes_how_far_a_turn_is(any_tables: Tables) -> None:
     assert store.turns() == [further]
 
 
-def test_a_finding_is_kept_once_and_what_is_open_can_be_settled(any_tables: Tables) -> None:
+def test_a_finding_is_known_once_it_is_kept(any_tables: Tables) -> None:
     store = DynamoAuditStore(any_tables.client, any_tables.jobs)
     lost = Finding("lost", "default", "tick-tock", Gap(N, N + 60, 2))
-    assert store.found(lost, now=NOON)
-    assert not store.found(lost, now=NOON + 60)
-    assert store.found(replace(lost, kind="doubled"), now=NOON)
-    rows = [replace(lost, kind="open", gap=Gap(N + second, N + second, 1)) for second in (120, 60, 0)]
-    for each in rows:
-        assert store.found(each, now=NOON)
-    assert store.open(2) == [rows[2], rows[1]]
-    store.settle(rows[2])
-    assert store.open(9) == [rows[1], rows[0]]
+    assert not store.known(lost)
+    store.keep(lost, now=NOON)
+    store.keep(lost, now=NOON + 60)
+    assert store.known(lost)
+    assert not store.known(replace(lost, kind="doubled"))
+
+
+def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(any_tables: Tables) -> None:
+    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+    rows = [Gap(N + second, N + second, 1) for second in (0, 60, 120)]
+    assert store.undecided("default", "later", rows[1:2], now=NOON)
+    assert store.undecided("default", "tick-tock", rows[:1], now=NOON)
+    assert not store.undecided("default", "tick-tock", rows[2:], now=NOON)
+    standing, later = store.open(9)
+    assert (standing, later) == (
+        Undecided("default", "tick-tock", (rows[0], rows[2]), version=2),
+        Undecided("default", "later", (rows[1],)),
+    )
+    assert store.settle(standing, rows[2:], now=NOON)
+    assert not store.settle(standing, [], now=NOON), "it was written meanwhile"
+    assert store.settle(later, [], now=NOON)
+    (left,) = store.open(9)
+    assert left.gaps == (rows[2],)
+    assert len(store.open(1)) == 1
+
+
+def test_an_audit_goes_on_after_any_job_of_a_page(any_tables: Tables) -> None:
+    store, jobs = (
+        DynamoAuditStore(any_tables.client, any_tables.jobs),
+        any_tables.job_store(SettableClock(NOON)),
+    )
+    for number in range(5):
+        made = job(id=f"job-{number}")
+        assert jobs.create(made, cursor(made))
+    whole = store.jobs(0, 1, None).jobs
+    for position, each in enumerate(whole):
+        assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
 
 
 def test_records_of_a_window_are_those_of_the_schedule_in_their_order(any_tables: Tables) -> None:

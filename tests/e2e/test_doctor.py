@@ -77,6 +77,7 @@ def test_a_stack_that_is_well_is_found_well(patient: Patient) -> None:
     assert {name: check["verdict"] for name, check in checks.items() if check["verdict"] != "ok"} == {}
     assert status == 0
     assert {"clock", "tick", "watermarks", "due index", "cursors", "lane high", "dead letters"} <= set(checks)
+    assert {"rules", "archive", "alarms"} <= set(checks)
 
 
 def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from duecourse.domain.retry import Backoff, RetryPolicy
@@ -13,6 +15,7 @@ from tests.support.jobs import NOON, job
 from tests.support.observed import Observed
 from tests.support.stage_alarms import Judge, alarms, composites, rule_of, section_of
 from tests.support.tables import Tables
+from tests.support.template import resources
 
 pytestmark = pytest.mark.emulator
 
@@ -20,11 +23,13 @@ STAGES = ("local", "dev", "prod")
 LANES = ("High", "Normal", "Low", "Long")
 SOON_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 MEMBERS = (
-    *("NoTick", "ShardQueueOld", "WatermarkBehind", "DispatchRoundsFailed", "SendsRefused", "ClaimsFailed"),
-    *("DispatchErrors", "DispatchThrottles", "OldestMessageHigh", "OldestMessageNormal"),
-    *("WorkersIdleHigh", "WorkersIdleNormal", "WorkersIdleLow"),
+    *("NoTick", "ShardQueueOld", "DispatchRoundsFailed", "SendsRefused", "ClaimsFailed"),
+    *("DispatchErrors", "DispatchThrottles"),
 )
-SHARED_SECTIONS = ("lateness", "oldestmessage", "workersidle", "functionerrors", "functionthrottles", "tablethrottles")
+SHARED_SECTIONS = (
+    *("lateness", "oldestmessage", "workersidle", "functionerrors", "functionthrottles", "functionsilent"),
+    *("tablethrottles", "sendsrefused", "eventsrefused", "jobspaused", "pausesfailed"),
+)
 """One for several alarms: a lane's, a function's or a table's."""
 
 
@@ -32,7 +37,7 @@ SHARED_SECTIONS = ("lateness", "oldestmessage", "workersidle", "functionerrors",
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function's environment as far as its telemetry goes: what else it needs is missing."""
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "duecourse")
-    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Duecourse")
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Duecourse/prod")
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "duecourse-test")
 
 
@@ -113,11 +118,39 @@ def test_a_tick_that_stops_is_noticed_before_a_run_can_be_late(tables: Tables) -
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_what_keeps_jobs_from_firing_is_told_once_by_the_alarm_over_its_causes(stage: str) -> None:
     (composite,) = composites(stage).values()
-    members = {name for name, each in alarms(stage).items() if "AlarmActions" not in each}
-    assert members == set(MEMBERS)
+    silent = {name for name, each in alarms(stage).items() if "AlarmActions" not in each}
+    assert silent == set(MEMBERS) - {"NoTick"}
     assert composite["AlarmActions"]
-    assert all(f'ALARM("{name}")' in rule_of(composite) for name in members)
-    assert rule_of(composite).count("ALARM(") == len(members)
+    assert all(f'ALARM("{name}")' in rule_of(composite) for name in MEMBERS)
+    assert rule_of(composite).count("ALARM(") == len(MEMBERS)
+
+
+@pytest.mark.parametrize("name", ["NoTick", "WatermarkBehind", "OldestMessageHigh", "WorkersIdleHigh"])
+def test_what_may_follow_or_precede_another_outage_tells_by_itself(name: str) -> None:
+    """The alarm over others tells when the first of them goes off, and is silent about those that join it."""
+    assert alarms("prod")[name]["AlarmActions"]
+
+
+def test_two_stages_of_an_account_share_no_metric_of_ours() -> None:
+    dev, prod = (
+        {
+            (each["Namespace"], each["MetricName"])
+            for alarm in resources(stage, "AWS::CloudWatch::Alarm").values()
+            for each in watched(alarm["Properties"])
+            if not each["Namespace"].startswith("AWS/")
+        }
+        for stage in ("dev", "prod")
+    )
+    assert len(dev) > 20
+    assert dev & prod == set()
+    assert {namespace for namespace, _ in prod} == {"Duecourse/prod"}
+
+
+def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics that an alarm is about."""
+    if "MetricName" in alarm:
+        return [alarm]
+    return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
 
 
 def test_where_there_is_no_alarm_over_others_each_tells_by_itself() -> None:
@@ -137,9 +170,9 @@ def test_every_alarm_says_what_it_means_and_what_to_do_first_and_where_the_steps
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_only_the_missing_tick_is_alarming_where_nothing_is_told(stage: str) -> None:
+def test_only_what_is_started_by_a_rule_is_alarming_where_nothing_is_told(stage: str) -> None:
     breaching = {name for name, each in alarms(stage).items() if each["TreatMissingData"] == "breaching"}
-    assert breaching == {"NoTick"}
+    assert breaching == {"NoTick", "SweepSilent", "PatrolSilent", "AuditSilent"}
 
 
 def test_nothing_goes_off_while_there_is_nothing_to_do(tables: Tables) -> None:

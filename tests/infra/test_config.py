@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from duecourse.settings import AllowedTargets
-from infra.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.lanes_config import LaneConfig
+from infra.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
+from infra.lanes_config import LaneConfig, lanes
+from infra.python_function import LOG_RETENTION
 from infra.stages import STAGES, from_context
 from infra.targets_config import AllowedTargetsConfig
 from tests.support.template import ROOT
@@ -132,6 +133,27 @@ def test_a_task_that_could_not_be_registered_is_refused_by_name(name: str, task:
 def test_other_wrong_settings_are_named(field: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"{field} must"):
         replace(STAGES["dev"], **{field: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stage", ["Prod", "1st", "prod_eu", "", "p" * 32, "prod "])
+def test_a_stage_whose_name_does_not_fit_into_other_names_is_refused(stage: str) -> None:
+    with pytest.raises(ConfigError, match="stage must match"):
+        replace(STAGES["dev"], stage=stage)
+
+
+def test_logs_are_kept_for_one_of_the_times_that_the_stack_knows() -> None:
+    assert tuple(LOG_RETENTION) == LOG_RETENTION_DAYS
+    with pytest.raises(ConfigError, match="log_retention_days must be one of 7, 14, 30, 90"):
+        replace(STAGES["dev"], log_retention_days=60)
+
+
+def test_what_is_reserved_leaves_what_aws_keeps_unreserved() -> None:
+    small = lanes(high=2, normal=2, low=2, long=2)
+    reserved = ReservedConcurrency(tick=2, dispatch=16, api=50)
+    replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=168)
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 168"):
+        replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=167)
+    replace(STAGES["dev"], lanes=small, account_concurrency=10)
 
 
 def test_young_accounts_can_do_without_reserved_concurrency() -> None:

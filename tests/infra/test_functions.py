@@ -97,7 +97,7 @@ def test_every_function_logs_and_measures_under_one_name(stack: Stack) -> None:
     for output in SETTINGS:
         environment = stack.environment(output)
         assert environment["POWERTOOLS_SERVICE_NAME"] == "duecourse"
-        assert environment["POWERTOOLS_METRICS_NAMESPACE"] == "Duecourse"
+        assert environment["POWERTOOLS_METRICS_NAMESPACE"] == f"Duecourse/{stack.stage}"
 
 
 def test_functions_run_on_graviton_in_aws(aws_stack: Stack) -> None:

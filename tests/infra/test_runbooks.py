@@ -24,6 +24,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 GENERAL = {"before-you-begin"}
 OF_THE_COMMAND_LINE = {
     "query", "output", "region", "profile", "no-cli-pager", "cli-binary-format", "max-items", "endpoint-url",
+    "cli-read-timeout",
 }  # fmt: skip
 
 
@@ -77,6 +78,7 @@ def test_a_section_is_called_as_the_alarms_are() -> None:
     for name, section in named("prod").items():
         construct = name.removeprefix("Observability")[:-8].lower()
         shared = {"functionerrors": "errors", "functionthrottles": "throttles", "tablethrottles": "throttles"}
+        shared["functionsilent"] = "silent"
         assert shared.get(section, section) in construct, name
 
 

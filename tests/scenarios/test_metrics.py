@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,27 @@ def test_a_run_that_waited_for_its_turn_caught_nothing_up(world: World) -> None:
 
 def after_claim(world: World) -> AfterClaim:
     return AfterClaim(world.jobs, world.run_store, world.clock, 90)
+
+
+@dataclass
+class Contested:
+    """A store of jobs whose every change somebody else was faster with."""
+
+    store: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def change(self, *_: object) -> bool:
+        return False
+
+
+def test_a_job_that_is_changed_meanwhile_each_time_is_counted_as_not_paused(world: World) -> None:
+    world.caller.answer = lambda _: FAILED
+    world.add(job("0 * * * *", retry=RetryPolicy(max_attempts=1), pause_on_failure=1))
+    world.jobs = Contested(world.jobs)  # type: ignore[assignment]
+    world.until(NOON + 3600 + 300)
+    assert counted(world, "RunsDead", "JobsPaused", "PausesFailed") == (1, 0, 1)
 
 
 def round_of(world: World) -> Report:

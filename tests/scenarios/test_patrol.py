@@ -142,6 +142,55 @@ def test_an_entry_in_a_shard_that_is_not_ticked_is_moved_into_one_that_is(world:
     assert world.caller.runs == ["tick-tock.20261121T120500Z"]
 
 
+def test_an_entry_that_is_still_to_come_is_moved_to_its_own_hour(world: World) -> None:
+    add(world, "rate(1 day)")
+    write(world, "tick-tock", slot="2026-11-22T12/0007")  # of a shard that nobody ticks
+    assert patrol(world).counts["EntriesBelowWatermark"] == 1
+    assert item(world, "tick-tock")["slot"] == {"S": "2026-11-22T12/0000"}
+    world.cursors.advance_watermark(0, bucket_of(NOON + 22 * HOUR))
+    world.clock.set(NOON + DAY - 60)
+    world.until(NOON + DAY + 1)
+    assert world.caller.runs == ["tick-tock.20261122T120000Z"]
+
+
+def test_without_any_shard_on_record_nothing_is_moved_and_somebody_is_told(tables: Tables) -> None:
+    world = World(tables)
+    add(world, "rate(5 minutes)")
+    write(world, "tick-tock", slot="2026-11-21T05/0007")
+    world.tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "SHARDS"}, "SK": {"S": "HIGHEST"}})
+    report = patrol(world)
+    assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
+    assert item(world, "tick-tock")["slot"] == {"S": "2026-11-21T05/0007"}
+
+
+def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: World) -> None:
+    newer, hurt = add(world, "rate(5 minutes)", id="a-newer-one"), add(world, "rate(5 minutes)", id="b-hurt")
+    write(world, newer, "JOB", state="DREAMING")
+    for each in (newer, hurt):
+        write(world, each, slot=None)
+    report = patrol(world)
+    assert sorted(alarms(report)) == ["cursor_outside_index", "entry_not_patrolled"]
+    assert (report.counts["PatrolsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 1)
+    assert patrol(world, every_seconds=0).counts["CursorsOutsideIndex"] == 0
+
+
+def test_a_wake_up_that_was_set_aside_is_counted(world: World) -> None:
+    at = int(NOON)
+    wake = Wake(RunMessage("default", "gone", at, at, at * 1000, Lane.NORMAL, at, "nonce", attempt=2), at)
+    world.wakes.put(wake)
+    write(world, "gone", wake.key, slot=None)
+    assert patrol(world).counts["CursorsSetAsideFound"] == 1
+
+
+def test_a_cursor_that_was_set_aside_is_no_matter_once_its_job_is_paused(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    assert world.cursors.set_aside(standing(world, made.id), "it makes no sense")
+    write(world, made, "JOB", state="PAUSED")
+    assert patrol(world).counts["CursorsSetAsideFound"] == 0
+    parts = DynamoPatrolStore(world.tables.client, world.tables.jobs, limit=1)  # cursor and job on pages of their own
+    assert patrol(world, store=parts, every_seconds=0).counts["CursorsSetAsideFound"] == 0
+
+
 def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> None:
     made = add(world, "rate(1 minute)")
     store = DynamoPatrolStore(world.tables.client, world.tables.jobs)

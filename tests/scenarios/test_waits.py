@@ -92,6 +92,7 @@ class BusyTable:
 def test_wake_ups_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
+    world.clock.advance(30)
     report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 10))
     assert (report.counts["WakesSent"], report.counts["ClaimsFailed"]) == (1, 0)
     assert report.counts["StatementsThrottled"] > 1
@@ -101,6 +102,7 @@ def test_wake_ups_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_clear
 def test_a_table_that_stays_busy_stops_the_sending_of_wake_ups(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
+    world.clock.advance(30)
     report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 3600))
     assert report.counts["ClaimsFailed"] == 1
     assert "a wake-up could not be cleared" in [event.facts.get("reason") for event in report.events]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
@@ -10,7 +10,7 @@ from duecourse.adapters.dynamodb.audited_runs import DynamoAuditedRuns
 from duecourse.domain.audit import Turn
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.schedule import ScheduleSpec
-from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
+from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.audit import Audit
 from duecourse.usecases.draft import Draft
@@ -32,12 +32,15 @@ EMPTY = Depth(0, 0, 0)
 
 @dataclass
 class WheelDepths:
-    """ports.Depths: what is set, the same for every lane; None: what the wheel holds."""
+    """ports.Depths: what is set, the same for every lane that is not `full`; None: what the wheel holds."""
 
     wheel: Wheel
     fixed: Depth | None = EMPTY
+    full: set[Lane] = field(default_factory=set)
 
     def depth(self, lane: Lane) -> Depth | None:
+        if lane in self.full:
+            return Depth(3, 0, 0)
         return self.fixed or Depth(len(self.wheel), 0, 0)
 
 
@@ -101,3 +104,36 @@ class AuditedWorld(World):
         moved = replace(standing, occurrence=at, due=standing.occurrences().due(at), after=at - 1)
         (claimed,) = self.cursors.claim([Claim(standing, moved)], 1)
         assert claimed.result is ClaimResult.WON
+
+
+class Slow:
+    """ports.AuditStore: a second for each page."""
+
+    def __init__(self, store: Any, world: AuditedWorld) -> None:
+        self.store = store
+        self.world = world
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def jobs(self, *where: Any) -> Any:
+        self.world.clock.advance(1)
+        return self.store.jobs(*where)
+
+
+class Full(Slow):
+    """A store with so much open."""
+
+    def __init__(self, store: Any, standing: list[Undecided]) -> None:
+        self.store = store
+        self.standing = standing
+
+    def open(self, limit: int) -> list[Undecided]:
+        return self.standing[:limit]
+
+
+class Failing(Slow):
+    """One whose pages cannot be read."""
+
+    def jobs(self, *where: Any) -> Any:
+        raise ConnectionError("no answer")

@@ -17,7 +17,7 @@ OURS: Mapping[str, frozenset[str]] = {
         {
             *("SlotsRead", "CursorsRead", "Enqueued", "ClaimsWon", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
             *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsSetAside", "Missed", "Skipped"),
-            *("RoundsFailed", "RoundsUnfinished", "AfterClaimsFailed", "WatermarkAge"),
+            *("RoundsFailed", "RoundsUnfinished", "AfterClaimsFailed", "WatermarkAge", "EventsRefused"),
         }
     ),
     "execute": BY_TARGET
@@ -25,15 +25,26 @@ OURS: Mapping[str, frozenset[str]] = {
         *("MessagesReceived", "DuplicatesDropped", "Lateness", "CaughtUp", "DeathsAnnounced", "MessagesFailed"),
         *("FinishesRefused", "ResultsLost", "EventsRefused", "PausesFailed", "JobsPaused", "RescueReadsFailed"),
     },
-    "sweep": frozenset({"DeadLettersRecorded", "DeadLettersUnreadable", "SweepsFailed"}),
+    "sweep": frozenset(
+        {
+            *("DeadLettersRecorded", "DeadLettersUnreadable", "SweepsFailed"),
+            *("JobsPaused", "PausesFailed", "EventsRefused"),
+        }
+    ),
     "patrol": frozenset(
         {
             *("EntriesBelowWatermark", "CursorsOutdated", "CursorsOutsideIndex", "CursorsRepaired"),
             *("CursorsSetAsideFound", "PatrolsFailed", "CleanUpsFailed"),
         }
     ),
-    "audit": frozenset({"JobsAudited", "OccurrencesAudited", "OccurrencesLost", "OccurrencesDoubled", "AuditsFailed"}),
+    "audit": frozenset(
+        {
+            *("JobsAudited", "OccurrencesAudited", "OccurrencesLost", "OccurrencesDoubled"),
+            *("AuditsFailed", "AuditsWaiting"),
+        }
+    ),
     "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),
+    "api": frozenset({"InternalErrors", "SendsRefused"}),
 }
 
 AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
@@ -61,7 +72,7 @@ AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
 
 def problem_of(namespace: str, name: str, dimensions: Mapping[str, str]) -> str | None:
     """Why there is no such metric; None where there is."""
-    if namespace == "Duecourse":
+    if namespace.startswith("Duecourse/"):
         return _problem_of_ours(name, dimensions)
     if name not in AWS.get(namespace, {}):
         return f"{namespace} has no {name}"

@@ -26,6 +26,7 @@ from tests.support.world import World
 
 SHARD_QUEUE_RETENTION_SECONDS = 300
 TICKS = dimensions({"service": "duecourse", "function": "tick"})
+CARETAKERS = ("Sweep", "Patrol", "Audit")
 
 
 @dataclass
@@ -96,13 +97,15 @@ class Observed:
         self.data = MetricData()
         self.taken = 0
         self.ticks = Shards(now=self.world.clock.now)
+        self.namespace = f"Duecourse/{stage}"
         self.outputs = template(stage)["Outputs"]
         for minute in range(10):  # a system that has been running
-            self.data.put("Duecourse", "TicksSent", TICKS, NOON - 60 * minute, 1)
+            self.data.put(self.namespace, "TicksSent", TICKS, NOON - 60 * minute, 1)
+        self._caretakers(NOON - 60)
 
     def publish(self, report: Report, **told: str) -> None:
         """What a handler does with its use case's report."""
-        self.listen(lambda: publish(report, Logger(), Metrics(namespace="Duecourse", service="duecourse"), **told))
+        self.listen(lambda: publish(report, Logger(), Metrics(namespace=self.namespace, service="duecourse"), **told))
 
     def listen(self, function: Callable[[], Any]) -> None:
         """Keep what a function writes to its log as metrics of now. Raises what it raises."""
@@ -131,6 +134,7 @@ class Observed:
                 self.world.dispatch()
             if working:
                 self.world.work()
+            self._caretakers(at)
             if each is not None:
                 each()
             self.look()
@@ -176,6 +180,12 @@ class Observed:
     def held(self) -> Sequence[Held]:
         """What is in the lane."""
         return self.wheel._held
+
+    def _caretakers(self, at: float) -> None:
+        """Their rules start them."""
+        for name in CARETAKERS:
+            of = dimensions({"FunctionName": self.outputs[f"{name}Function"]["Value"]})
+            self.data.put("AWS/Lambda", "Invocations", of, at, 1)
 
     def _tick(self) -> None:
         report = Tick(self.ticks, self.ticks, MemoryMark(), self.world.clock, 1)()  # type: ignore[arg-type]

@@ -231,7 +231,7 @@ def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
     assert [api.get("/v1/jobs/nightly").status, api.delete("/v1/jobs/nightly").status] == [404, 404]
     assert api.get("/v1/jobs").json["items"] == []
     assert tables.job_store(clock).snapshot("default", "nightly") == Gone(NOON)
-    assert item_count(tables) == 2, "the note, and the count of the tenant's jobs"
+    assert item_count(tables) == 3, "the note, the count of the tenant's jobs, and that of the shards"
 
 
 def test_a_deleted_id_can_be_used_again_and_no_old_message_fits_it(api: ApiClient, clock: SettableClock) -> None:

@@ -61,7 +61,7 @@ def test_stats_tell_what_there_is_and_what_is_left(tables: Tables, clock: Settab
         "long": None,
     }
     assert (found["status"], found["tick"]) == ("ok", {"last": "2026-11-21T11:59:30Z", "age_seconds": 30.0})
-    assert found["dispatch"] == {"shards": 0, "watermarks_behind_seconds": {}}
+    assert found["dispatch"] == {"shards": 1, "watermarks_behind_seconds": {"0": None}}
 
 
 def test_many_dead_runs_are_counted_up_to_a_hundred(tables: Tables, clock: SettableClock) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.alarm_cases import care, dispatch, runs, services
+from tests.support.alarm_cases import api, care, dispatch, runs, services
 from tests.support.alarm_cases.parts import Case
 
 __all__ = ["CASES", "Case"]
@@ -33,6 +33,7 @@ CASES: dict[str, Case] = {
     "StatementsThrottled": dispatch.throttling_that_stays,
     "CursorsSetAside": dispatch.a_cursor_that_makes_no_sense,
     "AfterClaimsFailed": dispatch.records_of_skips_that_cannot_be_written,
+    "DispatchEventsRefused": dispatch.a_bus_that_refuses_skips,
     "DeadLettersWaiting": runs.a_dead_run,
     "RunsDying": runs.many_dead_runs,
     "FailureRate": runs.an_ill_target,
@@ -48,6 +49,10 @@ CASES: dict[str, Case] = {
     "DeadLettersRecorded": care.lost_to_the_dead_letters,
     "DeadLettersUnreadable": care.unreadable,
     "SweepsFailed": care.a_sweep_that_fails,
+    "SweepJobsPaused": care.a_death_that_the_sweep_records,
+    "SweepPausesFailed": care.a_death_that_the_sweep_cannot_count,
+    "SweepEventsRefused": care.a_death_that_nobody_is_told,
+    **{f"{function}Silent": care.nobody_is_started for function in ("Sweep", "Patrol", "Audit")},
     "PatrolsFailed": care.a_patrol_that_fails,
     "CleanUpsFailed": care.a_clean_up_that_fails,
     "EntriesBelowWatermark": care.an_entry_below_the_watermark,
@@ -56,7 +61,10 @@ CASES: dict[str, Case] = {
     "OccurrencesLost": care.a_record_that_was_lost,
     "OccurrencesDoubled": care.a_catch_up_over_what_ran,
     "AuditsFailed": care.an_audit_that_fails,
+    "AuditsWaiting": care.an_audit_with_too_much_open,
     "ArchivesFailed": care.an_archive_that_refuses,
+    "InternalErrors": api.requests_that_fail,
+    "ApiSendsRefused": api.lanes_that_take_nothing,
     "ArchiveLettersWaiting": services.a_batch_given_up,
     **{f"{function}Errors": services.errors_of(function) for function in FUNCTIONS},
     **{f"{function}Throttles": services.throttles_of(function) for function in FUNCTIONS},

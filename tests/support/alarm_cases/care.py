@@ -8,11 +8,13 @@ from typing import Any
 from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
 from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
 from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
-from duecourse.domain.job import Overlap
+from duecourse.domain.audit import Gap
+from duecourse.domain.job import EventKind, Overlap
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.messages import MessageKind
 from duecourse.usecases.archive import ArchiveRuns
+from duecourse.usecases.audit import MOST_OPEN
 from duecourse.usecases.clean_up import CleanUp
 from duecourse.usecases.patrol import Patrol
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
@@ -33,6 +35,30 @@ def lost_to_the_dead_letters(observed: Observed) -> None:
     observed.wheel.dead_letters += observed.wheel.hold_back(120)
     observed.minutes(4, ticking=False)
     observed.world.sweep()
+
+
+def a_death_that_the_sweep_records(observed: Observed, **changes: Any) -> None:
+    """Of a job that is to be paused at its first death; its other runs wait for their workers."""
+    observed.world.add(job("rate(60 seconds)", pause_on_failure=1, **changes))
+    observed.world.clock.set(NOON + 60)
+    observed.wheel.dead_letters += observed.wheel.hold_back(120)
+    observed.minutes(4, ticking=False, working=False)
+    observed.world.sweep()
+
+
+def a_death_that_the_sweep_cannot_count(observed: Observed) -> None:
+    observed.world.jobs = Broken(observed.world.jobs, "get_cursor")  # type: ignore[assignment]
+    a_death_that_the_sweep_records(observed)
+
+
+def a_death_that_nobody_is_told(observed: Observed) -> None:
+    observed.world.bus.refuses = True
+    a_death_that_the_sweep_records(observed, events=(EventKind.ALL,))
+
+
+def nobody_is_started(observed: Observed) -> None:
+    observed.minutes(10)
+    observed.world.clock.advance(5 * HOUR)
 
 
 def unreadable(observed: Observed) -> None:
@@ -115,6 +141,13 @@ def an_audit_that_fails(observed: Observed) -> None:
     world = an_audited_hour(observed)
     world.audits = Broken(world.audits, "turns")
     observed.publish(world.audit(hour=4), function="audit")
+
+
+def an_audit_with_too_much_open(observed: Observed) -> None:
+    world = an_audited_hour(observed)
+    for number in range(MOST_OPEN):
+        world.audits.undecided("default", f"job-{number}", [Gap(int(NOON), int(NOON), 1)], now=NOON)
+    observed.publish(world.audit(hour=4, seconds=0.001), function="audit")
 
 
 def an_archive_that_refuses(observed: Observed) -> None:

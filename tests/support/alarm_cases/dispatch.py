@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from duecourse.domain.job import MissedMode, MissedPolicy
+from duecourse.domain.job import EventKind, MissedMode, MissedPolicy
 from tests.support.alarm_cases.parts import Broken, Refusing, fill, throttled
 from tests.support.jobs import NOON, job
 from tests.support.lambda_events import Context, fifo_event
@@ -105,4 +105,12 @@ def records_of_skips_that_cannot_be_written(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)", missed=MissedPolicy(MissedMode.SKIP, grace_seconds=30)))
     observed.world.clock.set(NOON + 3600)
     observed.world.run_store = Broken(observed.world.run_store, "write")
+    observed.minutes(1, working=False)
+
+
+def a_bus_that_refuses_skips(observed: Observed) -> None:
+    skip = MissedPolicy(MissedMode.SKIP, grace_seconds=30)
+    observed.world.add(job("rate(60 seconds)", missed=skip, events=(EventKind.ALL,)))
+    observed.world.clock.set(NOON + 3600)
+    observed.world.bus.refuses = True
     observed.minutes(1, working=False)

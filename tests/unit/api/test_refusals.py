@@ -189,7 +189,7 @@ def test_a_failure_inside_is_counted(capsys: pytest.CaptureFixture[str]) -> None
     metric = json.loads(capsys.readouterr().out)
     assert metric["InternalErrors"] == [1.0]
     assert metric["function"] == "api"
-    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Duecourse"
+    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Duecourse/test"
 
 
 def test_every_request_leaves_one_line() -> None:

@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 from duecourse.domain.audit import (
     CLOSED_SECONDS,
     DAY_SECONDS,
+    MOST_ROWS,
     Gap,
     Recorded,
     Turn,
     audited_from,
+    few,
     held_back,
+    joined,
     next_turn,
     reconcile,
+    together,
 )
 from duecourse.domain.job import JobState, Lane
 from tests.support.jobs import NOON, job
@@ -121,11 +125,15 @@ def test_an_unfinished_turn_goes_on_before_another_begins() -> None:
     assert turn([begun]) == replace(begun, low=int(NOON) - KEPT + DAY_SECONDS, version=8)
 
 
-def test_a_turn_that_was_missed_widens_the_next_as_far_as_there_are_records() -> None:
+def test_turns_that_were_missed_are_made_up_for_day_by_day_as_far_as_there_are_records() -> None:
     old = Turn(0, 1, 0, int(NOON) - 2 * DAY_SECONDS, done=True)
     found = turn([old], 1)
     assert found is not None
-    assert (found.low, found.high) == (old.high, int(NOON) - CLOSED_SECONDS)
+    assert (found.low, found.high) == (old.high, old.high + DAY_SECONDS)
+    last = turn([replace(found, done=True)], 1)
+    assert last is not None
+    assert (last.low, last.high) == (found.high, int(NOON) - CLOSED_SECONDS)
+    assert turn([replace(last, done=True)], 1) is None
     ancient = turn([replace(old, high=int(NOON) - 200 * DAY_SECONDS)], 1)
     assert ancient is not None
     assert ancient.low == int(NOON) - KEPT + DAY_SECONDS
@@ -136,6 +144,24 @@ def test_with_another_number_of_segments_it_goes_on_where_the_slowest_was() -> N
     found = turn(old, 3)
     assert found is not None
     assert (found.segments, found.low) == (3, int(NOON) - 7 * HOUR)
+
+
+def test_rows_are_judged_together_that_lie_together() -> None:
+    rows = [Gap(0, 5, 2), Gap(90, 99, 2), Gap(100, 101, 2), Gap(300, 900, 9), Gap(901, 901, 1)]
+    assert together(rows, 100) == [rows[:2], rows[2:3], rows[3:4], rows[4:]]
+    assert together([], 100) == []
+
+
+def test_rows_of_two_origins_are_kept_once_and_few_in_all() -> None:
+    known = [Gap(10, 20, 2), Gap(50, 60, 2)]
+    assert joined(known, [Gap(10, 20, 2), Gap(30, 30, 1), Gap(55, 80, 4)]) == (
+        Gap(10, 20, 2),
+        Gap(30, 30, 1),
+        Gap(50, 80, 4),
+    )
+    many = [Gap(at, at, 1) for at in range(0, 2 * (MOST_ROWS + 1), 2)]
+    assert few(many[1:]) == many[1:]
+    assert joined(many[:5], many[5:]) == (Gap(0, 2 * MOST_ROWS, MOST_ROWS + 1),)
 
 
 def test_a_lane_that_has_started_what_came_due_an_hour_later_holds_nothing_older_back() -> None:

@@ -68,6 +68,14 @@ def test_a_cursor_that_has_an_error_is_set_aside() -> None:
     assert fault(seen(None, cursor=None, unreadable=True)) is Fault.SET_ASIDE
 
 
+def test_what_does_not_fire_on_purpose_is_not_missed_and_a_wake_up_always_is() -> None:
+    for state in (JobState.PAUSED, JobState.COMPLETED):
+        assert fault(seen(None, cursor=replace(cursor(job()), error="no"), state=state)) is None
+        assert fault(seen(None, cursor=None, unreadable=True, state=state)) is None
+        assert fault(seen(None, cursor=None, state=state)) is Fault.SET_ASIDE
+    assert fault(seen(None, cursor=None)) is Fault.SET_ASIDE
+
+
 @pytest.mark.parametrize(
     ("state", "expected"),
     [(JobState.ACTIVE, Fault.OUTSIDE), (None, Fault.OUTSIDE), (JobState.PAUSED, None), (JobState.COMPLETED, None)],

@@ -71,6 +71,42 @@ def test_audit_and_patrol_are_looked_at_where_the_stage_has_them() -> None:
     assert {"audit", "patrol"} <= {each.check.name for each in examine(stage(outputs, {}))}
 
 
+def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_one() -> None:
+    class Functions:
+        def get_function_configuration(self, *, FunctionName: str) -> dict[str, str]:  # noqa: N803
+            return {"FunctionArn": FunctionName}
+
+    class Events:
+        def list_rule_names_by_target(self, *, TargetArn: str) -> dict[str, list[str]]:  # noqa: N803
+            return {"RuleNames": [] if TargetArn == "audit" else [TargetArn]}
+
+        def describe_rule(self, *, Name: str) -> dict[str, str]:  # noqa: N803
+            return {"State": "DISABLED" if Name == "patrol" else "ENABLED"}
+
+    outputs = {"SweepFunction": "sweep", "PatrolFunction": "patrol", "AuditFunction": "audit"}
+    clients = {"lambda": Functions(), "events": Events()}
+    found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
+    assert found["rules"].verdict is Verdict.BAD
+    assert "Patrol DISABLED, Audit has none;" in found["rules"].says
+    del outputs["PatrolFunction"], outputs["AuditFunction"]
+    found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
+    assert found["rules"].verdict is Verdict.OK
+
+
+def test_what_could_not_be_archived_is_told() -> None:
+    class Waiting:
+        def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> dict[str, Any]:  # noqa: N803
+            return {"Attributes": dict.fromkeys(AttributeNames, "1" if QueueUrl == "failures" else "0")}
+
+    outputs = {**dict.fromkeys(QUEUES, "x"), "ArchiveFailuresQueueUrl": "failures"}
+    found = {each.check.name: each.check for each in examine(stage(outputs, {"sqs": Waiting()}))}
+    assert (found["archive"].verdict, found["archive"].runbook) == (
+        Verdict.BAD,
+        "docs/runbooks.md#archiveletterswaiting",
+    )
+    assert found["dead letters"].verdict is Verdict.OK
+
+
 def test_a_finding_is_a_json_document_with_its_facts() -> None:
     outputs = dict.fromkeys(QUEUES, "x")
     documents = [each.document() for each in examine(stage(outputs, {"sqs": Sqs()}))]

@@ -20,6 +20,7 @@ ALARMS = {
             "StateValue": "ALARM",
         },
         {"AlarmName": "Duecourse-prod-ObservabilityRunsDying99887766-q", "StateValue": "OK"},
+        {"AlarmName": "Duecourse-prod-acme-ObservabilityNoTick1A2B3C4D-x1Y2z3", "StateValue": "ALARM"},
     ],
     "CompositeAlarms": [
         {
@@ -78,6 +79,10 @@ def test_alarms_are_found_by_the_stacks_name_and_composite_ones_by_their_constru
         ("NoTick", "docs/runbooks.md#notick"),
         ("JobsAreNotFiring", "docs/runbooks.md#jobsarenotfiring"),
     ]
+
+
+def test_alarms_of_a_stage_whose_name_begins_alike_are_not_this_ones() -> None:
+    assert [each.name for each in metrics.alarms(stage({})).ringing].count("NoTick") == 1
 
 
 def test_functions_are_summed_over_the_last_hour_and_what_has_no_data_is_none() -> None:

@@ -50,6 +50,10 @@ def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> Non
     assert surroundings.alarms(Alarms([], 40)).verdict is OK
 
 
+def test_a_stage_without_alarms_is_not_well() -> None:
+    assert surroundings.alarms(Alarms([], 0)).verdict is Verdict.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("function", "verdict"),
     [

@@ -35,8 +35,8 @@ AT_ONCE = 16
 """Jobs between two looks at the clock: what the margin of an invocation allows, where each fires every second."""
 
 MOST_OPEN = 1000
-"""Jobs with something undecided, at a time. With more, dispatch or the lanes are far behind: audits wait for them, and the
-windows with them.
+"""Jobs with something undecided, at a time. With more, dispatch or the lanes are far behind: audits wait for them, and
+the windows with them.
 """
 
 
@@ -53,8 +53,8 @@ class Audit:
     crew: Crew = field(default_factory=Alone)
 
     def __call__(self, deadline: float, tell: Callable[[Report], None] | None = None) -> Report:
-        """Do the turns that are due until `deadline` (UTC seconds); what `tell` was not given is returned. Never raises:
-        what fails is counted and told, and the next invocation goes on with the page that failed.
+        """Do the turns that are due until `deadline` (UTC seconds); what `tell` was not given is returned. What fails
+        is counted and told, and the next invocation goes on with the page that failed: nothing is raised.
 
         What is found is told, then kept as known, and then its page is noted as done: whoever is killed in between
         leaves it to be told again, and never untold.
@@ -83,18 +83,19 @@ class _Round:
     def run(self) -> None:
         """Turn after turn, then what was open before."""
         uses = self.uses
-        before = uses.store.open(MOST_OPEN)
+        before = {(standing.tenant, standing.job_id) for standing in uses.store.open(MOST_OPEN)}
         self.opened = len(before)
         kept = uses.retention_days * DAY_SECONDS
         while not self._late() and not self._waits():
             turn = next_turn(uses.store.turns(), uses.segments, now=uses.clock.now(), kept_seconds=kept)
             if turn is None or not self._turn(turn):
                 break
-        for standing in before:
+        for standing in uses.store.open(MOST_OPEN) if before else ():  # anew: a turn may have added to them
             if self._late():
                 break
-            with self._alone(standing.tenant, standing.job_id):
-                self._again(standing)
+            if (standing.tenant, standing.job_id) in before:
+                with self._alone(standing.tenant, standing.job_id):
+                    self._again(standing)
 
     def _late(self) -> bool:
         return self.uses.clock.now() >= self.deadline
@@ -141,6 +142,7 @@ class _Round:
         """Count a job, judge what is missing, and keep what was found."""
         whose = looked.job.tenant, looked.job.id
         self.report.counts["JobsAudited"] += looked.expected > 0
+        self.report.counts["OccurrencesLost"] += 0  # said, too: silence would not tell that somebody looked
         self.report.counts["OccurrencesAudited"] += looked.expected
         if looked.error is not None:
             self._failed(*whose, looked.error)

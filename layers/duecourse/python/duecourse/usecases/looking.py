@@ -1,4 +1,4 @@
-"""A job's window as an audit sees it: what its definition names there, compared with its records. Nothing is written."""
+"""A job's window as an audit sees it: what its definition names there, compared with its records. It writes nothing."""
 
 from __future__ import annotations
 
