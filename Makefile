@@ -34,7 +34,7 @@ test: setup ## everything: the checks and all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile  # each worker has its emulators; much of the time is waiting for them
 
 fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .

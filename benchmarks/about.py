@@ -23,7 +23,7 @@ def about(name: str, packages: Iterable[str] = ()) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "machine": {
             "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": os.cpu_count(),
             "system": f"{platform.system()} {platform.release()}",
         },
         "versions": {

@@ -335,13 +335,13 @@ def test_completed_jobs_are_looked_for_and_removed(deployed: Deployed) -> None:
     """
     tables = Tables(client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], deployed.outputs["RunsTable"])
     store, found = tables.job_store(SettableClock(NOON)), DynamoCompletedJobs(tables.client, tables.jobs)
-    now, long_ago = time.time(), time.time() - 1000 * 86_400
-    parts = {part_at(now), part_at(now + 60)}
+    long_ago = time.time() - 1000 * 86_400
     for number in range(2_000):
         made = made_job(id=f"over-{number}", at=long_ago, tags=("over",))
         assert store.create(made, cursor(made))
         assert store.complete(made, at=long_ago)
-        if all(any(found.pages(part, before=now)) for part in parts):
+        now = time.time()
+        if all(any(found.pages(part, before=now)) for part in {part_at(now), part_at(now + 60)}):
             break
     deployed.invoke("PatrolFunction")
     assert None in [store.get("default", f"over-{each}") for each in range(number + 1)]
