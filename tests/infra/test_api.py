@@ -12,6 +12,12 @@ OUTPUTS = {
     "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
     "JobsTable", "LaneHighUrl", "LaneLongUrl", "LaneLowUrl", "LaneNormalUrl", "ResultsBucket", "RunsTable",
     "ShardQueueUrl", "SweepFunction", "TickFunction",
+    "ArchiveBucket",
+    "ArchiveDatabase",
+    "ArchiveFailuresQueueUrl",
+    "ArchiveFunction",
+    "AuditFunction",
+    "PatrolFunction",
 }  # fmt: skip
 OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolId"}
 
@@ -40,9 +46,12 @@ def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) ->
 
 
 def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
-    alarms = {alarm["MetricName"]: alarm for alarm in stack.resources("AWS::CloudWatch::Alarm").values()}
-    alarm = alarms["ApproximateNumberOfMessagesVisible"]
-    assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "QueueName"]}
+    queue = {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "QueueName"]}
+    (alarm,) = [
+        each
+        for each in stack.resources("AWS::CloudWatch::Alarm").values()
+        if each.get("MetricName") == "ApproximateNumberOfMessagesVisible" and each["Dimensions"][0]["Value"] == queue
+    ]
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
     assert alarm["AlarmActions"] == [{"Ref": stack.output("AlarmsTopicArn")}]
 
@@ -58,7 +67,13 @@ def test_no_resource_has_a_name_that_keeps_two_stacks_apart(stack: Stack) -> Non
         for name, each in stack.template["Resources"].items()
         if {"TableName", "QueueName", "FunctionName", "TopicName"} & each.get("Properties", {}).keys()
         and each["Type"]
-        not in {"AWS::Lambda::Permission", "AWS::Lambda::EventSourceMapping", "AWS::Lambda::EventInvokeConfig"}
+        not in {
+            "AWS::Lambda::Alias",
+            "AWS::Lambda::EventInvokeConfig",
+            "AWS::Lambda::EventSourceMapping",
+            "AWS::Lambda::Permission",
+            "AWS::Lambda::Version",
+        }
     ]
     assert named == []
 
