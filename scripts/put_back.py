@@ -11,14 +11,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 BATCH = 25
 """Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
+TOLD_EVERY = 10_000
 SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 20.0
 
 Item = dict[str, Any]
@@ -32,11 +34,15 @@ def put_back(
     tenant: str | None = None,
     delete_others: bool = False,
     sleep: Callable[[float], None] = time.sleep,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Copy every item; say what was done. `tenant` leaves everybody else's items as they are. With `delete_others` what
-    the restored table does not have is deleted: it was written after the moment that was restored.
+    the restored table does not have is deleted: it was written after the moment that was restored. `progress` is told
+    how far it is every TOLD_EVERY items. Raises ValueError for a table that is to be put back into itself.
     """
-    into = Writer(client, table, sleep)
+    if restored == table:
+        raise ValueError(f"{table} is named twice: name the restored table first, then the stage's own")
+    into = Writer(client, table, sleep, progress)
     kept = {_key_of(item) for item in into.each("PutRequest", _items(client, restored, tenant))}
     deleted = 0
     if delete_others:
@@ -67,16 +73,19 @@ class Writer:
     client: Any
     table: str
     sleep: Callable[[float], None]
+    progress: Callable[[str], None]
 
     def each(self, request: str, items: Iterator[Item]) -> Iterator[Item]:
         """Write (`PutRequest`) or delete (`DeleteRequest`) each item, and give it back."""
         batch: list[Item] = []
-        for item in items:
+        for number, item in enumerate(items, 1):
             batch.append(item)
             if len(batch) == BATCH:
                 self._write(request, batch)
                 yield from batch
                 batch = []
+            if number % TOLD_EVERY == 0:
+                self.progress(f"{number:,} items {'put back' if request == 'PutRequest' else 'deleted'}")
         if batch:
             self._write(request, batch)
             yield from batch
@@ -97,18 +106,33 @@ def _whole_key(item: Item) -> Item:
     return {name: item[name] for name in ("PK", "SK")}
 
 
-def main() -> None:
-    """The command."""
+def _tell(said: str) -> None:
+    sys.stderr.write(f"{said}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 1 when it could not be done. It can be repeated: an item that is there already is written again."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("restored", help="the table that DynamoDB restored into")
     parser.add_argument("table", help="the stage's own table")
     parser.add_argument("--tenant", help="only this tenant's items")
     parser.add_argument("--delete-others", action="store_true", help="delete what the restored table does not have")
-    given = parser.parse_args()
-    client = boto3.client("dynamodb")
-    done = put_back(client, given.restored, given.table, tenant=given.tenant, delete_others=given.delete_others)
+    given = parser.parse_args(arguments)
+    try:
+        done = put_back(
+            boto3.client("dynamodb"),
+            given.restored,
+            given.table,
+            tenant=given.tenant,
+            delete_others=given.delete_others,
+            progress=_tell,
+        )
+    except (BotoCoreError, ClientError, ValueError) as problem:
+        sys.stderr.write(f"put_back: {problem}\n(of {given.restored} into {given.table}; it can be repeated)\n")
+        return 1
     sys.stdout.write(f"{done}\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

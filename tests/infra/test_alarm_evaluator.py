@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.alarm_evaluator import ALARM, OK, MetricAlarm, composite_state
 from tests.support.metric_data import MetricData, dimensions
-from tests.support.metric_math import evaluate
+from tests.support.metric_math import NotUsedError, evaluate
 
 BEGIN = 1_795_262_400.0
 KEPT = "the state that it had"
@@ -96,13 +96,13 @@ def test_an_expression_is_worked_out_per_period(expression: str, value: float | 
 
 def test_what_no_alarm_of_ours_uses_is_refused_and_not_guessed() -> None:
     judge = alarm(TreatMissingData="missing")
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotUsedError):
         judge.state(told("X", judge), BEGIN + 300)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotUsedError):
         alarm(Statistic="IQM").value(told("X", judge), BEGIN)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotUsedError):
         evaluate("RATE(failed)", {"failed": 1.0})
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotUsedError):
         composite_state('ALARM("a") AND ALARM("b")', {"a": OK, "b": OK})
 
 

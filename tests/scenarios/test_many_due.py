@@ -181,6 +181,9 @@ def test_a_round_that_fails_tells_what_it_did_until_then(world: World) -> None:
     world.clock.advance(3550)  # what is due stands in the hour before the last that is read
     report = world.dispatch(Reads(world.cursors, trouble))
     assert (report.counts["ClaimsWon"], report.counts["RoundsFailed"]) == (5, 1)
+    (failed,) = [event for event in report.events if event.action == "round_failed"]
+    assert failed.facts["error"] == "ConnectionError: no route to the table"
+    assert "in trouble" in str(failed.facts["exception"])  # where it came from
     assert report.events[-1].action == "dispatched"
     assert report.events[-1].facts["complete"] is False
 

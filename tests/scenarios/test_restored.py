@@ -19,7 +19,7 @@ from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from scripts.put_back import put_back
+from scripts.put_back import TOLD_EVERY, main, put_back
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables, create_tables
 from tests.support.world import World
@@ -269,3 +269,44 @@ def test_what_a_throttled_table_refuses_is_sent_again_ever_more_slowly(tables: T
     assert len(tables.client.scan(TableName=copies.jobs)["Items"]) == written
     assert client.batches == list(range(written, 0, -1))
     assert waits == [0.1 * 2**n for n in range(written - 1)]
+
+
+def test_a_long_copy_says_how_far_it_is(tables: Tables) -> None:
+    told: list[str] = []
+    put_back(Endless(TOLD_EVERY * 2), tables.jobs, "copy", progress=told.append)
+    assert told == ["10,000 items put back", "20,000 items put back"]
+
+
+class Endless:
+    """A DynamoDB client with a table of so many items, which takes everything."""
+
+    def __init__(self, items: int) -> None:
+        self.items = items
+
+    def get_paginator(self, _: str) -> Any:
+        return self
+
+    def paginate(self, **_: Any) -> Any:
+        return iter([{"Items": [{"PK": {"S": f"JOB#a#{n}"}, "SK": {"S": "JOB"}} for n in range(self.items)]}])
+
+    def batch_write_item(self, **_: Any) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("restored", "table", "said"), [("one", "one", "one is named twice"), ("no-such-table", "own", "not found")]
+)
+def test_a_wrong_table_is_refused_in_a_sentence(
+    ministack: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    restored: str,
+    table: str,
+    said: str,
+) -> None:
+    for name, value in {"AWS_ENDPOINT_URL": ministack, "AWS_DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    assert main([restored, table]) == 1
+    assert said in capsys.readouterr().err

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from tests.support.metric_data import MetricData, dimensions
-from tests.support.metric_math import evaluate
+from tests.support.metric_math import NotUsedError, evaluate
 
 EXTRA_PERIODS = 2
 """How much further back than its evaluation periods an alarm looks for numbers: of three, the guide shows five."""
@@ -68,7 +68,7 @@ class MetricAlarm:
                 return ALARM
             return OK if False in breaching else before
         if self.treats_missing not in ("breaching", "notBreaching", "ignore"):
-            raise NotImplementedError(f"no alarm of ours treats missing data as {self.treats_missing}")
+            raise NotUsedError(f"no alarm of ours treats missing data as {self.treats_missing}")
         filled = breaching + [self.treats_missing == "breaching"] * missing
         return ALARM if filled.count(True) >= needed else OK
 
@@ -120,12 +120,12 @@ def _statistic(
             return sum(values) / len(values)
         case "SampleCount":
             return float(len(values))
-    raise NotImplementedError(f"no alarm of ours uses the statistic {which}")
+    raise NotUsedError(f"no alarm of ours uses the statistic {which}")
 
 
 def composite_state(rule: str, states: Mapping[str, str]) -> str:
     """Of an alarm rule that says `(ALARM("a") OR ALARM("b") …)`; `states` by the names that the rule uses."""
     members = re.findall(r'ALARM\("([^"]+)"\)', rule)
     if not members or re.sub(r'ALARM\("[^"]+"\)|\bOR\b|[()\s]', "", rule):
-        raise NotImplementedError(f"no rule of ours says {rule}")
+        raise NotUsedError(f"no rule of ours says {rule}")
     return ALARM if any(states[name] == ALARM for name in members) else OK

@@ -19,6 +19,10 @@ COMPARISONS: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
 }
 
 
+class NotUsedError(ValueError):
+    """CloudWatch knows more than our alarms use: what they do not use is refused here, and not guessed."""
+
+
 def evaluate(expression: str, values: Mapping[str, float | None]) -> float | None:
     """The expression's value in one period; None where a metric that it needs told nothing, or it divides by 0."""
     # `IF` is no word of Python's, so the whole reads as a Python expression that calls two functions.
@@ -43,7 +47,7 @@ def _value(node: ast.expr, values: Mapping[str, float | None]) -> float | None:
             return _of_two(lambda a, b: a / b if b else None, left, right, values)
         case ast.BinOp(left=left, op=op, right=right):
             return _of_two(OPERATORS[type(op)], left, right, values)
-    raise NotImplementedError(f"no expression of ours says {ast.dump(node)}")
+    raise NotUsedError(f"no expression of ours says {ast.dump(node)}")
 
 
 def _of_two(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from traceback import format_exc
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
@@ -29,6 +30,9 @@ FIRST_LOOK_BACK_SECONDS = 7 * 86_400
 ALIGNED_GROUPS = 16
 """So many groups of a round wait for the start of their second. A round with more has a backlog, and goes as fast as
 the table takes it: jobs that fire every few seconds would otherwise be claimed twenty a second."""
+
+TRACE_FRAMES = 8
+"""The last calls before an unforeseen failure, which its log line shows."""
 
 MOST_REFUSED = 1000
 """Cursors set aside in one round because the table refuses their claims."""
@@ -106,7 +110,8 @@ class _Round:
             self.report.add("round_stopped", alarming=True, reason=str(stop))
         except Exception as problem:  # noqa: BLE001 - whatever it is, what was done until then stands and is told
             self.report.counts["RoundsFailed"] += 1
-            self.report.add("round_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+            error = f"{type(problem).__name__}: {problem}"
+            self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
         self._set_refused_aside()
         counts = {metric: count for metric, count in self.report.counts.items() if count}
         self.report.add("dispatched", first_bucket=self.first, complete=complete, counts=counts)
