@@ -26,6 +26,7 @@ from typing import Any
 import httpx
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
 from tests.support.deployed import Template, deploy
 from tests.support.emulators import ministack
 from tests.support.issuer import AUDIENCE, issuing
@@ -144,8 +145,8 @@ def _table(figures: dict[str, Any]) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0, help="how long to measure, each time")
-    parser.add_argument("--callers", type=int, default=6, help="callers of the flood")
-    parser.add_argument("--limit", type=int, default=20, help="requests a second for each tenant")
+    parser.add_argument("--callers", type=positive, default=6, help="callers of the flood")
+    parser.add_argument("--limit", type=positive, default=20, help="requests a second for each tenant")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     return parser.parse_args()
 

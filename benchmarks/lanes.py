@@ -30,6 +30,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
 from benchmarks.lanes_load import LaneJob, Load, whole_second
 from benchmarks.lanes_report import Report, report, started_per_second
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
@@ -220,9 +221,11 @@ def main(arguments: list[str]) -> int:
     """Measure and print; 1 when the promise is not kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lanes", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--low", type=int, default=2_000, help="low runs that are due at one second (default: 2000)")
+    parser.add_argument(
+        "--low", type=positive, default=2_000, help="low runs that are due at one second (default: 2000)"
+    )
     parser.add_argument("--low-seconds", type=float, default=0.2, help="how long each of their calls takes (0.2)")
-    parser.add_argument("--probes", type=int, default=30, help="runs of high, and of normal, one a second (30)")
+    parser.add_argument("--probes", type=positive, default=30, help="runs of high, and of normal, one a second (30)")
     parser.add_argument("--long-seconds", type=float, default=20.0, help="how long the two calls of long take (20)")
     given = parser.parse_args(arguments)
     screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))

@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
 from benchmarks.cold import importtime
 from benchmarks.cold.figures import Start, alone, budgets, compared, table
 from benchmarks.cold.functions import ENVIRONMENT, FUNCTIONS, Function
@@ -105,7 +106,7 @@ def _imports(statement: str, environment: dict[str, str]) -> list[importtime.Imp
 def _arguments() -> argparse.Namespace:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cold", description=__doc__ or "", formatter_class=form)
-    parser.add_argument("--repeats", type=int, default=15, help="starts of each (15)")
+    parser.add_argument("--repeats", type=positive, default=15, help="starts of each (15)")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
     return parser.parse_args()
 

@@ -18,6 +18,7 @@ import sys
 from typing import Any
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
 from benchmarks.dispatch.cases import CASES
 from benchmarks.dispatch.measure import MEMORY_DUE, MOST_MEMORY_MB, measure, peak_memory
 from benchmarks.wire.client import wire
@@ -77,7 +78,7 @@ def main(arguments: list[str]) -> int:
         epilog="example: python -m benchmarks.dispatch --json > benchmarks/results/dispatch.json",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--firings", type=int, default=10_000, help="of each case (10000)")
+    parser.add_argument("--firings", type=positive, default=10_000, help="of each case (10000)")
     chosen = parser.parse_args(arguments)
     found = result(chosen.firings)
     print(json.dumps(found, indent=2) if chosen.json else table(found))

@@ -19,6 +19,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
 from benchmarks.execute.cases import CASES
 from benchmarks.execute.measure import measure
 from benchmarks.execute.report import budgets, table
@@ -51,8 +52,8 @@ def _arguments() -> argparse.Namespace:
     said = __doc__ or ""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="python -m benchmarks.execute", description=said, formatter_class=form)
-    parser.add_argument("--runs", type=int, default=300, help="runs a sample (300)")
-    parser.add_argument("--repeats", type=int, default=7, help="samples of each side (7)")
+    parser.add_argument("--runs", type=positive, default=300, help="runs a sample (300)")
+    parser.add_argument("--repeats", type=positive, default=7, help="samples of each side (7)")
     parser.add_argument("--case", choices=[case.name for case in CASES], help="this one only")
     parser.add_argument("--profile", action="store_true", help="show where the use case spends its time, too")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")

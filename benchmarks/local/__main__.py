@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
 from benchmarks.local.measure import Plan, Seen, measure
 from benchmarks.local.plots import draw
 from benchmarks.local.report import report, table
@@ -66,9 +67,9 @@ def _given(arguments: list[str]) -> argparse.Namespace:
         prog="python -m benchmarks.local", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    parser.add_argument("--minutes", type=_positive, default=3, help="minutes that count, after the warm-up (3)")
-    parser.add_argument("--minutely", type=_positive, default=20, help="jobs due at every full minute (20)")
-    parser.add_argument("--once", type=_positive, default=30, help="jobs due once, spread over the minutes (30)")
+    parser.add_argument("--minutes", type=positive, default=3, help="minutes that count, after the warm-up (3)")
+    parser.add_argument("--minutely", type=positive, default=20, help="jobs due at every full minute (20)")
+    parser.add_argument("--once", type=positive, default=30, help="jobs due once, spread over the minutes (30)")
     parser.add_argument(
         "--beside",
         nargs="*",
@@ -79,12 +80,6 @@ def _given(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the distributions into this folder")
     return parser.parse_args(arguments)
-
-
-def _positive(text: str) -> int:
-    if (value := int(text)) < 1:
-        raise ValueError(text)
-    return value
 
 
 if __name__ == "__main__":
