@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
 
 from duecourse_cli.client import Client
 from duecourse_cli.main import main
+from infra.stages import STAGES
 from tests.support.deployed import deploy
 from tests.support.emulators import client, ministack
 
@@ -44,6 +46,17 @@ class Patient:
 
     def tick(self) -> None:
         self.aws("lambda").invoke(FunctionName=self.outputs["TickFunction"])
+
+    def rounds(self) -> None:
+        """A round of dispatch in each shard, at once: a second tick of a minute would collapse in the queue."""
+        queue = self.outputs["ShardQueueUrl"]
+        for shard in range(STAGES["local"].shards):
+            self.aws("sqs").send_message(
+                QueueUrl=queue,
+                MessageBody=json.dumps({"shard": shard, "minute": int(time.time()) // 60}),
+                MessageGroupId=f"{shard:04d}",
+                MessageDeduplicationId=uuid4().hex,
+            )
 
     def item(self, partition: str, sort: str) -> dict[str, Any]:
         key = {"PK": {"S": partition}, "SK": {"S": sort}}
@@ -150,5 +163,5 @@ def set_a_cursor_aside(patient: Patient) -> None:
         target = {"type": "http", "url": "http://127.0.0.1:9/nobody"}
         api.create_job({"id": "broken", "schedule": "rate(1 minute)", "target": target})
     patient.write("JOB#default#broken", "CURSOR", rules={"S": "no rules"})
-    patient.tick()
+    patient.rounds()
     awaited("the cursor set aside", lambda: patient.item("JOB#default#broken", "CURSOR").get("error"))

@@ -1,0 +1,102 @@
+"""The deployed stack on an emulator that enforces the roles' policies."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from infra.stages import STAGES
+from tests.support.deployed import Template
+from tests.support.emulators import client
+
+PATIENCE_SECONDS = 60.0
+POLL_SECONDS = 0.5
+
+
+def with_the_emulators_own_actions(template: Template) -> None:
+    """For batches, the emulator asks for actions that IAM does not have; AWS asks for those of the single requests. Of
+    streams it asks for all of them.
+    """
+    for resource in template["Resources"].values():
+        if resource["Type"] != "AWS::IAM::Policy":
+            continue
+        statements = resource["Properties"]["PolicyDocument"]["Statement"]
+        for statement in list(statements):
+            if "sqs:SendMessage" in statement["Action"]:
+                statements.append({**statement, "Action": "sqs:SendMessageBatch"})
+            if "sqs:ChangeMessageVisibility" in statement["Action"]:
+                statements.append({**statement, "Action": "sqs:ChangeMessageVisibilityBatch"})
+            if "dynamodb:PartiQLUpdate" in statement["Action"]:  # and PartiQLDelete
+                statements.append({**statement, "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
+            if "dynamodb:GetShardIterator" in statement["Action"]:  # the emulator does not see which stream is asked
+                statements.append({**statement, "Resource": "*"})
+
+
+def awaited(what: str, look: Callable[[], bool]) -> None:
+    """Real time passes here: the functions run by the system's own clock."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not look():
+        assert time.monotonic() < end, f"{what} was not seen within {PATIENCE_SECONDS:.0f} s"
+        time.sleep(POLL_SECONDS)
+
+
+def refusals(endpoint: str) -> list[str]:
+    """What any function logged about something it may not do."""
+    logs = client("logs", endpoint)
+    lines = [
+        event["message"]
+        for group in logs.describe_log_groups()["logGroups"]
+        for stream in logs.describe_log_streams(logGroupName=group["logGroupName"])["logStreams"]
+        for event in logs.get_log_events(logGroupName=group["logGroupName"], logStreamName=stream["logStreamName"])[
+            "events"
+        ]
+    ]
+    assert lines, "the functions wrote no logs"
+    return [line for line in lines if "AccessDenied" in line or "not authorized" in line]
+
+
+class Deployed:
+    """The stack as its clients and its operators see it."""
+
+    def __init__(self, endpoint: str, outputs: dict[str, str], api: httpx.Client) -> None:
+        self.endpoint = endpoint
+        self.outputs = outputs
+        self.api = api
+
+    def runs(self, job_id: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.api.get(f"/jobs/{job_id}/runs").json()["items"]
+        return items
+
+    def run_in(self, job_id: str, state: str) -> dict[str, Any]:
+        """The first run of the job that is seen in the state."""
+        awaited(f"a run of {job_id} that is {state}", lambda: state in {run["state"] for run in self.runs(job_id)})
+        return next(run for run in self.runs(job_id) if run["state"] == state)
+
+    def job_in(self, job_id: str, state: str) -> None:
+        awaited(f"{job_id} {state}", lambda: self.api.get(f"/jobs/{job_id}").json()["state"] == state)
+
+    def invoke(self, function: str, event: dict[str, Any] | None = None) -> None:
+        payload = json.dumps(event or {}).encode()
+        answer = client("lambda", self.endpoint).invoke(FunctionName=self.outputs[function], Payload=payload)
+        assert "FunctionError" not in answer, answer["Payload"].read()
+
+    def dispatch(self) -> None:
+        """A round of every shard now, whether or not this minute has had its tick."""
+        records = [{"body": json.dumps({"shard": shard})} for shard in range(STAGES["local"].shards)]
+        self.invoke("DispatchFunction", {"Records": records})
+
+    def generation(self, job_id: str) -> int:
+        """What a dispatcher would write into the job's messages."""
+        key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": "JOB"}}
+        answer = client("dynamodb", self.endpoint).get_item(TableName=self.outputs["JobsTable"], Key=key)
+        return int(answer["Item"]["generation"]["N"])
+
+    def wakes(self) -> set[str]:
+        """The jobs for which wake-ups wait in the due index."""
+        pages = client("dynamodb", self.endpoint).get_paginator("scan").paginate(TableName=self.outputs["JobsTable"])
+        items = [item for page in pages for item in page["Items"]]
+        return {item["PK"]["S"].rpartition("#")[2] for item in items if item["SK"]["S"].startswith("WAKE#")}
