@@ -69,8 +69,8 @@ fuzz: setup ## the API against its own document for ten minutes (FUZZ_SECONDS=60
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
 	$(BIN)/python -m tests.support.record_release $(NAME)
 
-deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod
-	$(CDK) deploy -c stage=$(STAGE)
+deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod; settings/prod.json has what it sets
+	$(CDK) deploy -c stage=$(STAGE) $(SETTINGS)
 
 lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions)
 	$(COMPILE) scripts/requirements-uv.in -o scripts/requirements-uv.txt

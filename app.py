@@ -2,13 +2,14 @@
 """What `cdk` runs (see cdk.json): `cdk synth -c stage=local|dev|prod`."""
 
 import sys
+from pathlib import Path
 
 from infra.application import build
 from infra.config import ConfigError
 
 if __name__ == "__main__":
     try:
-        build(checked=True).synth()
+        build(checked=True, settings=Path(__file__).parent / "settings").synth()
     except ConfigError as error:
         sys.exit(f"duecourse: {error}")
     except RuntimeError as error:

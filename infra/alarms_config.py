@@ -29,7 +29,7 @@ class AlarmsConfig:
     watermark_seconds: int = 12_600
     """How far the oldest bucket that a shard still looks at may lie behind now."""
     shard_queue_seconds: int = 150
-    """How old the oldest tick of a shard may be: a round takes up to 50 s, and the next tick waits for its end."""
+    """How old the oldest tick of a shard may be: a round takes up to 46 s, and the next tick waits for its end."""
     deaths: int = 10
     """Runs that die within five minutes. Each death is told on the topic of deaths and keeps its dead letter; this is
     for many at once.

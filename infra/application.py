@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from aws_cdk import App
 
 from infra import nag
 from infra.config import ConfigError, StageConfig
+from infra.kept_settings import with_kept
 from infra.stack import DuecourseStack
-from infra.stages import from_context
+from infra.stages import STAGES, from_context
 
 EMULATED_ACCOUNT = "000000000000"
 """What emulators call their account; AWS gives it to nobody."""
@@ -21,15 +23,18 @@ def build(
     context: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = os.environ,
     checked: bool = False,
+    settings: Path | None = None,
 ) -> App:
     """The application, ready to be synthesised; the CDK command line brings folder, context and account by itself.
 
+    `settings` is the folder of what deployments set by themselves (infra/kept_settings.py); None: there is none.
     `checked` stages for AWS are held against cdk-nag's rules when they are synthesised, which then ends with a
     RuntimeError and the findings on stderr. Raises ConfigError, also for an API that asks nobody and is about to be
     deployed to AWS.
     """
     app = App(outdir=outdir, context=context, analytics_reporting=False)
-    config = from_context(app.node.try_get_context)
+    context_of = app.node.try_get_context
+    config = from_context(context_of if settings is None else with_kept(context_of, settings, STAGES))
     _refuse_open(config, environ.get("CDK_DEFAULT_ACCOUNT"))
     DuecourseStack(app, config)
     if checked and not config.runs_on_this_machine:

@@ -98,14 +98,18 @@ class Archive(Construct):
             "does not see; nothing consumes it, so nothing could fail a second time.",
             "SQS3",
         )
-        self._attach(config.archive, stream)
+        self.source = self._attach(config, stream)
         self.table = ArchiveTable(self, "Catalogue", config=config, bucket=self.bucket)
 
-    def _attach(self, archive: ArchiveConfig, stream: str) -> None:
-        """Let the stream invoke the function. A batch that was not archived comes again as it was, until it is too
-        old; one that killed the function is split, so that one record cannot hold up the others.
+    def _attach(self, config: StageConfig, stream: str) -> str:
+        """Let the stream invoke the function; the event source's id. A batch that was not archived comes again as it
+        was, until it is too old; one that killed the function is split, so that one record cannot hold up the others.
+
+        Where an alarm watches it (ArchiveSilent), it counts what it reads, filtered or not, an empty poll as 0 (AWS
+        Lambda Developer Guide, "Types of metrics for Lambda functions": event source mapping metrics).
         """
-        lambda_.CfnEventSourceMapping(
+        archive, counted = config.archive, lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=["EventCount"])
+        return lambda_.CfnEventSourceMapping(
             self,
             "Stream",
             event_source_arn=stream,
@@ -123,7 +127,8 @@ class Archive(Construct):
             destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
                 on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(destination=self.failures.queue_arn)
             ),
-        )
+            metrics_config=counted if config.alarms.metric_math else None,
+        ).ref
 
     @property
     def bucket_name(self) -> str:

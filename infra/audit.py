@@ -40,6 +40,7 @@ class Audit(Construct):
             description="Duecourse: finds occurrences that were lost or run twice",
             timeout_seconds=TIMEOUT_SECONDS,
             memory_mb=1024,
+            on_the_clock=True,
             environment={
                 "DUECOURSE_JOBS_TABLE": jobs.name,
                 "DUECOURSE_RUNS_TABLE": runs.name,

@@ -39,6 +39,7 @@ class Dispatch(Construct):
             timeout_seconds=DISPATCH_TIMEOUT_SECONDS,
             memory_mb=1024,  # the only function that computes
             reserved_concurrency=config.reserved_concurrency.dispatch,
+            on_the_clock=True,
             environment={
                 "DUECOURSE_JOBS_TABLE": jobs.name,
                 "DUECOURSE_RUNS_TABLE": runs.name,

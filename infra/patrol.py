@@ -38,6 +38,7 @@ class Patrol(Construct):
             description="Duecourse: finds and mends what stands wrong in the due index",
             timeout_seconds=TIMEOUT_SECONDS,
             memory_mb=512,
+            on_the_clock=True,
             environment={
                 "DUECOURSE_JOBS_TABLE": jobs.name,
                 "DUECOURSE_RUNS_TABLE": runs.name,

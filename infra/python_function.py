@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Annotations, Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -41,6 +41,8 @@ class PythonRuntime(Construct):
             target = Target.lambda_arm64("3.14", called)
             self.runtime = lambda_.Runtime.PYTHON_3_14
             self.architecture = lambda_.Architecture.ARM_64
+        if target.warning is not None:  # the CDK's command line shows it at synth, diff and deploy
+            Annotations.of(self).add_warning_v2("duecourse:layers-not-compiled", target.warning)
         self.layers: Sequence[lambda_.LayerVersion] = (
             self._layer("Dependencies", "Third-party packages, from the lock", dependencies_code(target)),
             self._layer("Core", "The package duecourse", core_code(target)),
@@ -77,8 +79,11 @@ class PythonFunction(Construct):
         memory_mb: int,
         environment: dict[str, str],
         reserved_concurrency: int | None = None,
+        on_the_clock: bool = False,
     ) -> None:
+        """`on_the_clock`: started by a rule, directly or through a queue, whether there is work or not."""
         super().__init__(scope, construct_id)
+        traced = runtime.config.tracing and (runtime.config.trace_clock or not on_the_clock)
         self.timeout_seconds = timeout_seconds
         self.memory_mb = memory_mb
         self.log_group = log_group(self, runtime.config, runtime.encryption)
@@ -100,7 +105,7 @@ class PythonFunction(Construct):
             reserved_concurrent_executions=reserved_concurrency,
             # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", which have no resource level (Service
             # Authorization Reference, "AWS X-Ray"). An HTTP API has no X-Ray of its own: its traces begin here.
-            tracing=lambda_.Tracing.ACTIVE if runtime.config.tracing else lambda_.Tracing.DISABLED,
+            tracing=lambda_.Tracing.ACTIVE if traced else lambda_.Tracing.DISABLED,
             # Where there are versions (infra/live_alias.py), old ones stay: an operator may have to go back to them.
             current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
             environment={
@@ -112,7 +117,7 @@ class PythonFunction(Construct):
             },
         )
 
-        if runtime.config.tracing:
+        if traced:
             acknowledge_wildcards(
                 self,
                 "X-Ray's segments and telemetry belong to no resource that a policy could name.",

@@ -18,7 +18,7 @@ class ShardQueue(Construct):
             self,
             "Queue",
             fifo=True,
-            content_based_deduplication=False,  # tick names each round; two ticks in a minute make two rounds
+            content_based_deduplication=False,  # tick names shard and minute: a second tick of a minute adds no round
             visibility_timeout=Duration.seconds(SHARD_VISIBILITY_SECONDS),
             retention_period=Duration.minutes(5),
             enforce_ssl=config.refuse_plain_http,

@@ -127,6 +127,7 @@ class DuecourseStack(Stack):
                 "Api": api.function,
                 **({} if auth.users is None else {"Claims": auth.users.claims}),
             },
+            archive_source=archive.source,
             letters={"Archive": archive.failures},
         )
         Observability(self, "Observability", config=config, watched=watched, notices=notices)

@@ -82,13 +82,14 @@ def stage_named(name: str) -> StageConfig:
 
 
 def from_context(context: Callable[[str], Any]) -> StageConfig:
-    """The stage that the CDK context names, with what a deployment may set by itself. Raises ConfigError.
+    """The stage that the CDK context names, with what a deployment may set by itself: given with `-c`, or kept in a
+    file (infra/kept_settings.py names all of it). Raises ConfigError.
 
     `alarm_email` subscribes an address to the alarms; `reserved_concurrency=none` reserves nothing, for young
     accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
     put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
     claim that holds the tenant. `encryption_key` is `own`, `none` or the ARN of a KMS key.
-    `deployment=all_at_once` puts new code in place without a canary, once.
+    `deployment=all_at_once` puts new code in place without a canary.
     """
     config = stage_named(str(context("stage")))
     config = replace(config, auth=_auth_from_context(context, config.auth))

@@ -43,6 +43,7 @@ class Sweep(Construct):
             description="Duecourse: records what came to the dead-letter queue without its run being dead",
             timeout_seconds=TIMEOUT_SECONDS,
             memory_mb=256,
+            on_the_clock=True,
             environment={
                 "DUECOURSE_JOBS_TABLE": jobs.name,
                 "DUECOURSE_RUNS_TABLE": runs.name,

@@ -34,6 +34,7 @@ class Tick(Construct):
             timeout_seconds=30,
             memory_mb=256,
             reserved_concurrency=config.reserved_concurrency.tick,
+            on_the_clock=True,
             environment={
                 "DUECOURSE_JOBS_TABLE": jobs.name,
                 "DUECOURSE_SHARDS": str(config.shards),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import httpx
 
 TIMEOUT_SECONDS = 30.0
+NOT_OURS = "this is no answer of Duecourse's; is it the API's address?"
+
+T = TypeVar("T")
 
 
 class ApiUnreachableError(Exception):
@@ -19,7 +22,10 @@ class ApiUnreachableError(Exception):
 
 
 class ApiError(Exception):
-    """The API refused; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again."""
+    """The API refused; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again.
+
+    With a `status` of success it was no refusal, but no answer of Duecourse's either.
+    """
 
     def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
         """`retry_after` in seconds."""
@@ -49,8 +55,9 @@ def _fault(fault: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A document, and when the API says that it answered (None where it does not)."""
+    """A document with its status (200 to 299), and when the API says that it answered (None where it does not)."""
 
+    status: int
     document: Mapping[str, Any]
     at: datetime | None
 
@@ -106,7 +113,7 @@ class ApiCaller:
     ) -> Answer:
         """The answer to one request. With a run's `token` it is authorised by that alone and never signed.
 
-        Raises ApiError, ApiUnreachableError; TypeError or ValueError for what is no JSON.
+        Raises ApiError, ApiUnreachableError; TypeError or ValueError where `json` is none.
         """
         url = f"{self.api}/v1/{path}"
         try:
@@ -115,27 +122,46 @@ class ApiCaller:
             else:
                 bearer = {"Authorization": f"Bearer {token}"}
                 answer = self._http.request(method, url, params=params, json=json, headers=bearer, auth=None)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpx.RequestError, httpx.InvalidURL) as error:
             raise ApiUnreachableError(
                 f"nothing answers at {self.api} ({str(error) or type(error).__name__})"
             ) from error
         document = _document(answer)
-        if answer.is_success:
-            return Answer(document, _date(answer.headers.get("Date")))
-        raise ApiError(answer.status_code, document, _seconds(answer.headers.get("Retry-After")))
+        if not answer.is_success:
+            problem = _problem(answer.status_code, _beginning(answer)) if document is None else document
+            raise ApiError(answer.status_code, problem, _seconds(answer.headers.get("Retry-After")))
+        if document is None:
+            raise ApiError(answer.status_code, _problem(answer.status_code, f"{NOT_OURS} ({_beginning(answer)})"))
+        return Answer(answer.status_code, document, _date(answer.headers.get("Date")))
 
 
-def _document(answer: httpx.Response) -> Mapping[str, Any]:
+def understood(answer: Answer, read: Callable[[Mapping[str, Any]], T]) -> T:
+    """What `read` makes of a document. Raises ApiError where it is not such a one."""
+    try:
+        return read(answer.document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        told = f"{NOT_OURS} ({type(error).__name__}: {error})"
+        raise ApiError(answer.status, _problem(answer.status, told)) from error
+
+
+def _problem(status: int, detail: str) -> Mapping[str, Any]:
+    """What a problem document would have said."""
+    return {"title": httpx.codes.get_reason_phrase(status), "status": status, "detail": detail}
+
+
+def _document(answer: httpx.Response) -> Mapping[str, Any] | None:
+    """The JSON object; an empty one where nothing was said, None for anything else."""
     if not answer.content:
         return {}
     try:
         document = answer.json()
-    except ValueError:
-        document = None
-    if isinstance(document, dict):
-        return document
-    text = " ".join(answer.text.split())[:200]
-    return {"title": httpx.codes.get_reason_phrase(answer.status_code), "status": answer.status_code, "detail": text}
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _beginning(answer: httpx.Response) -> str:
+    return " ".join(answer.text.split())[:200]
 
 
 def _seconds(text: str | None) -> float | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError
+from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError, understood
 from duecourse_cli.models import Heartbeat, Job, Page, Redriven, Run
 
 __all__ = ["TIMEOUT_SECONDS", "ApiError", "ApiUnreachableError", "Client"]
@@ -27,16 +27,15 @@ class Client(ApiCaller):
 
     def create_job(self, job: Mapping[str, Any]) -> Job:
         """Create a job from its document."""
-        return Job.from_document(self.call("POST", "jobs", json=job))
+        return understood(self.send("POST", "jobs", json=job), Job.from_document)
 
     def get_job(self, job_id: str) -> Job:
         """One job."""
-        return Job.from_document(self.call("GET", _job(job_id)))
+        return understood(self.send("GET", _job(job_id)), Job.from_document)
 
     def list_jobs(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Job]:
         """One page of jobs."""
-        answer = self.call("GET", "jobs", params=_given(limit=limit, cursor=cursor))
-        return Page(tuple(Job.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
+        return understood(self.send("GET", "jobs", params=_given(limit=limit, cursor=cursor)), _jobs)
 
     def all_jobs(self) -> Iterator[Job]:
         """All jobs, page after page."""
@@ -52,35 +51,37 @@ class Client(ApiCaller):
 
     def pause_job(self, job_id: str) -> Job:
         """Stop firing; what is running goes on."""
-        return Job.from_document(self.call("POST", f"{_job(job_id)}/pause"))
+        return understood(self.send("POST", f"{_job(job_id)}/pause"), Job.from_document)
 
     def resume_job(self, job_id: str, *, catch_up: bool = False) -> Job:
         """Go on firing. `catch_up`: treat what the pause covered as missed, by the job's policy, not as skipped."""
-        return Job.from_document(self.call("POST", f"{_job(job_id)}/resume", json={"catch_up": catch_up}))
+        return understood(self.send("POST", f"{_job(job_id)}/resume", json={"catch_up": catch_up}), Job.from_document)
 
     # --- runs
 
     def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         """One page of a job's runs, newest first."""
-        return _runs(self.call("GET", f"{_job(job_id)}/runs", params=_given(limit=limit, cursor=cursor)))
+        return understood(self.send("GET", f"{_job(job_id)}/runs", params=_given(limit=limit, cursor=cursor)), _runs)
 
     def run(self, run_id: str) -> Run:
         """One run; a result that is too large to be in it lies at its document's `result_url` for some minutes."""
-        return Run.from_document(self.call("GET", _run(run_id)))
+        return understood(self.send("GET", _run(run_id)), Run.from_document)
 
     def cancel(self, run_id: str) -> Run:
         """Ask for a run's end; the run as it was when the worker was told."""
-        return _accepted(self.call("POST", f"{_run(run_id)}/cancel"))
+        return understood(self.send("POST", f"{_run(run_id)}/cancel"), _accepted)
 
     def redrive(self, run_id: str) -> Run:
         """Give a DEAD run a fresh allowance of attempts; the run as it was when the worker was told."""
-        return _accepted(self.call("POST", f"{_run(run_id)}/redrive"))
+        return understood(self.send("POST", f"{_run(run_id)}/redrive"), _accepted)
 
     def dead_letters(
         self, job_id: str | None = None, *, limit: int | None = None, cursor: str | None = None
     ) -> Page[Run]:
         """One page of dead runs, of one job or of all, those that died last first."""
-        return _runs(self.call("GET", "dead-letters", params=_given(job_id=job_id, limit=limit, cursor=cursor)))
+        return understood(
+            self.send("GET", "dead-letters", params=_given(job_id=job_id, limit=limit, cursor=cursor)), _runs
+        )
 
     def redrive_dead_letters(
         self,
@@ -94,18 +95,20 @@ class Client(ApiCaller):
         """Redrive up to `limit` dead runs, those that died from `since` on and before `until` (ISO-8601 instants)."""
         wanted = {"job_id": job_id, "since": since, "until": until, "limit": limit, "cursor": cursor}
         body = {name: value for name, value in wanted.items() if value is not None}
-        return Redriven.from_document(self.call("POST", "dead-letters/redrive", json=body))
+        return understood(self.send("POST", "dead-letters/redrive", json=body), Redriven.from_document)
 
     # --- for whoever works on a run: authorised by the attempt's callback token alone
 
     def heartbeat(self, run_id: str, token: str) -> Heartbeat:
         """Say that the attempt is being worked on, and learn whether it should end. ApiError 409: it is over."""
         answer = self.send("POST", f"{_run(run_id)}/heartbeat", token=token)
-        return Heartbeat.from_document(answer.document, answer.at)
+        return understood(answer, lambda document: Heartbeat.from_document(document, answer.at))
 
     def complete(self, run_id: str, token: str, result: Any = None) -> Run:
         """Report success with a result (JSON, up to 200 KB)."""
-        return _accepted(self.call("POST", f"{_run(run_id)}/complete", json={"result": result}, token=token))
+        return understood(
+            self.send("POST", f"{_run(run_id)}/complete", json={"result": result}, token=token), _accepted
+        )
 
     def fail(
         self,
@@ -122,7 +125,7 @@ class Client(ApiCaller):
         """
         wanted = {"error": error, "code": code, "retryable": retryable, "retry_after": retry_after}
         body = {name: value for name, value in wanted.items() if value is not None}
-        return _accepted(self.call("POST", f"{_run(run_id)}/fail", json=body, token=token))
+        return understood(self.send("POST", f"{_run(run_id)}/fail", json=body, token=token), _accepted)
 
 
 def _job(job_id: str) -> str:
@@ -135,6 +138,10 @@ def _run(run_id: str) -> str:
 
 def _given(**parameters: str | int | None) -> dict[str, str]:
     return {name: str(value) for name, value in parameters.items() if value is not None}
+
+
+def _jobs(answer: Mapping[str, Any]) -> Page[Job]:
+    return Page(tuple(Job.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
 
 
 def _runs(answer: Mapping[str, Any]) -> Page[Run]:

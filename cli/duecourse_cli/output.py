@@ -9,12 +9,22 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from duecourse_cli.due_runs import DueRuns
 from duecourse_cli.models import Job, Run, instant
+from duecourse_cli.plain import plain
 
 PIPE_WIDTH = 200
+"""Columns of a table for whom nobody knows how many there are."""
+
+LEAST_ERROR = 20
+"""Columns that an error keeps before ids are folded for it, too."""
+
+GAP = 2
+"""Columns between two cells."""
+
 STATE_COLOURS = {
     "SUCCEEDED": "green",
     "ACTIVE": "green",
@@ -32,10 +42,9 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def coloured(state: str) -> str:
-    """A state in its colour."""
-    colour = STATE_COLOURS.get(state)
-    return f"[{colour}]{state}[/{colour}]" if colour else state
+def coloured(state: str, reason: str | None = None) -> Text:
+    """A state in its colour, with what it says of why."""
+    return Text.assemble((plain(state), STATE_COLOURS.get(state, "")), plain(f" ({reason})" if reason else ""))
 
 
 def moment(value: datetime | None) -> str:
@@ -48,16 +57,32 @@ def lateness(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:+.3f} s"
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    listed = list(rows)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    wanted = [index for index in range(len(columns)) if any(row[index] for row in listed) or not listed]
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, spare: str = "") -> None:
+    """Columns that say nothing are left out, and the `spare` one where there is no room. Nothing is cut off: what does
+    not fit is folded, errors first.
+    """
+    listed = [[cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row] for row in rows]
+    widths = {index: max((row[index].cell_len for row in listed), default=1) for index in range(len(columns))}
+    wanted = [index for index, width in widths.items() if width]
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+
+    def whole() -> bool:
+        """Whether each column fits as it is, and the error in some lines."""
+        least = [LEAST_ERROR if columns[index] == "error" else widths[index] for index in wanted]
+        titles = [len(columns[index]) for index in wanted]
+        return sum(GAP + max(pair) for pair in zip(least, titles, strict=True)) - GAP <= console.width
+
+    if not whole():
+        wanted = [index for index in wanted if columns[index] != spare]
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    fits = whole()
     for index in wanted:
-        table.add_column(columns[index], no_wrap=columns[index] != "error", overflow="fold")
+        table.add_column(columns[index], no_wrap=fits and columns[index] != "error", overflow="fold")
     for row in listed:
         table.add_row(*(row[index] for index in wanted))
-    console = Console()
-    console.print(table, width=None if console.is_terminal else PIPE_WIDTH)
+    console.print(table)
 
 
 def print_jobs(jobs: Iterable[Job]) -> None:
@@ -82,16 +107,17 @@ def print_dead_letters(runs: Iterable[Run]) -> None:
             )
             for run in runs
         ),
+        spare="attempts",
     )
 
 
 def print_run(run: Run) -> None:
     """One run, a field a line; what says nothing is left out."""
     cancelling = " (it is to end)" if run.cancel_requested else ""
-    fields = {
+    fields: dict[str, str | Text | None] = {
         "run": run.id,
         "job": run.job_id,
-        "state": coloured(run.state) + escape((f" ({run.reason})" if run.reason else "") + cancelling),
+        "state": coloured(run.state, run.reason) + cancelling,
         "occurrence": moment(run.occurrence),
         "started": _moment_of(run, "started_at"),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
@@ -106,7 +132,8 @@ def print_run(run: Run) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for name, value in fields.items():
         if value:
-            console.print(f"[bold]{name:<14}[/bold]{value if name == 'state' else escape(value)}")
+            said = value if isinstance(value, Text) else plain(value)
+            console.print(Text.assemble((f"{name:<14}", "bold"), said))
 
 
 def _moment_of(run: Run, name: str) -> str | None:
@@ -123,18 +150,22 @@ def _result(run: Run) -> str | None:
     return None if result is None else json.dumps(result, ensure_ascii=False)
 
 
-def print_runs(runs: Iterable[Run]) -> None:
-    """Runs as a table."""
+def print_runs(runs: DueRuns) -> None:
+    """Runs of one job as a table, below one line for all that are not due."""
+    if runs.ahead:
+        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead))}")
     _table(
-        ("occurrence", "state", "late", "attempts", "error"),
+        ("run", "occurrence", "state", "late", "attempts", "error"),
         (
             (
+                run.id,
                 moment(run.occurrence),
-                coloured(run.state) + (f" ({run.reason})" if run.reason else ""),
+                coloured(run.state, run.reason),
                 lateness(run.lateness_seconds),
                 f"{run.attempts}/{run.max_attempts}",
                 run.error or "",
             )
-            for run in runs
+            for run in runs.due
         ),
+        spare="occurrence",  # the id has it, too
     )

@@ -13,6 +13,7 @@ from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
 from infra.observability.alarms import AlarmSpec
 from infra.observability.alarms_of_api import alarms_of_api
+from infra.observability.alarms_of_archive import alarms_of_archive
 from infra.observability.alarms_of_care import alarms_of_care
 from infra.observability.alarms_of_dispatch import alarms_of_dispatch
 from infra.observability.alarms_of_runs import alarms_of_runs
@@ -25,8 +26,9 @@ from infra.shard_queue import ShardQueue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """What is watched. `functions` by the names that their alarms begin with; `letters`: dead-letter queues beside that
-    of the lanes, by the names of the functions that could not do their work.
+    """What is watched. `functions` by the names that their alarms begin with; `archive_source`: the id of the event
+    source by which the archive reads the stream; `letters`: dead-letter queues beside that of the lanes, by the names
+    of the functions that could not do their work.
     """
 
     jobs: JobsTable
@@ -35,6 +37,7 @@ class Watched:
     dead_letters: DeadLetters
     shard_queue: ShardQueue
     functions: Mapping[str, PythonFunction]
+    archive_source: str
     letters: Mapping[str, sqs.IQueue] = field(default_factory=dict)
 
 
@@ -43,9 +46,11 @@ def alarm_list(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     yield from alarms_of_dispatch(config, watched.shard_queue.queue)
     yield from alarms_of_runs(config, watched.lanes.queues, watched.dead_letters.queue)
     yield from alarms_of_care(config, watched.functions)
+    yield from alarms_of_archive(config, watched.functions["Archive"], watched.archive_source, watched.runs)
     yield from alarms_of_api(config)
     yield from alarms_of_services(config, watched.functions, watched.jobs, watched.runs)
-    for name, queue in watched.letters.items():
+    # The emulator's alarms ignore dimensions: there this one would ring for every message of the lanes' dead letters.
+    for name, queue in () if config.runs_on_this_machine else watched.letters.items():
         yield AlarmSpec(
             name=f"{name}LettersWaiting",
             means=f"What the function {name} could not do after all its tries waits in a queue of its own.",

@@ -1,4 +1,4 @@
-"""Alarms of those who look after the rest: sweep, patrol, audit and archive."""
+"""Alarms of those who look after the rest: sweep, patrol and audit."""
 
 from __future__ import annotations
 
@@ -22,15 +22,6 @@ def alarms_of_care(config: StageConfig, functions: Mapping[str, PythonFunction])
     yield from _sweep(config)
     yield from _patrol(config)
     yield from _audit(config)
-    yield _any(
-        config,
-        "archive",
-        "ArchivesFailed",
-        "Expired runs could not be written to the archive. The stream tries again, then keeps the batch's place in a "
-        "queue of its own.",
-        "read the error in the log of the archive function (action archive_failed): policy, key, or S3's health. "
-        "What is in its queue must be read back within 24 hours.",
-    )
 
 
 def _any(config: StageConfig, function: str, metric: str, means: str, first: str, *, prefix: str = "") -> AlarmSpec:

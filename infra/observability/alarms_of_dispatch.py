@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from aws_cdk import aws_sqs as sqs
 
-from infra.config import StageConfig
+from infra.config import ROUND_SECONDS, StageConfig
 from infra.observability.alarms import AlarmSpec
 from infra.observability.metrics import of_queue, ours
 
@@ -44,7 +44,7 @@ def _clock(config: StageConfig, shard_queue: sqs.IQueue) -> Iterator[AlarmSpec]:
         means=f"A shard's tick has waited for more than {limits.shard_queue_seconds} s: its rounds of dispatch are not "
         "started, or do not end. After five minutes ticks are dropped.",
         first="look at the dispatch function: is it throttled, does its event source stand still, do rounds take all "
-        "of their 50 s (action dispatched, complete false)?",
+        f"of their {ROUND_SECONDS} s (action dispatched, complete false)?",
         metric=of_queue(shard_queue, "ApproximateAgeOfOldestMessage"),
         above=limits.shard_queue_seconds,
         periods=2,

@@ -46,6 +46,13 @@ def of_function(
     return _metric("AWS/Lambda", name, {"FunctionName": function.function_name}, statistic, seconds)
 
 
+def of_event_source(source: str, name: str, *, seconds: int) -> cloudwatch.Metric:
+    """What Lambda counts of an event source by its id, where that was asked for (AWS Lambda Developer Guide, "Types of
+    metrics for Lambda functions"). Nothing while it is disabled, or cannot read.
+    """
+    return _metric("AWS/Lambda", name, {"EventSourceMappingUUID": source}, "Sum", seconds)
+
+
 def of_table(
     table: str, name: str, *, index: str | None = None, statistic: str = "Sum", seconds: int = FIVE_MINUTES
 ) -> cloudwatch.Metric:

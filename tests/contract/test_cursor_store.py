@@ -117,6 +117,18 @@ def test_a_cursor_that_was_set_aside_shows_its_error(any_tables: Tables) -> None
     assert left.error == "schedule: it makes no sense"
 
 
+def test_a_cursor_that_was_set_aside_is_not_put_back_by_a_claim_of_who_had_read_it_before(any_tables: Tables) -> None:
+    put(any_tables, "a", "b")
+    store, clock = any_tables.cursor_store(SettableClock(NOON)), SettableClock(NOON)
+    assert store.set_aside(cursor(job(id="a")), "schedule: it makes no sense")
+    claims = [claim_of("a", 850), claim_of("b", 850)]
+    assert results(store.claim(claims, 1)) == [ClaimResult.LOST, ClaimResult.WON]
+    left = any_tables.job_store(clock).get_cursor("default", "a")
+    assert left is not None
+    assert (left.error, left.occurrence) == ("schedule: it makes no sense", cursor(job(id="a")).occurrence)
+    assert [entry.job_id for entry in due(any_tables, NOON + 3000)] == ["b"]  # type: ignore[attr-defined]
+
+
 def test_a_cursor_that_moved_meanwhile_is_not_set_aside(any_tables: Tables) -> None:
     put(any_tables, "a")
     old, store = cursor(job(id="a")), any_tables.cursor_store(SettableClock(NOON))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.domain.job import Lane
 from duecourse.messages import read_run_message
@@ -39,7 +40,7 @@ def entries(sqs: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 def test_messages_bear_the_trace_that_is_recorded_beside_their_attributes(sqs, queue_urls, entries):
-    lanes = SqsLanes(sqs, queue_urls, trace=lambda: RECORDED)
+    lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: RECORDED)
     assert all(lanes.send([Outgoing(a_message(number), 0) for number in range(11)]))
     trace = {"AWSTraceHeader": {"DataType": "String", "StringValue": RECORDED}}
     assert [entry["MessageSystemAttributes"] for entry in entries] == [trace] * 11
@@ -51,12 +52,12 @@ def test_messages_bear_the_trace_that_is_recorded_beside_their_attributes(sqs, q
 
 @pytest.mark.parametrize("trace", [None, RECORDED.replace("Sampled=1", "Sampled=0"), "Root=1-5759e988"])
 def test_a_trace_that_is_not_recorded_costs_the_messages_nothing(sqs, queue_urls, entries, trace):
-    SqsLanes(sqs, queue_urls, trace=lambda: trace).send([Outgoing(a_message(), 0)])
+    SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: trace).send([Outgoing(a_message(), 0)])
     assert ["MessageSystemAttributes" in entry for entry in entries] == [False]
 
 
 def test_the_trace_is_that_of_each_invocation(sqs, queue_urls, entries, monkeypatch):
-    lanes = SqsLanes(sqs, queue_urls)
+    lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness())
     for number in range(2):
         monkeypatch.setenv("_X_AMZN_TRACE_ID", RECORDED.replace("1-5759e988", f"1-5759e98{number}"))
         lanes.send([Outgoing(a_message(number), 0)])

@@ -11,6 +11,7 @@ import boto3
 import pytest
 
 from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.domain.job import Lane
@@ -52,7 +53,7 @@ def queue_urls(sqs: Any) -> dict[Lane, str]:
 
 @pytest.fixture
 def lanes(sqs: Any, queue_urls: dict[Lane, str]) -> SqsLanes:
-    return SqsLanes(sqs, queue_urls)
+    return SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness())
 
 
 def test_a_message_arrives_as_it_was_sent(lanes, sqs, queue_urls):
@@ -191,7 +192,7 @@ def test_nothing_to_send_is_nothing_sent(lanes):
 
 
 def test_a_queue_that_is_gone_accepts_nothing_and_the_reason_is_logged(sqs, queue_urls, caplog):
-    lanes = SqsLanes(sqs, queue_urls | {Lane.LOW: queue_urls[Lane.LOW] + "-gone"})
+    lanes = SqsLanes(sqs, queue_urls | {Lane.LOW: queue_urls[Lane.LOW] + "-gone"}, SystemClock(), SystemRandomness())
     with caplog.at_level(logging.WARNING, "duecourse"):
         sent = lanes.send([Outgoing(a_message(0, lane=Lane.LOW), 0), Outgoing(a_message(1), 0)])
     assert sent == [False, True]
@@ -202,12 +203,12 @@ def test_an_endpoint_that_cannot_be_reached_accepts_nothing(queue_urls, caplog):
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     nowhere = AwsClients(session, endpoint_url="http://127.0.0.1:1").calling("sqs", 1)
     with caplog.at_level(logging.WARNING, "duecourse"):
-        assert SqsLanes(nowhere, queue_urls).send([Outgoing(a_message(), 0)]) == [False]
+        assert SqsLanes(nowhere, queue_urls, SettableClock(0.0), Numbered()).send([Outgoing(a_message(), 0)]) == [False]
     assert "Could not connect" in caplog.records[0].error
 
 
 def test_a_lane_without_a_queue_is_not_sent_to(sqs, queue_urls, caplog):
-    worker = SqsLanes(sqs, {Lane.HIGH: queue_urls[Lane.HIGH]})
+    worker = SqsLanes(sqs, {Lane.HIGH: queue_urls[Lane.HIGH]}, SystemClock(), SystemRandomness())
     with caplog.at_level(logging.ERROR, "duecourse"):
         assert worker.send([Outgoing(a_message(), 0), Outgoing(a_message(lane=Lane.HIGH), 0)]) == [False, True]
     assert caplog.records[0].lane is Lane.NORMAL

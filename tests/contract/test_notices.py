@@ -62,7 +62,7 @@ def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed)
     SnsNotices(sns, topic_arn).death(Death(a_run(job_id="j" * 64, suffix=".b" + "s" * 32), DIED_AT))
     (message,) = receive(sqs, subscribed)
     subject = orjson.loads(message["Body"])["Subject"]
-    assert len(subject) == 100
+    assert len(subject) == 99
     assert subject.endswith("... is dead")
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.domain.job import Lane
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import Run, RunState
@@ -111,3 +112,15 @@ def test_the_overlap_lock_is_released_by_its_holder_alone(any_tables: Tables, re
     store.lock("default", "tick-tock", Lock("20261121T120000Z", NOON + 120), None)
     store.unlock("default", "tick-tock", releaser)
     assert (store.lock("default", "tick-tock", Lock("next", NOON + 140), None) is None) is free
+
+
+def test_whether_all_runs_have_ended_is_asked_with_a_strong_read() -> None:
+    asked = []
+
+    class Client:
+        def query(self, **request: object) -> dict[str, object]:
+            asked.append(request.get("ConsistentRead"))
+            return {"Items": []}
+
+    DynamoRunStore(Client(), "runs").page("default", "tick-tock", limit=50, before=None)
+    assert asked == [True]

@@ -44,6 +44,9 @@ class Patient:
         """What the command prints for people."""
         return CliRunner(env={"AWS_ENDPOINT_URL": self.endpoint}).invoke(main, ["doctor"]).stdout
 
+    def api(self) -> Client:
+        return Client(f"{self.endpoint}/_aws/execute-api/{self.outputs['ApiId']}", trust_env=False)
+
     def tick(self) -> None:
         self.aws("lambda").invoke(FunctionName=self.outputs["TickFunction"])
 
@@ -90,19 +93,22 @@ def test_a_stack_that_is_well_is_found_well(patient: Patient) -> None:
     assert {name: check["verdict"] for name, check in checks.items() if check["verdict"] != "ok"} == {}
     assert status == 0
     assert {"clock", "tick", "watermarks", "due index", "cursors", "lane high", "dead letters"} <= set(checks)
-    assert {"rules", "archive", "alarms"} <= set(checks)
+    assert {"rules", "archive", "alarms", "event sources"} <= set(checks)
 
 
 def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> None:
     set_a_cursor_aside(patient)
     disable_the_tick(patient)
+    disable_the_archive(patient)
     queue = patient.outputs["DeadLetterQueueUrl"]
     patient.aws("sqs").send_message(QueueUrl=queue, MessageBody="{}")
 
     status, checks = patient.examined()
 
     assert status == 1
-    assert {name for name, check in checks.items() if check["verdict"] == "bad"} >= {"tick", "cursors", "dead letters"}
+    bad = {name for name, check in checks.items() if check["verdict"] == "bad"}
+    assert bad >= {"tick", "cursors", "dead letters", "event sources"}
+    assert "archive is Disabled" in checks["event sources"]["says"]
     assert "the rule that starts the tick once a minute is DISABLED" in checks["tick"]["says"]
     assert "default/broken: the cursor cannot be read" in checks["cursors"]["says"]
     assert "messages of dead runs that wait, for 14 days at most: 1" in checks["dead letters"]["says"]
@@ -113,6 +119,17 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     assert "bad      tick          the rule that starts the tick once a minute is DISABLED" in told
     assert "see docs/runbooks.md#cursorssetaside" in told
     assert "ok       lane high     0 wait" in told
+
+
+def test_a_job_that_was_paused_with_its_error_is_no_finding(patient: Patient) -> None:
+    with patient.api() as api:
+        target = {"type": "http", "url": "http://127.0.0.1:9/nobody"}
+        api.create_job({"id": "resting", "schedule": "0 0 1 1 *", "target": target})
+        api.pause_job("resting")
+    patient.write("JOB#default#resting", "CURSOR", error={"S": "no such zone"})
+    says = patient.examined()[1]["cursors"]["says"]
+    assert "default/broken" in says
+    assert "default/resting" not in says
 
 
 def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None:
@@ -156,10 +173,16 @@ def enable_the_tick(patient: Patient) -> None:
         patient.aws("events").enable_rule(Name=name)
 
 
+def disable_the_archive(patient: Patient) -> None:
+    functions = patient.aws("lambda")
+    name = patient.outputs["ArchiveFunction"]
+    for each in functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]:
+        functions.update_event_source_mapping(UUID=each["UUID"], Enabled=False)
+
+
 def set_a_cursor_aside(patient: Patient) -> None:
     """A cursor that nobody can read comes due; the next round takes it out of the index."""
-    address = f"{patient.endpoint}/_aws/execute-api/{patient.outputs['ApiId']}"
-    with Client(address, trust_env=False) as api:
+    with patient.api() as api:
         target = {"type": "http", "url": "http://127.0.0.1:9/nobody"}
         api.create_job({"id": "broken", "schedule": "rate(1 minute)", "target": target})
     patient.write("JOB#default#broken", "CURSOR", rules={"S": "no rules"})

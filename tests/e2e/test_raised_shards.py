@@ -37,6 +37,7 @@ QUIET_SECONDS = range(2, 5)  # of each period: long enough before the next that 
 AT_ONCE_SECONDS = 120  # what the API sends by itself
 LEAD_SECONDS = 60  # as little as functions take, so that cursors move every minute
 LEADING = {"DUECOURSE_LEAD_SECONDS": str(LEAD_SECONDS), "DUECOURSE_REACH_SECONDS": str(LEAD_SECONDS)}
+PATIENCE_SECONDS = 240  # with whatever is waited for here
 SETTLED_SECONDS = 10  # by when a call that was due has come, on a machine that does other things, too
 
 
@@ -169,5 +170,7 @@ def instants(job: Job, end: float) -> Iterator[datetime]:
 
 def until(reached: Callable[[], bool]) -> None:
     """Let real time pass, as the stack's clock is its own."""
+    end = time.monotonic() + PATIENCE_SECONDS
     while not reached():
+        assert time.monotonic() < end, f"not reached within {PATIENCE_SECONDS} s"
         time.sleep(0.25)

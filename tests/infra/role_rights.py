@@ -59,6 +59,9 @@ NOT_GRANTED = {
 FUNCTIONS = ("Api", "Archive", "Audit", "Dispatch", "Execute", "Patrol", "Sweep", "Tick", "Claims")
 """Outputs without their endings; the lanes' workers all begin with Execute."""
 
+ON_THE_CLOCK = frozenset({"Tick", "Dispatch", "Sweep", "Patrol", "Audit"})
+"""Started by a rule, work or none: not traced unless the stage says so."""
+
 CLAIMS = "Claims"
 """Cognito's trigger: only where the stack makes a user pool. It makes no request."""
 
@@ -143,7 +146,7 @@ def asked_for(stack: Stack, name: str) -> Rights:
 def used_by_lambda(stack: Stack, name: str) -> Rights:
     """What Lambda does in the function's name, by the template."""
     rights = Rights(logs=set(LOGS))
-    if STAGES[stack.stage].tracing:
+    if STAGES[stack.stage].tracing and kind_of(name) not in ON_THE_CLOCK:
         rights["*"] = set(TRACES)
     for mapping in stack.resources("AWS::Lambda::EventSourceMapping").values():
         if stack.consumer(mapping) == stack.output(f"{name}Function"):

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.job import Completion, Overlap
 from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from tests.support.alarm_cases import CASES, dispatch
+from duecourse_cli.local.deaths import DEPTH_METRIC
+from tests.support.alarm_cases import CASES, care, dispatch
 from tests.support.alarm_evaluator import ALARM, MetricAlarm
 from tests.support.jobs import NOON, job
 from tests.support.observed import Observed
@@ -96,6 +100,23 @@ def fails_at_first(call: Call) -> Outcome:
     return Failed("HTTP 500") if first else Succeeded()
 
 
+def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(tables: Tables) -> None:
+    """Each takes two minutes and one comes due every minute, so they wait for longer and longer."""
+    observed = Observed(tables)
+    observed.world.add(job("rate(60 seconds)", id="line", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
+
+    def complete() -> None:
+        for run in observed.world.runs("line"):
+            if run.state is RunState.WAITING and observed.world.clock.now() - (run.started_at or NOON) > 100:
+                observed.world.tell(observed.world.about(run, MessageKind.COMPLETE))
+
+    observed.minutes(24, each=complete)
+    last = observed.world.runs("line")[-1]
+    assert last.lateness is not None
+    assert last.lateness > 300
+    assert judged(observed).all_that_go_off() == set()
+
+
 def test_one_failure_of_three_wakes_nobody(tables: Tables) -> None:
     observed = Observed(tables)
     observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Succeeded()
@@ -146,6 +167,23 @@ def test_two_stages_of_an_account_share_no_metric_of_ours() -> None:
     assert {namespace for namespace, _ in prod} == {"Duecourse/prod"}
 
 
+def test_a_new_stream_that_the_old_event_source_does_not_read_is_noticed(tables: Tables) -> None:
+    """A table that was restored under its name has a new one, and of the old one nothing comes any more."""
+    observed = Observed(tables)
+    care.hours_of_the_stream(observed, 4, read=False)
+    assert judged(observed).goes_off("ArchiveSilent")
+
+
+def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Tables) -> None:
+    observed = Observed(tables)
+    care.hours_of_the_stream(observed, 3, read=True)
+    care.hours_of_the_stream(observed, 2, read=False)  # what was written at the end of an hour is read in the next
+    care.hours_of_the_stream(observed, 3, read=True)
+    observed.of_function("Archive", "IteratorAge", 1000 * 3600)
+    observed.world.clock.advance(6 * 3600)  # nothing runs
+    assert judged(observed).all_that_go_off() & {"ArchiveSilent", "ArchiveBehind"} == set()
+
+
 def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     """The metrics that an alarm is about."""
     if "MetricName" in alarm:
@@ -157,6 +195,13 @@ def test_where_there_is_no_alarm_over_others_each_tells_by_itself() -> None:
     assert composites("local") == {}
     assert all(each["AlarmActions"] for each in alarms("local").values())
     assert not any("Metrics" in each for each in alarms("local").values())
+
+
+def test_on_this_machine_the_depth_of_the_dead_letter_queue_rings_no_other_queues_alarm() -> None:
+    """The emulator's alarms know metrics by their names alone, and `duecourse local` tells it that depth."""
+    assert [name for name, each in alarms("local").items() if each["MetricName"] == DEPTH_METRIC] == [
+        "DeadLettersWaiting"
+    ]
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -135,7 +135,7 @@ def test_a_change_of_the_layers_makes_new_versions() -> None:
 
 
 @pytest.mark.parametrize("worker", WORKERS)
-def test_codedeploy_may_shift_this_alias_and_read_its_brakes_and_no_more(prod: Stack, worker: str) -> None:
+def test_codedeploy_may_shift_this_alias_and_read_alarms_and_no_more(prod: Stack, worker: str) -> None:
     group = group_of(prod, worker)
     role = prod.resource(group["ServiceRoleArn"]["Fn::GetAtt"][0])["Properties"]
     assert "ManagedPolicyArns" not in role
@@ -149,9 +149,8 @@ def test_codedeploy_may_shift_this_alias_and_read_its_brakes_and_no_more(prod: S
         "lambda:UpdateAlias",
         "lambda:GetProvisionedConcurrencyConfig",
     }
-    brakes = [alarm["Name"]["Ref"] for alarm in group["AlarmConfiguration"]["Alarms"]]
-    assert watching["Action"] == "cloudwatch:DescribeAlarms"
-    assert {each["Fn::GetAtt"][0] for each in watching["Resource"]} == set(brakes)
+    # As AWS's own policy has it: a role that may not read them all could leave a deployment without its brakes.
+    assert (watching["Action"], watching["Resource"]) == ("cloudwatch:DescribeAlarms", "*")
 
 
 def test_what_is_reserved_and_how_the_queues_are_read_stays_with_both_versions(prod: Stack) -> None:

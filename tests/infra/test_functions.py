@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from aws_cdk import App
 
 from duecourse.settings import (
     AllowedTargets,
@@ -19,9 +21,12 @@ from duecourse.settings import (
     SweepSettings,
     TickSettings,
 )
+from infra.config import ConfigError
+from infra.stack import DuecourseStack
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
-from tests.support.template import synthesise
+from tests.infra.role_rights import ON_THE_CLOCK, kind_of
+from tests.support.template import ROOT, synthesise
 
 SETTINGS = {
     "TickFunction": TickSettings,
@@ -151,10 +156,32 @@ def test_the_dead_letter_queue_is_swept_every_few_minutes(stack: Stack) -> None:
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (300, 0)
 
 
-def test_every_function_is_traced_where_the_stage_says_so_and_no_other(stack: Stack) -> None:
-    modes = {function.get("TracingConfig", {}).get("Mode") for function in stack.functions().values()}
-    assert modes == ({"Active"} if STAGES[stack.stage].tracing else {None})
+def traced(stack: Stack) -> set[str]:
+    """The functions that X-Ray follows, by the name of their output without its ending."""
+    modes = {name: function.get("TracingConfig", {}).get("Mode") for name, function in stack.functions().items()}
+    assert set(modes.values()) <= {"Active", None}
+    return {name for name, mode in modes.items() if mode == "Active"}
+
+
+def test_requests_and_runs_are_traced_where_the_stage_says_so_and_the_clock_is_not(stack: Stack) -> None:
+    others = {name for name in stack.functions() if kind_of(name) not in ON_THE_CLOCK}
+    assert {"Api", "ExecuteNormal"} <= others
+    assert traced(stack) == (others if STAGES[stack.stage].tracing else set())
+
+
+@pytest.mark.long
+def test_a_stage_can_trace_the_clock_too() -> None:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
+    DuecourseStack(app, replace(STAGES["prod"], trace_clock=True))
+    made = Stack("prod", app.synth().get_stack_by_name("Duecourse-prod").template)
+    assert traced(made) == set(made.functions())
 
 
 def test_stages_on_aws_are_traced_and_this_machine_is_not() -> None:
     assert {name: config.tracing for name, config in STAGES.items()} == {"local": False, "dev": True, "prod": True}
+
+
+def test_a_clock_is_not_traced_where_nothing_else_is() -> None:
+    with pytest.raises(ConfigError, match="trace_clock must be False where tracing is"):
+        replace(STAGES["local"], trace_clock=True)

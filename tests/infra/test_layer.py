@@ -7,8 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from aws_cdk import App, Stack
+from aws_cdk.assertions import Annotations, Match
 
 from infra.bundling import LOCK, SERVICES, BundlingError, Target, install, install_core, prune
+from infra.encryption import Encryption
+from infra.python_function import PythonRuntime
+from infra.stages import STAGES
 from infra.targets_config import AllowedTargetsConfig
 from infra.uv import base_python
 from tests.support.template import ROOT
@@ -71,6 +76,31 @@ def test_a_python_that_is_not_here_leaves_the_core_as_source(tmp_path: Path) -> 
     assert nowhere.interpreter is None
     assert list(tmp_path.rglob("*.py"))
     assert not list(tmp_path.rglob("*.pyc"))
+
+
+def test_whoever_deploys_layers_as_source_is_told_so_and_what_to_install() -> None:
+    nowhere = Target(python="3.99", machine="aarch64-manylinux2014", this_machine=False)
+    assert nowhere.warning is not None
+    assert "no python3.99 on the PATH" in nowhere.warning
+    assert "uv python install 3.99" in nowhere.warning
+    assert Target.host().warning is None
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_warning_stands_with_the_stack_until_its_python_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool
+) -> None:
+    if there:  # says that it is 3.14, which is all that is asked of it without bundling
+        python = tmp_path / "python3.14"
+        python.write_text("#!/bin/sh\necho 3.14\n")
+        python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    app = App(analytics_reporting=False)
+    stack = Stack(app, "Any")
+    encryption = Encryption(stack, "Encryption", key=None, name="any", retain=False)
+    PythonRuntime(stack, "Python", config=STAGES["prod"], encryption=encryption)
+    found = Annotations.from_stack(stack).find_warning("*", Match.string_like_regexp("no python3.14 on the PATH"))
+    assert len(found) == (0 if there else 1)
 
 
 def test_an_unchanged_lock_is_not_built_again() -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
+from infra.config import ROUND_SECONDS
 from tests.infra.conftest import LANE_OUTPUTS, Stack
+from tests.support.template import ROOT
 
 DAY = 24 * 3600
 
@@ -73,3 +79,21 @@ def test_a_round_ends_before_its_shard_is_given_to_another(stack: Stack) -> None
     assert stack.consumer(mapping) == stack.output("DispatchFunction")
     assert mapping["BatchSize"] == 1
     assert stack.function("DispatchFunction")["Timeout"] < stack.resource(queue)["Properties"]["VisibilityTimeout"]
+
+
+def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack) -> None:
+    handler = (ROOT / "functions" / "dispatch" / "handler.py").read_text()
+    (margin,) = re.findall(r"^MARGIN_SECONDS = (\d+)", handler, re.MULTILINE)
+    assert stack.function("DispatchFunction")["Timeout"] - int(margin) == ROUND_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("infra/alarms_config.py", r"a round takes up to (\d+) s"),
+        ("cli/duecourse_cli/doctor/surroundings.py", r"A round takes up to (\d+) s"),
+        ("docs/sizing.md", r"a round works (\d+) s of each minute"),
+    ],
+)
+def test_the_length_of_a_round_is_told_as_it_is(file: str, told: str) -> None:
+    assert re.findall(told, (ROOT / file).read_text()) == [str(ROUND_SECONDS)]

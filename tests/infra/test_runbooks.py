@@ -24,7 +24,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 GENERAL = {"before-you-begin"}
 OF_THE_COMMAND_LINE = {
     "query", "output", "region", "profile", "no-cli-pager", "cli-binary-format", "max-items", "endpoint-url",
-    "cli-read-timeout",
+    "cli-read-timeout", "cli-input-json",
 }  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def test_every_section_says_what_an_operator_asks() -> None:
 
 
 def links() -> Iterator[tuple[Path, Path, str]]:
-    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+    for page in PAGES:
         for target, _, anchor in re.findall(r"\]\(([^)#:\s]*)(#([^)\s]+))?\)", without_code(text(page))):
             yield page, (page if not target else (page.parent / target).resolve()), anchor
 
@@ -146,13 +146,19 @@ def understood(arguments: list[str]) -> None:
         command, name = found, str(found.name)
 
 
+def code_of(page: Path) -> str:
+    """Its blocks of commands, indented ones too, each command on a line of its own."""
+    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", text(page), re.MULTILINE | re.DOTALL)
+    code = "\n".join(block for language, block in blocks if language in ("", "bash", "sh"))
+    return re.sub(r"\\\n *", " ", code)
+
+
 def aws_commands() -> Iterator[tuple[str, str, set[str]]]:
-    """Service, operation and options of every AWS command of the runbooks and the page for operators."""
-    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
-        code = "\n".join(re.findall(r"^```bash\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL))
-        code = re.sub(r"\$\((output|queue_arn|ago) [^)]*\)", "VALUE", code.replace("\\\n", " "))
+    """Service, operation and options of every AWS command of the pages."""
+    for page in PAGES:
+        code = re.sub(r"\$\((output|queue_arn|ago) [^)]*\)", "VALUE", code_of(page))
         # One that is nested in another ends it here; what follows of the outer one is not looked at.
-        for each in re.split(r"\baws (?=[a-z0-9]+ [a-z])", code)[1:]:
+        for each in re.split(r"\baws (?=[a-z0-9-]+ [a-z])", code)[1:]:
             line = each.splitlines()[0]
             service, operation, *words = line.split()
             operation = f"wait {words[0]}" if operation == "wait" else operation
@@ -173,7 +179,7 @@ def test_every_aws_command_is_one_with_options_that_it_has() -> None:
     known = {}
     looked_at = 0
     for called, operation, options in aws_commands():
-        service = {"s3api": "s3"}.get(called, called)
+        service = {"s3api": "s3", "deploy": "codedeploy"}.get(called, called)
         known.setdefault(service, operations(service))
         if operation.startswith("wait "):
             waiters = botocore.session.get_session().get_waiter_model(service).waiter_names
@@ -188,17 +194,38 @@ def test_every_aws_command_is_one_with_options_that_it_has() -> None:
     assert looked_at > 30
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_function_is_not_waited_for_less_long_than_it_may_take(page: Path) -> None:
+    """The command line gives up after a minute and invokes once more: the work would be done twice, side by side."""
+    for line in re.findall(r"[^\n;&]*\baws lambda invoke\b[^\n]*", code_of(page)):
+        if "--invocation-type Event" in line:
+            continue
+        found = re.search(r"output (\w+Function)|\$FUNCTION\b", line)
+        assert found is not None, line
+        reference = template("prod")["Outputs"][found[1] or "ArchiveFunction"]["Value"]["Ref"]
+        takes = template("prod")["Resources"][reference]["Properties"]["Timeout"]
+        waits = re.search(r"--cli-read-timeout (\d+)", line)
+        assert takes < (60 if waits is None else int(waits[1])), line
+        assert waits is None or "AWS_MAX_ATTEMPTS=1 aws" in line, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_queue_is_asked_long_enough_for_what_lies_in_it(page: Path) -> None:
+    """A short poll asks some of its servers only, and may find nothing in a queue that holds messages."""
+    for line in re.findall(r"aws sqs receive-message\b[^\n]*", code_of(page)):
+        assert "--wait-time-seconds" in line, line
+
+
 def test_what_is_picked_from_an_answer_can_be_read() -> None:
-    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+    for page in PAGES:
         found = re.findall(r"--query (?:\"([^\"]+)\"|'([^']+)'|([\w.]+))", text(page))
-        assert found
         for expressions in found:
             jmespath.compile("".join(expressions))
 
 
 def test_outputs_that_are_named_are_those_of_the_stack() -> None:
     outputs = set(template("prod")["Outputs"])
-    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+    for page in PAGES:
         code = text(page)
         asked = set(re.findall(r"\b(?:output|queue_arn) ([A-Z]\w+)", code)) - {"NAME", "OUTPUT"}
         for several in re.findall(r'\b(?:told|WORKERS=)"?([^"\n]*?)"? ?(?=\d|$)', code, re.MULTILINE):
@@ -209,8 +236,27 @@ def test_outputs_that_are_named_are_those_of_the_stack() -> None:
 def test_actions_that_are_searched_for_are_logged() -> None:
     """docs/observability.md lists all of them, and is held against the code by a test of its own."""
     logged = set(re.findall(r"^\| `(\w+)` \|", text(ROOT / "docs" / "observability.md"), re.MULTILINE))
-    for page in (RUNBOOKS, ROOT / "docs" / "operations.md"):
+    for page in PAGES:
         found = set(re.findall(r"action = '(\w+)'", text(page)))
         for several in re.findall(r"action in \[([^\]]+)\]", text(page)):
             found |= set(re.findall(r"\w+", several))
         assert found <= logged, f"{page.name}: {found - logged}"
+
+
+def test_the_brake_on_everything_stops_every_rule_and_every_queue_that_is_read() -> None:
+    values = {name: each["Value"] for name, each in template("prod")["Outputs"].items()}
+    outputs = {value["Ref"]: name for name, value in values.items() if isinstance(value, dict) and "Ref" in value}
+    started = {
+        outputs[target["Arn"]["Fn::GetAtt"][0]]
+        for rule in resources("prod", "AWS::Events::Rule").values()
+        for target in rule["Properties"]["Targets"]
+    }
+    read = {
+        outputs[each["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]]
+        for each in resources("prod", "AWS::Lambda::EventSourceMapping").values()
+    } - {"RunsTable"}  # what expires can be archived meanwhile
+    page = text(ROOT / "docs" / "operations.md")
+    for function, stopped in (("rules", started), ("sources", read)):
+        found = re.search(rf"^{function}\(\) \{{.*?for each in ([^;]+);", page, re.MULTILINE | re.DOTALL)
+        assert found is not None
+        assert set(found[1].split()) == stopped

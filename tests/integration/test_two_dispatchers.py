@@ -37,7 +37,7 @@ def test_two_dispatchers_over_one_shard_of_a_thousand_due_jobs_execute_each_exac
     clock = SystemClock()
     sqs = emulators.client("sqs", ministack)
     url = create_queue(sqs)
-    lanes = SqsLanes(sqs, dict.fromkeys(Lane, url))
+    lanes = SqsLanes(sqs, dict.fromkeys(Lane, url), clock, SystemRandomness())
     store, runs, cursors = tables.job_store(clock), tables.run_store(), tables.cursor_store(clock)
     now = int(clock.now())
     due = to_iso(now - 5).removesuffix("Z")

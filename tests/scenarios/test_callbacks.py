@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
-from duecourse.ports import Call
+from duecourse.ports import Call, RunStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -179,3 +180,28 @@ def test_a_deleted_jobs_waiting_run_can_be_completed_and_is_cancelled_where_it_f
     world.tell(world.about(runs["failed"], MessageKind.FAIL, error="no"))
     assert world.runs("completed")[0].state is RunState.SUCCEEDED
     assert (world.runs("failed")[0].state, world.runs("failed")[0].reason) == (RunState.CANCELLED, "deleted")
+
+
+def test_a_completion_whose_worker_is_throttled_is_not_lost_to_the_heartbeat_that_comes_no_more(world: World) -> None:
+    @dataclass
+    class Throttled:
+        store: RunStore
+        times: int = 1
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.store, name)
+
+        def get(self, *key: str) -> Run | None:
+            self.times -= 1
+            if self.times >= 0:
+                raise OSError("too many requests")
+            return self.store.get(*key)
+
+    world.add(job("at(2026-11-21T12:02:00)", completion=Completion.CALLBACK, heartbeat_seconds=30, retry=SOON))
+    world.until(NOON + 125)
+    done = world.about(the_run(world), MessageKind.COMPLETE, result="done")
+    world.run_store = Throttled(world.run_store)  # type: ignore[assignment]
+    world.tell(done)
+    world.until(NOON + 600)
+    assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, "done")
+    assert len(world.caller.calls) == 1

@@ -13,21 +13,14 @@ from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, ONCE, the_run
 from tests.support.tables import Tables
 from tests.support.world import FUNCTION_SECONDS, Killed, World
-
-AT = "at(2026-11-21T12:02:00)"
-ONCE = RetryPolicy(max_attempts=1)
 
 
 @pytest.fixture
 def world(tables: Tables) -> World:
     return World(tables)
-
-
-def the_run(world: World) -> Run:
-    (run,) = world.runs("tick-tock")
-    return run
 
 
 def dead_run(world: World) -> Run:

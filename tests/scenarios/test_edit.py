@@ -221,3 +221,23 @@ def test_a_bound_holds_over_edits(office: Office) -> None:
     office.world.until(NOON + 1000)
     assert office.seconds() == [60, 120, 210, 270, 330, 390]
     assert office.job().state is JobState.COMPLETED
+
+
+def test_more_jitter_does_not_count_an_occurrence_twice(office: Office) -> None:
+    office.world.add(job("* * * * *", max_runs=5))
+    office.world.until(NOON + 130)
+    office.edit(jitter_seconds=120)
+    office.world.until(NOON + 3600)
+    assert office.world.states("tick-tock") == [(at, SUCCEEDED) for at in (60, 120, 180, 240, 300)]
+    assert office.job().state is JobState.COMPLETED
+
+
+def test_what_came_due_in_a_pause_is_recorded_once_though_the_schedule_was_changed_in_it(office: Office) -> None:
+    office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
+    office.world.until(NOON + 90)
+    office.pausing.pause("default", "tick-tock")
+    office.world.clock.set(NOON + 400)  # no worker has looked at what was enqueued since
+    assert office.edit(expression="*/2 * * * *").skipped == 5
+    office.world.until(NOON + 500)
+    records = [(run.occurrence - int(NOON), run.state, run.count) for run in office.world.runs("tick-tock")]
+    assert records == [(60, SUCCEEDED, 1), (120, SKIPPED, 5)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.job import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
+from duecourse.domain.targets import Failed, Succeeded
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.pausing import Pausing
@@ -118,3 +120,96 @@ def test_pausing_and_resuming_twice_changes_nothing_more(world: World, pausing: 
     assert pausing.pause("default", "tick-tock").job == once
     again = pausing.resume("default", "tick-tock", catch_up=False).job
     assert pausing.resume("default", "tick-tock", catch_up=True).job == again
+
+
+def answered(world: World) -> list[int]:
+    """Seconds after NOON of all minutes that a record stands for, each as often as one does."""
+    return sorted(
+        at - int(NOON)
+        for run in world.runs("tick-tock")
+        for at in range(run.occurrence, (run.through or run.occurrence) + 1, 60)
+    )
+
+
+@pytest.mark.parametrize("catch_up", [True, False], ids=["caught up", "skipped"])
+def test_what_came_due_before_a_pause_and_was_not_enqueued_is_answered_for_when_the_job_is_resumed(
+    world: World, pausing: Pausing, *, catch_up: bool
+) -> None:
+    world.add(job("* * * * *", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=100), overlap=Overlap.ALLOW))
+    world.until(NOON + 120)
+    world.until(NOON + 3600, ticking=False)  # dispatched until 900 s
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 4200)
+    pausing.resume("default", "tick-tock", catch_up=catch_up)
+    world.until(NOON + 5400)
+    assert answered(world) == list(range(60, 5400 + 1, 60))
+    late = [run for run in world.runs("tick-tock") if 900 < run.occurrence - NOON <= 4200]
+    if catch_up:
+        assert [(run.state, run.count) for run in late] == [(RunState.SUCCEEDED, 1)] * 55
+    else:
+        assert [(run.state, run.reason, run.count) for run in late] == [(RunState.SKIPPED, "paused", 55)]
+
+
+def test_what_came_due_before_a_pause_and_was_not_enqueued_counts_towards_max_runs(
+    world: World, pausing: Pausing
+) -> None:
+    world.add(job("* * * * *", max_runs=30))
+    world.until(NOON + 120)
+    world.until(NOON + 1500, ticking=False)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 1530)
+    pausing.resume("default", "tick-tock", catch_up=False)
+    world.until(NOON + 3600)
+    assert answered(world) == list(range(60, 1800 + 1, 60))
+
+
+def test_a_job_that_is_paused_before_its_first_tick_counts_what_was_sent_at_once(
+    world: World, pausing: Pausing
+) -> None:
+    world.add(job("rate(10 seconds)", max_runs=6))
+    world.until(NOON + 35)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 55)
+    pausing.resume("default", "tick-tock", catch_up=False)
+    world.until(NOON + 300)
+    ran, covered = RunState.SUCCEEDED, RunState.SKIPPED
+    assert world.states("tick-tock") == [(10, ran), (20, ran), (30, ran), (40, covered), (60, ran)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("expression", "max_runs"), [("at(2026-11-21T12:02:00)", None), ("*/2 * * * *", 1)], ids=["one-off", "max_runs"]
+)
+def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_completed(
+    world: World, pausing: Pausing, expression: str, max_runs: int | None
+) -> None:
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
+    world.add(job(expression, max_runs=max_runs, retry=ten_minutes))
+    world.until(NOON + 180)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 240)
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.ACTIVE
+    world.until(NOON + 900)
+    assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_resumed(
+    world: World, pausing: Pausing
+) -> None:
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
+    world.add(job("at(2026-11-21T12:02:00)", retry=ten_minutes))
+    world.until(NOON + 180)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 900)
+    assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.PAUSED
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from duecourse.domain.decision import Ended, Handover, Settle
+from duecourse.domain.lifecycle import decide
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Wake
+from duecourse.usecases.dispatch import DispatchRules
 from tests.support.jobs import NOON, job
+from tests.support.one_run import fail, the_run
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
 
@@ -55,12 +58,25 @@ def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(
 
 def test_a_dispatcher_killed_between_sending_and_clearing_wakes_a_run_once(world: World) -> None:
     world.add(job(AT, retry=HOURS))
-    world.until(NOON + 7140)
-    with contextlib.suppress(Killed):
+    world.until(NOON + 7000)
+    world.clock.advance(30)
+    with pytest.raises(Killed):
         world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
     world.until(NOON + 7600)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
     assert world.count("WakesSent") == 1
+
+
+def test_a_wake_up_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_its_own_up(world: World) -> None:
+    world.caller.answer = lambda call: Failed("no")
+    world.add(job(AT, retry=replace(HOURS, max_attempts=2)))
+    world.until(NOON + 7000)
+    world.clock.advance(30)
+    with pytest.raises(Killed):
+        world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
+    world.until(NOON + 20_000)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert [(run.state, run.attempt) for run in world.runs("tick-tock")] == [(RunState.DEAD, 2)]
 
 
 def test_a_wake_up_survives_an_outage_of_the_dispatcher(world: World) -> None:
@@ -126,3 +142,28 @@ def test_an_attempt_that_would_come_too_late_for_its_run_is_not_made(world: Worl
     world.until(NOON + 4000)
     (run,) = world.runs("tick-tock")
     assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "too_old", 3)
+
+
+def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_the_retention(world: World) -> None:
+    days = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=86_400, max_seconds=86_400)
+    made = world.add(job(AT, retry=days))
+    world.caller.answer = fail
+    world.until(NOON + 130)
+    begun = replace(the_run(world), state=RunState.RUNNING, expires_at=int(NOON) + 86_400)
+    again = decide(Ended(Failed("no"), 0.5), made, begun, Handover("m", "t", NOON, 0), now=world.clock.now())
+    assert isinstance(again, Settle)
+    assert again.run.not_before is not None
+    assert again.run.expires_at is not None
+    assert again.run.expires_at > again.run.not_before + 86_400
+
+
+def test_a_wake_up_is_found_though_the_shards_have_grown_since(tables: Tables) -> None:
+    hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+    before = World(tables, rules=DispatchRules(shards=1, lead=300, reach=840))
+    before.caller.answer = fail
+    for number in range(6):
+        before.add(job(AT, id=f"job-{number}", retry=hours))
+    before.until(NOON + 600)
+    after = World(tables, at=NOON + 600, rules=DispatchRules(shards=4, lead=300, reach=840))
+    after.until(NOON + 7400)
+    assert sorted(after.caller.runs) == [f"job-{number}.20261121T120200Z" for number in range(6)]

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-from botocore.config import Config
+
+from duecourse.adapters.aws import AwsClients
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 30.0
@@ -32,11 +33,9 @@ def free_port() -> int:
 
 @cache
 def client(service: str, endpoint: str) -> Any:
-    """A boto3 client of an emulator, made once."""
+    """A client of an emulator as production makes it, made once."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
-    return session.client(
-        service, endpoint_url=endpoint, config=Config(max_pool_connections=32, retries={"total_max_attempts": 3})
-    )
+    return AwsClients(session, endpoint_url=endpoint).get(service)
 
 
 @contextmanager

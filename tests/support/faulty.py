@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from duecourse.domain.run import Run
@@ -42,6 +43,27 @@ class FaultyRuns:
             self.hits.append(run)
             return self.store.write(run, previous)
         return conflict
+
+
+@dataclass
+class ThrottledStore:
+    """Any store: one method is refused, as many `times` as it is called with something that `hits`."""
+
+    store: Any
+    method: str
+    times: int = 1
+    hits: Callable[..., bool] = lambda *_: True
+    refused: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.store, name)
+        return partial(self._call, real) if name == self.method else real
+
+    def _call(self, real: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        if self.refused < self.times and self.hits(*args):
+            self.refused += 1
+            raise OSError("ThrottlingException: throughput exceeds the current capacity")
+        return real(*args, **named)
 
 
 @dataclass

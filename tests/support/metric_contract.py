@@ -57,8 +57,9 @@ AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
     },
     "AWS/Lambda": {
         name: frozenset({"FunctionName"})
-        for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions")
-    },
+        for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions", "IteratorAge")
+    }
+    | {"PolledEventCount": frozenset({"EventSourceMappingUUID"})},
     "AWS/DynamoDB": {
         name: frozenset({"TableName"})
         for name in (

@@ -20,7 +20,7 @@ from tests.support.jobs import NOON
 from tests.support.limits import MemoryMark
 from tests.support.metric_data import MetricData, dimensions
 from tests.support.tables import Tables
-from tests.support.template import template
+from tests.support.template import resources, template
 from tests.support.wheel import Held, Wheel
 from tests.support.world import World
 
@@ -97,6 +97,7 @@ class Observed:
         self.data = MetricData()
         self.taken = 0
         self.ticks = Shards(now=self.world.clock.now)
+        self.stage = stage
         self.namespace = f"Duecourse/{stage}"
         self.outputs = template(stage)["Outputs"]
         for minute in range(10):  # a system that has been running
@@ -158,6 +159,13 @@ class Observed:
         """What DynamoDB says of a table or index."""
         of = {"TableName": self.outputs[output]["Value"]}
         self._put("AWS/DynamoDB", metric, of if index is None else of | {"GlobalSecondaryIndexName": index}, value)
+
+    def of_event_source(self, output: str, metric: str, value: float) -> None:
+        """What Lambda counts of the event source of the function that an output names."""
+        named = self.outputs[f"{output}Function"]["Value"]
+        mappings = resources(self.stage, "AWS::Lambda::EventSourceMapping").items()
+        (source,) = [name for name, each in mappings if each["Properties"]["FunctionName"] == named]
+        self._put("AWS/Lambda", metric, {"EventSourceMappingUUID": {"Ref": source}}, value)
 
     def of_queue(self, output: str, metric: str, value: float) -> None:
         """What SQS says of a queue."""

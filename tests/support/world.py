@@ -13,9 +13,10 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, Outgoing, RunStore
+from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, DeadLetterQueue, Outgoing, RunStore
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.announce import Announcements
+from duecourse.usecases.commands import Orders
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
@@ -121,10 +122,10 @@ class World:
         """A worker of the lane `normal`."""
         return self._workshop(self.worker_clock).worker(Lane.NORMAL, self.wheel.max_receive_count)
 
-    def sweep(self) -> Report:
-        """A look into the dead-letter queue."""
+    def sweep(self, queue: DeadLetterQueue | None = None) -> Report:
+        """A look into the dead-letter queue, this world's unless another one is given."""
         settler = self._workshop(self.clock).settler(None)
-        queue = self.wheel.dead_letter_queue
+        queue = queue or self.wheel.dead_letter_queue
         sweep = Sweep(queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, settler, 90)
         report = sweep(self.clock.now() + 60)
         self.reports.append(report)
@@ -154,20 +155,7 @@ class World:
 
     def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run's present attempt."""
-        return RunMessage(
-            tenant=run.tenant,
-            job_id=run.job_id,
-            occurrence=run.occurrence,
-            due=run.due,
-            generation=run.generation,
-            lane=run.lane,
-            not_before=self.clock.now(),
-            nonce=self.randomness.nonce(),
-            attempt=max(run.attempt, 1),
-            suffix=run.suffix,
-            kind=kind,
-            **fields,
-        )
+        return Orders(self.wheel, self.clock, self.randomness).message(kind, run, **fields)
 
     def work(self) -> None:
         """Hand every visible message to a worker, one at a time."""

@@ -63,6 +63,7 @@ MESSAGES = st.builds(
     own_payload=st.booleans(),
     requested_by=st.none() | TEXTS,
     correlation_id=st.none() | TEXTS,
+    unstarted=st.booleans(),
 )
 
 

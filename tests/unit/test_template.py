@@ -215,3 +215,16 @@ def test_what_is_checked_renders_and_what_is_not_does_not(text):
             render_template(text, values)
     else:
         assert "{{" not in render_template(text, values) or "\\{{" in text
+
+
+def test_a_key_that_a_run_was_called_with_stays_its_key():
+    run = a_run(attempt=2, idempotency_key="report-2026-W47")
+    assert idempotency_key(run, a_job(idempotency_key="other-{{week}}")) == "report-2026-W47"
+    assert idempotency_key(run, a_job()) == "report-2026-W47"
+
+
+def test_a_job_that_got_a_template_after_the_first_attempt_leaves_the_run_its_id():
+    job = a_job(idempotency_key="report-{{week}}")
+    begun = a_run(attempt=2, first_started_at=job.updated_at - 1)
+    assert idempotency_key(begun, job) == "nightly.20261121T064700Z"
+    assert idempotency_key(replace(begun, first_started_at=job.updated_at + 1), job) == "report-2026-W47"

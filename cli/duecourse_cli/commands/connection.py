@@ -11,6 +11,7 @@ import httpx
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.errors import CliError, UsageError
+from duecourse_cli.plain import plain
 from duecourse_cli.signing import Bearer, SigV4, needs_signature
 
 TOKEN = "duecourse_cli.token"
@@ -59,9 +60,9 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
         with Client(api, auth=auth) as client:
             yield client
     except ApiError as error:
-        raise CliError(str(error)) from error
+        raise CliError(plain(str(error))) from error
     except ApiUnreachableError as error:
-        raise CliError(f"{error}; is the stack up, and is --api right?") from error
+        raise CliError(plain(f"{error}; is the stack up, and is --api right?")) from error
 
 
 def _remember(context: click.Context, _option: click.Parameter, token: str | None) -> None:

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.errors import CliError
 from duecourse_cli.local.signals import Stopped, stoppable
+from duecourse_cli.plain import plain
 
 
 @contextmanager
@@ -23,7 +24,7 @@ def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
         click.echo("stopped; nothing is left running", err=True)
         raise SystemExit(0 if stopping_is_normal else stopped.exit_code) from None
     except ApiError as error:
-        raise CliError(f"the API refused: {error}") from error
+        raise CliError(plain(f"the API refused: {error}")) from error
     except ApiUnreachableError as error:
         raise CliError(str(error)) from error
     except (BotoCoreError, ClientError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import IO, Any
 
 import click
@@ -10,8 +9,10 @@ import click
 from duecourse_cli.commands.connection import api_options, connected
 from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command, Group
+from duecourse_cli.job_file import read_job
 from duecourse_cli.models import Job
 from duecourse_cli.output import print_jobs, print_json
+from duecourse_cli.plain import plain
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
@@ -27,12 +28,9 @@ def jobs() -> None:
 
 def _read(document: IO[str]) -> dict[str, Any]:
     try:
-        job = json.load(document)
+        return read_job(document.read())
     except ValueError as error:
-        raise UsageError(f"{document.name}: this is not JSON ({error})") from error
-    if not isinstance(job, dict):
-        raise UsageError(f"{document.name}: a job is a JSON object")
-    return job
+        raise UsageError(plain(f"{document.name}: {error}")) from error
 
 
 @jobs.command(cls=Command, example=CREATE_EXAMPLE)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import click
 
 from duecourse_cli.commands.connection import api_options, connected
 from duecourse_cli.commands.jobs import json_option
+from duecourse_cli.due_runs import due_runs
 from duecourse_cli.examples import Command
 from duecourse_cli.output import print_json, print_runs
 
@@ -17,12 +20,21 @@ from duecourse_cli.output import print_json, print_runs
 @api_options
 @json_option
 def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show the runs of a job, newest first."""
+    """Show the runs of a job, newest first.
+
+    Those that only wait for their second are one line. With --json they are in the list, as the API tells it.
+    """
     with connected(api, sign) as client:
-        page = client.runs(job_id, limit=limit, cursor=cursor)
-    if as_json:
-        print_json({"items": [run.document for run in page.items], "next_cursor": page.next_cursor})
-        return
-    print_runs(page.items)
-    if page.next_cursor:
-        click.echo(f"more: duecourse runs {job_id} --cursor {page.next_cursor}")
+        if as_json:
+            page = client.runs(job_id, limit=limit, cursor=cursor)
+            print_json({"items": [run.document for run in page.items], "next_cursor": page.next_cursor})
+            return
+        found = due_runs(
+            lambda size, at: client.runs(job_id, limit=size, cursor=at),
+            limit=limit,
+            cursor=cursor,
+            now=datetime.now(UTC),
+        )
+    print_runs(found)
+    if found.next_cursor:
+        click.echo(f"more: duecourse runs {job_id} --cursor {found.next_cursor}")

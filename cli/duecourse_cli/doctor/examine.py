@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse_cli.doctor import care, metrics, queues, rules, surroundings, tables, verdicts
+from duecourse_cli.doctor import care, metrics, queues, rules, sources, surroundings, tables, verdicts
 from duecourse_cli.doctor.check import Check, unknown
 from duecourse_cli.doctor.facts import Queue
 from duecourse_cli.doctor.stage import Stage
@@ -41,6 +41,7 @@ def looks(stage: Stage) -> Iterator[Look]:
     yield Look("clock", lambda stage: stage.skew, verdicts.clock)
     yield Look("tick", tables.tick, verdicts.tick)
     yield Look("rules", rules.rules, verdicts.rules)
+    yield Look("event sources", sources.sources, verdicts.event_sources)
     yield Look("shards", tables.shards, verdicts.shards)
     yield Look("watermarks", tables.watermarks, verdicts.watermarks)
     yield Look("due index", tables.due, verdicts.due)

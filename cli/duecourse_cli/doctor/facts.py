@@ -30,6 +30,17 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The event source by which a function reads a queue or a stream (`name`): its `state` (None: there is none), and
+    what became of its last batch, as Lambda says it.
+    """
+
+    name: str
+    state: str | None
+    result: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Shards:
     """`highest` count ever used (None: not recorded), and the count that each function has been given."""
 

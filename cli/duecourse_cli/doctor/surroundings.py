@@ -18,7 +18,7 @@ IN_FLIGHT_QUOTA = 120_000
 """Of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
 
 ROUND_SECONDS = 150.0
-"""A round takes up to 50 s, and the next tick of its shard waits for its end."""
+"""A round takes up to 46 s, and the next tick of its shard waits for its end."""
 
 CROWD = 1_000
 CONCURRENCY_SHARE = 0.8

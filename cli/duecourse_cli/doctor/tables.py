@@ -5,7 +5,7 @@ Items are read by their attributes, which docs/operations.md lists under "Where 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -93,9 +93,12 @@ def due(stage: Stage) -> Due:
 
 
 def cursors(stage: Stage) -> Cursors:
-    """Cursors (and wake-ups) with an `error` and no `slot`, in the first pages of the table."""
+    """Cursors (and wake-ups) with an `error` and no `slot`, in the first pages of the table. A job that is not ACTIVE
+    keeps its error until it is resumed, and does not fire for another reason: it is left out.
+    """
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
-    found, looked_at = [], 0
+    found: list[dict[str, Any]] = []
+    looked_at, complete = 0, False
     start: dict[str, Any] = {}
     for _ in range(MOST_PAGES):
         page = database.scan(
@@ -107,11 +110,15 @@ def cursors(stage: Stage) -> Cursors:
             **start,
         )
         looked_at += page["ScannedCount"]
-        found += [Aside(_job(item), item["error"]["S"]) for item in page["Items"]]
-        if "LastEvaluatedKey" not in page:
-            return Cursors(found, looked_at, complete=True)
+        found += page["Items"]
+        complete = "LastEvaluatedKey" not in page
+        if complete:
+            break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
-    return Cursors(found, looked_at, complete=False)
+    jobs = _items(stage, {item["PK"]["S"] for item in found if item["SK"]["S"] == "CURSOR"}, "JOB")
+    idle = {name for name, job in jobs.items() if job["state"]["S"] != "ACTIVE"}
+    aside = [item for item in found if item["SK"]["S"] != "CURSOR" or item["PK"]["S"] not in idle]
+    return Cursors([Aside(_job(item), item["error"]["S"]) for item in aside], looked_at, complete)
 
 
 def _job(item: Mapping[str, Any]) -> str:
@@ -141,17 +148,21 @@ def _buckets(watermark: str | None, now: float) -> Iterator[str]:
 
 
 def _watermarks(stage: Stage) -> dict[int, str | None]:
-    count = highest(stage) or 0
+    names = {f"SHARD#{number}": number for number in range(highest(stage) or 0)}
+    found: dict[int, str | None] = dict.fromkeys(names.values())
+    return found | {names[name]: item["bucket"]["S"] for name, item in _items(stage, names, "WATERMARK").items()}
+
+
+def _items(stage: Stage, partitions: Iterable[str], sort: str) -> dict[str, dict[str, Any]]:
+    """One item of each of these partitions of the jobs table, where there is one, by its partition."""
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
-    found: dict[int, str | None] = dict.fromkeys(range(count))
-    for begin in range(0, count, BATCH):
-        numbers = {f"SHARD#{number}": number for number in range(begin, min(begin + BATCH, count))}
-        keys = [{"PK": {"S": name}, "SK": {"S": "WATERMARK"}} for name in numbers]
-        wanted: dict[str, Any] = {table: {"Keys": keys}}
+    keys = [{"PK": {"S": name}, "SK": {"S": sort}} for name in partitions]
+    found: dict[str, dict[str, Any]] = {}
+    for begin in range(0, len(keys), BATCH):
+        wanted: dict[str, Any] = {table: {"Keys": keys[begin : begin + BATCH]}}
         while wanted:
             answer = database.batch_get_item(RequestItems=wanted)
-            for each in answer["Responses"].get(table, ()):
-                found[numbers[each["PK"]["S"]]] = each["bucket"]["S"]
+            found |= {each["PK"]["S"]: each for each in answer["Responses"].get(table, ())}
             wanted = answer.get("UnprocessedKeys") or {}
     return found
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from duecourse_cli.doctor.check import Check, Verdict, fine, runbook, span
-from duecourse_cli.doctor.facts import Cursors, Due, Rules, Shards, Skew, Tick, Watermarks
+from duecourse_cli.doctor.facts import Cursors, Due, Rules, Shards, Skew, Source, Tick, Watermarks
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
@@ -21,6 +23,12 @@ OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
 """The API sends what is due at once and leaves the claim to the next round, a minute later."""
 
 SHOWN = 5
+
+PROBLEM, OF_THE_FUNCTION = "PROBLEM", "PROBLEM: Function call failed"
+"""How Lambda says of an event source that it could not hand over its last batch (AWS Lambda API Reference,
+"EventSourceMappingConfiguration": LastProcessingResult). A function's own failures have alarms of their own."""
+
+PASSING = ("Creating", "Enabling", "Updating")
 
 
 def clock(found: Skew) -> Check:
@@ -74,6 +82,28 @@ def rules(found: Rules) -> Check:
         f"rules that do not start their function: {told}; what it looks for is not found",
         "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
         runbook("functionsilent"),
+    )
+
+
+def event_sources(found: Sequence[Source]) -> Check:
+    """Whether every queue and the stream are read: one that is off is silent, and what it holds waits or is gone."""
+    off = [each for each in found if each.state not in ("Enabled", *PASSING)]
+    ill = [each for each in found if each not in off and (each.result or "").startswith(PROBLEM)]
+    passing = [each for each in found if each.state in PASSING]
+    told = [f"{each.name} {'has none' if each.state is None else 'is ' + each.state}" for each in off]
+    told += [f"{each.name} says {each.result}" for each in ill]
+    told += [f"{each.name} is {each.state}" for each in passing if each not in ill]
+    if not told:
+        return fine("event sources", f"those of {', '.join(each.name for each in found)} are enabled")
+    first = (off + ill + passing)[0].name
+    where = {"shards": runbook("shardqueueold"), "archive": runbook("archivesilent")}
+    bad = off or any(each.result != OF_THE_FUNCTION for each in ill)
+    return Check(
+        "event sources",
+        Verdict.BAD if bad else Verdict.WARNING,
+        f"event sources that do not hand over what they read: {', '.join(told)}",
+        "enable it (aws lambda update-event-source-mapping), give back its rights, or make it again: see the runbook",
+        where.get(first, runbook("workersidle")),
     )
 
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from duecourse_cli.local.verdict import Verdict
 from duecourse_cli.models import Run
 from duecourse_cli.output import STATE_COLOURS, lateness
+from duecourse_cli.plain import plain
 
 JOB_WIDTH = 20
 ERROR_WIDTH = 62
@@ -19,7 +20,8 @@ QUIET_STATES = frozenset({"QUEUED", "RUNNING"})
 
 def run_line(run: Run) -> str:
     """One run in one line: job, occurrence, lateness, state."""
-    return f"{run.job_id:<{JOB_WIDTH}}  {run.occurrence:%H:%M:%S}  {lateness(run.lateness_seconds):>10}  {_state(run)}"
+    late = lateness(run.lateness_seconds)
+    return plain(f"{run.job_id:<{JOB_WIDTH}}  {run.occurrence:%H:%M:%S}  {late:>10}  {_state(run)}")
 
 
 def _state(run: Run) -> str:
@@ -47,31 +49,31 @@ class Screen:
 
     def step(self, subject: str, text: str) -> None:
         """A step of starting or stopping, with the seconds since the start."""
-        self._print(f"[dim]{self._clock() - self._started:6.1f} s[/dim]  [bold]{subject:<14}[/bold] {escape(text)}")
+        self._print((f"{self._clock() - self._started:6.1f} s", "dim"), "  ", (f"{subject:<14}", "bold"), f" {text}")
 
     def run(self, run: Run) -> None:
         """A run that has got somewhere."""
-        colour = STATE_COLOURS.get(run.state, "default")
-        self._print(f"  [{colour}]{escape(run_line(run))}[/{colour}]")
+        self._print("  ", (run_line(run), STATE_COLOURS.get(run.state, "default")))
 
     def event(self, text: str) -> None:
         """Something that happened beside the runs."""
-        self._print(f"  [magenta]{escape(text)}[/magenta]")
+        self._print("  ", (plain(text), "magenta"))
 
     def line(self, text: str = "") -> None:
         """A plain line."""
-        self._print(escape(text))
+        self._print(text)
 
     def verdict(self, verdict: Verdict) -> None:
         """All checks, then the figures."""
         self.line()
         for check in verdict.checks:
-            mark = "[green]ok  [/green]" if check.passed else "[red]FAIL[/red]"
-            self._print(f"  {mark}  {escape(f'{check.name:<34}  {check.detail}')}")
+            mark = ("ok  ", "green") if check.passed else ("FAIL", "red")
+            self._print("  ", mark, f"  {check.name:<34}  {check.detail}")
         self.line()
         for source, found in (("run records", verdict.recorded), ("receiver's clock", verdict.arrived)):
             self.line(f"  lateness by {source:<17} {found or 'no starts'}")
 
-    def _print(self, markup: str) -> None:
-        self._console.print(markup)
+    def _print(self, *parts: str | tuple[str, str]) -> None:
+        """No markup: what others say may have brackets and colons in it."""
+        self._console.print(Text.assemble(*parts))
         self._console.file.flush()

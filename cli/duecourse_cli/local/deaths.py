@@ -11,6 +11,7 @@ from duecourse_cli.local import aws
 from duecourse_cli.local.outputs import Outputs
 
 DEPTH_METRIC = "ApproximateNumberOfMessagesVisible"
+NOBODYS = "no job"
 
 
 class DeadLetters:
@@ -30,7 +31,15 @@ class DeadLetters:
     def waiting_jobs(self) -> frozenset[str]:
         """The jobs of the messages that wait there (of ten at most); the messages are left where they are."""
         answer = self._sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0)
-        return frozenset(str(json.loads(message["Body"])["job_id"]) for message in answer.get("Messages", ()))
+        return frozenset(job_of(message["Body"]) for message in answer.get("Messages", ()))
+
+
+def job_of(body: str) -> str:
+    """The job of a message in the dead-letter queue; anybody may have sent one there."""
+    try:
+        return str(json.loads(body)["job_id"])
+    except (ValueError, KeyError, TypeError):
+        return NOBODYS
 
 
 class QueueDepthMetric:

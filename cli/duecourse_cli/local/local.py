@@ -106,12 +106,13 @@ def _delete(client: Client, job_id: str) -> None:
 
 
 def _stay(stack: Stack, client: Client, observer: Observer) -> None:
+    """Only the emulator's end ends this: whatever else fails may be well again at the next look."""
     listed_at = datetime.now(UTC)
     while True:
+        stack.ministack.require_running()
         now = datetime.now(UTC)
         if now - listed_at >= NEW_JOBS:
             listed_at = now
-            observer.follow(job.id for job in client.all_jobs())
-        stack.ministack.require_running()
+            observer.follow_new(lambda: [job.id for job in client.all_jobs()])
         observer.look(now)
         time.sleep(POLL_SECONDS)

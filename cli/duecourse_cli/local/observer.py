@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import QUIET_STATES, Screen
 from duecourse_cli.local.deaths import DeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
@@ -31,7 +34,8 @@ class Letters(Protocol):
 class Observer:
     """Polls runs and dead letters, takes in notices; `look` is called about once a second.
 
-    Jobs with a run that is due are asked for at each look, all jobs once in `every_job`.
+    Jobs with a run that is due are asked for at each look, all jobs once in `every_job`. What does not answer is told
+    and asked again: one slow answer ends nothing.
     """
 
     def __init__(
@@ -45,7 +49,7 @@ class Observer:
         screen: Screen,
         every_job: timedelta,
     ) -> None:
-        self._watcher = RunWatcher(runs)
+        self._watcher = RunWatcher(runs, self._trouble)
         self._letters = letters
         self._report_depth = report_depth
         self._topics = topics
@@ -67,13 +71,23 @@ class Observer:
         """Follow these jobs as well."""
         self._watcher.follow(job_ids)
 
+    def follow_new(self, listed: Callable[[], Iterable[str]]) -> None:
+        """Follow what is listed now as well."""
+        try:
+            self.follow(listed())
+        except (ApiError, ApiUnreachableError) as error:
+            self._trouble("jobs", error)
+
     def look(self, now: datetime, *, everything: bool = False) -> None:
         """Ask for what may have changed, and print what has."""
         self._look_at_runs(now, everything)
         self._look_at_notices()
         if everything or now - self._letters_at >= DEAD_LETTERS:
             self._letters_at = now
-            self._look_at_dead_letters(now)
+            try:
+                self._look_at_dead_letters(now)
+            except (BotoCoreError, ClientError) as error:
+                self._trouble("dead-letter queue", error)
 
     def seen(self, until: datetime) -> Seen:
         """Everything so far, for the verdict."""
@@ -84,6 +98,9 @@ class Observer:
             dead_letter_jobs=frozenset(self._dead_letter_jobs),
             noticed_runs=frozenset(dead_run_ids(self._log.notices, self._topics.deaths)),
         )
+
+    def _trouble(self, subject: str, error: Exception) -> None:
+        self._screen.event(f"{subject}: {error}")
 
     def _look_at_runs(self, now: datetime, everything: bool) -> None:
         wanted = None if everything or now - self._all_jobs_at >= self._every_job else self._watcher.pending(now)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.models import Page, Run
 
+NOT_FOUND = 404
 PAGE_SIZE = 100
 MOST_PAGES = 5
 
@@ -29,10 +31,18 @@ class Change:
 
 
 class RunWatcher:
-    """Polls the runs of the given jobs; keeps the latest state of each."""
+    """Polls the runs of the given jobs; keeps the latest state of each.
 
-    def __init__(self, source: RunSource, job_ids: Iterable[str] = ()) -> None:
+    A job that is gone is forgotten. One that cannot be asked for is told of and asked for again at the next poll.
+    """
+
+    def __init__(
+        self, source: RunSource, trouble: Callable[[str, Exception], None], job_ids: Iterable[str] = ()
+    ) -> None:
+        """`trouble` is told the job and what is wrong, once for as long as that stays the same."""
         self._source = source
+        self._trouble = trouble
+        self._told: dict[str, str] = {}
         self._job_ids = list(job_ids)
         self._seen: dict[str, Run] = {}
 
@@ -52,11 +62,34 @@ class RunWatcher:
     def poll(self, job_ids: Collection[str] | None = None) -> tuple[Change, ...]:
         """Ask once for each job (or for these only); the changes come in the order in which the runs were due."""
         asked = [job_id for job_id in self._job_ids if job_ids is None or job_id in job_ids]
-        changes = [change for job_id in asked for change in self._poll_job(job_id)]
+        changes: list[Change] = []
+        for job_id in asked:
+            try:
+                self._poll_job(job_id, changes)
+            except ApiError as error:
+                if error.status == NOT_FOUND:
+                    self._forget(job_id)
+                else:
+                    self._tell(job_id, error)
+            except ApiUnreachableError as error:
+                self._tell(job_id, error)
+            else:
+                self._told.pop(job_id, None)
         return tuple(sorted(changes, key=lambda change: (change.run.due, change.run.id)))
 
-    def _poll_job(self, job_id: str) -> list[Change]:
-        changes: list[Change] = []
+    def _forget(self, job_id: str) -> None:
+        """Nobody will say any more how its unfinished runs end."""
+        self._job_ids.remove(job_id)
+        self._told.pop(job_id, None)
+        self._seen = {run.id: run for run in self._seen.values() if run.job_id != job_id or run.is_final}
+
+    def _tell(self, job_id: str, error: Exception) -> None:
+        if self._told.get(job_id) != str(error):
+            self._told[job_id] = str(error)
+            self._trouble(job_id, error)
+
+    def _poll_job(self, job_id: str, changes: list[Change]) -> None:
+        """Add what has changed, page by page: what was read before an error is not read as a change again."""
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             page = self._source.runs(job_id, limit=PAGE_SIZE, cursor=cursor)
@@ -64,7 +97,6 @@ class RunWatcher:
             cursor = page.next_cursor
             if cursor is None or any(run.is_final for run in page.items):
                 break  # what is older was final already when it was last read
-        return changes
 
     def _change(self, run: Run) -> Change | None:
         before = self._seen.get(run.id)

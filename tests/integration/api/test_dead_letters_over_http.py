@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import pytest
 
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run, RunState
 from duecourse.messages import MessageKind
+from duecourse.ports import JobStore
 from tests.support.api import ApiClient
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor
@@ -43,6 +45,28 @@ def dead(api: ApiClient, jobs: list[Job]) -> list[Run]:
     return [
         recorded(api, run(jobs[number % 3], RunState.DEAD, after=number * 60, finished_at=NOON + number * 60 + 12.5))
         for number in range(9)
+    ]
+
+
+@dataclass
+class SlowJobs:
+    """A job store of which each read takes a second."""
+
+    store: JobStore
+    clock: SettableClock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def get(self, tenant: str, job_id: str) -> Job | None:
+        self.clock.advance(1)
+        return self.store.get(tenant, job_id)
+
+
+def dead_of_as_many_jobs(api: ApiClient, count: int) -> list[Run]:
+    return [
+        recorded(api, run(created(api, f"job-{number}"), RunState.DEAD, finished_at=NOON + number))
+        for number in range(count)
     ]
 
 
@@ -215,6 +239,32 @@ def test_what_is_beyond_the_limit_is_told_and_goes_on_by_cursor(api: ApiClient, 
     third = redriven(api, limit=4, cursor=second["next_cursor"])
     assert (third["redriven"], third["more"]) == (1, False)
     assert sent(api) == names(dead[::-1])
+
+
+def test_a_redrive_that_takes_long_ends_in_time_and_says_where_to_go_on(tables: Tables) -> None:
+    clock = SettableClock(NOON + 3600)
+    slow = cast(JobStore, SlowJobs(tables.job_store(clock), clock))
+    api = ApiClient(slow, tables.run_store(), clock)
+    dead = dead_of_as_many_jobs(api, 45)
+    found, cursor = [], {}
+    while not found or cursor["cursor"] is not None:
+        begun = clock.now()
+        answer = redriven(api, limit=1000, **cursor)
+        assert clock.now() - begun < 30  # then an HTTP API gives up
+        found.append(answer["redriven"])
+        cursor = {"cursor": answer["next_cursor"]}
+    assert found == [20, 20, 5]
+    assert sent(api) == names(dead[::-1])
+
+
+def test_lanes_that_stop_taking_end_a_redrive_where_they_did(api: ApiClient) -> None:
+    dead = dead_of_as_many_jobs(api, 45)
+    api.wheel.refuse = lambda _: len(api.wheel.sent) >= 20
+    stopped = redriven(api)
+    assert (stopped["redriven"], stopped["refused"], stopped["more"]) == (20, 20, True)
+    api.wheel.refuse = lambda _: False
+    assert redriven(api, cursor=stopped["next_cursor"])["redriven"] == 5
+    assert sent(api) == names(dead[:24:-1] + dead[4::-1])
 
 
 def test_a_cursor_does_not_lead_beyond_the_time_that_is_asked_for(api: ApiClient, dead: list[Run]) -> None:

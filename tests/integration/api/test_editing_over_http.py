@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -238,13 +239,33 @@ def test_occurrences_may_not_come_closer_than_the_stage_allows(tables: Tables) -
     assert put(api, STEADY | {"schedule": "* * * * *"}).status == 200
 
 
-def test_a_job_stops_waiting_for_callbacks_by_saying_so(api: ApiClient) -> None:
+@pytest.mark.parametrize("response", ["response", None])
+def test_a_job_stops_waiting_for_callbacks_by_saying_so(api: ApiClient, response: str | None) -> None:
     put(api, STEADY | {"completion": "callback"})
-    changed = patch(api, {"completion": "response"})
+    changed = patch(api, {"completion": response})
     assert (changed.status, changed.json["completion"], changed.json["completion_seconds"]) == (200, "response", None)
     put(api, STEADY | {"completion": "callback", "completion_seconds": 600})
-    assert list(patch(api, {"completion": "response"}).errors) == ["/completion_seconds"]
-    assert patch(api, {"completion": "response", "completion_seconds": None}).status == 200
+    assert list(patch(api, {"completion": response}).errors) == ["/completion_seconds"]
+    assert patch(api, {"completion": response, "completion_seconds": None}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "anchor", "coming"),
+    [
+        ({"schedule": "rate(1 hour)"}, "2026-11-21T12:00:00Z", "2026-11-21T13:00:00Z"),
+        ({"schedule": "rate(1 hour)", "anchor": None}, "2026-11-21T12:01:35Z", "2026-11-21T13:01:35Z"),
+        ({"start": "2026-11-21T12:25:00Z"}, "2026-11-21T12:00:00Z", "2026-11-21T12:30:00Z"),
+        ({"start": "2026-11-21T12:25:00Z", "anchor": None}, None, "2026-11-21T12:25:00Z"),
+        ({"anchor": None}, "2026-11-21T12:00:00Z", "2026-11-21T12:10:00Z"),
+    ],
+)
+def test_a_patched_rate_goes_on_counting_from_where_it_did_unless_it_is_told_not_to(
+    api: ApiClient, change: dict[str, Any], anchor: str | None, coming: str
+) -> None:
+    put(api)
+    api.clock.advance(95)
+    changed = patch(api, change)
+    assert (changed.json["anchor"], changed.json["next_occurrence"]) == (anchor, coming)
 
 
 def test_the_order_of_headers_changes_nothing(api: ApiClient) -> None:
@@ -257,3 +278,21 @@ def test_a_job_that_should_not_be_there_names_the_header_that_says_so(api: ApiCl
     put(api)
     refused = put(api, if_none_match="*")
     assert (refused.status, list(refused.errors)) == (412, ["if-none-match"])
+
+
+@pytest.mark.parametrize("edit", [put, patch])
+def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_changed_again(
+    api: ApiClient, tables: Tables, edit: Callable[[ApiClient, Any], Answered]
+) -> None:
+    put(api)
+    tables.client.update_item(
+        TableName=tables.jobs,
+        Key={"PK": {"S": "JOB#default#steady"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="REMOVE generation",
+    )
+    answer = edit(api, STEADY | {"name": "Stuck"})
+    assert (answer.status, answer.json["type"]) == (409, "/problems/job-unreadable")
+    assert "again" not in answer.json["detail"]
+    assert api.get(PATH).json["name"] == "Steady"
+
+    assert (delete(api).status, put(api).status) == (204, 201)

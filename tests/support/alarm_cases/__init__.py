@@ -63,6 +63,8 @@ CASES: dict[str, Case] = {
     "AuditsFailed": care.an_audit_that_fails,
     "AuditsWaiting": care.an_audit_with_too_much_open,
     "ArchivesFailed": care.an_archive_that_refuses,
+    "ArchiveSilent": care.a_stream_that_nobody_reads,
+    "ArchiveBehind": care.an_archive_that_does_not_keep_up,
     "InternalErrors": api.requests_that_fail,
     "ApiSendsRefused": api.lanes_that_take_nothing,
     "ArchiveLettersWaiting": services.a_batch_given_up,

@@ -154,3 +154,22 @@ def an_archive_that_refuses(observed: Observed) -> None:
     archive: Any = Broken(None, "put")
     gone = expired(run(job(), RunState.SUCCEEDED))
     observed.publish(ArchiveRuns(DynamoRunChanges(None), archive)(gone["Records"]), function="archive")
+
+
+def hours_of_the_stream(observed: Observed, hours: int, *, read: bool, told: bool = True) -> None:
+    """Runs are recorded; the archive's event source reads them or not, and counts that or, where it is off, nothing."""
+    for _ in range(2 * hours):
+        observed.of_table("RunsTable", "ConsumedWriteCapacityUnits", 40)
+        if told:
+            observed.of_event_source("Archive", "PolledEventCount", 40 if read else 0)
+        observed.world.clock.advance(HOUR / 2)
+
+
+def a_stream_that_nobody_reads(observed: Observed) -> None:
+    """The event source is disabled after two hours."""
+    hours_of_the_stream(observed, 2, read=True)
+    hours_of_the_stream(observed, 3, read=False, told=False)
+
+
+def an_archive_that_does_not_keep_up(observed: Observed) -> None:
+    observed.of_function("Archive", "IteratorAge", 4 * HOUR * 1000)

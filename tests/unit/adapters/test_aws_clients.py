@@ -1,16 +1,26 @@
 from __future__ import annotations
 
+import socket
+import struct
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler
 
 import pytest
-from botocore.exceptions import ParamValidationError
+from botocore.exceptions import ConnectionClosedError, ParamValidationError
 
 from duecourse.adapters.aws import AwsClients, Credentials
+from tests.support.clock import SettableClock
+from tests.support.http_target import http_target
 
 
 @pytest.fixture
-def clients(session):
-    return AwsClients(session)
+def clock():
+    return SettableClock(1_795_243_620.0)
+
+
+@pytest.fixture
+def clients(session, clock):
+    return AwsClients(session, now=clock.now)
 
 
 def test_a_client_is_made_once_whoever_asks_first(clients):
@@ -54,6 +64,45 @@ def test_clients_for_calls_are_shared_by_their_waiting_time_and_the_last_sixteen
     for seconds in range(19, 35):
         clients.calling("lambda", seconds)
     assert clients.calling("lambda", 1) is not first
+
+
+@pytest.mark.parametrize(("seconds", "same"), [(9.9, True), (10, False), (3_600, False), (-1, False)])
+def test_a_client_for_calls_is_made_anew_after_ten_seconds_and_when_the_clock_was_set_back(
+    clients, clock, seconds, same
+):
+    first = clients.calling("lambda", 30)
+    clock.advance(seconds)
+    assert (clients.calling("lambda", 30) is first) == same
+
+
+def forgetful(handler: BaseHTTPRequestHandler) -> None:
+    """Keep the connection open after an answer, but know nothing of it any more at the next request: as where its end
+    was not heard, because the client was frozen or what stands between them forgot it.
+    """
+    if getattr(handler, "answered", False):
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        handler.connection.close()  # at once: a reset
+        return
+    handler.answered = True  # type: ignore[attr-defined]
+    handler.close_connection = False
+    handler.send_response(200)
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+
+
+def test_a_connection_that_ended_unheard_while_the_environment_was_frozen_costs_no_call(session, clock):
+    with http_target(forgetful) as service:
+        clients = AwsClients(session, endpoint_url=service.url(), now=clock.now)
+        before = clients.calling("events", 5)
+        before.put_events(Entries=[])
+        clock.advance(60)
+        after = clients.calling("events", 5)
+        after.put_events(Entries=[])
+        with pytest.raises(ConnectionClosedError):
+            before.put_events(Entries=[])
+        before.close()
+        after.close()
+    assert len(service.seen) == 3
 
 
 def test_a_client_that_acts_in_the_name_of_a_role_has_its_credentials_and_checks_what_it_is_given(clients):

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws import AwsClients
-from duecourse.adapters.sqs.batch import BATCH_BYTES, Entry, batches, send_batch
+from duecourse.adapters.sqs.batch import BATCH_BYTES, Entry, Sent, batches, send_batch
 from tests.support.http_target import Behaviour, answering, http_target
 
 
@@ -24,9 +24,9 @@ def send():
     """Send two messages to an SQS that behaves like this; what was accepted, and how many requests it took."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-west-1")
 
-    def sent(behaviour: Behaviour) -> tuple[set[int], int]:
+    def sent(behaviour: Behaviour) -> tuple[Sent, int]:
         with http_target(behaviour) as server:
-            client = AwsClients(session, endpoint_url=server.url()).get("sqs")
+            client = AwsClients(session, endpoint_url=server.url()).get("sqs", once=True)
             return send_batch(client, server.url("/000000000000/queue"), entries(2)), len(server.seen)
 
     return sent
@@ -51,13 +51,28 @@ def test_batches_stay_within_the_size_that_sqs_takes():
 def test_a_message_that_is_refused_does_not_take_its_neighbour_with_it(send, caplog):
     refusal = {"Id": "0", "SenderFault": False, "Code": "InternalError", "Message": "try again"}
     with caplog.at_level(logging.WARNING, "duecourse"):
-        accepted, _ = send(saying(Successful=[{"Id": "1", "MessageId": "m"}], Failed=[refusal]))
-    assert accepted == {1}
+        sent, _ = send(saying(Successful=[{"Id": "1", "MessageId": "m"}], Failed=[refusal]))
+    assert sent == Sent(accepted={1}, open={0})
     assert caplog.records[0].error == "InternalError: try again"
 
 
 def test_an_answer_that_names_no_message_is_no_acceptance(send):
-    assert send(saying()) == (set(), 1)
+    assert send(saying()) == (Sent(), 1)
+
+
+def test_a_message_that_sqs_will_never_take_is_not_worth_another_try(send):
+    refusal = {"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents", "Message": "no"}
+    sent, _ = send(saying(Successful=[{"Id": "1", "MessageId": "m"}], Failed=[refusal]))
+    assert sent == Sent(accepted={1})
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "open_"),
+    [(503, "ServiceUnavailable", {0, 1}), (400, "RequestThrottled", {0, 1}), (403, "AccessDenied", set())],
+)
+def test_a_batch_that_fails_as_a_whole_is_asked_once_and_open_where_the_reason_passes(send, status, code, open_):
+    error = orjson.dumps({"__type": f"com.amazonaws.sqs#{code}", "message": "no"})
+    assert send(answering(status, error, Content_Type="application/x-amz-json-1.0")) == (Sent(open=open_), 1)
 
 
 def test_one_message_that_spoils_its_batch_costs_no_other_its_sending():
@@ -69,4 +84,4 @@ def test_one_message_that_spoils_its_batch_costs_no_other_its_sending():
                 raise ClientError({"Error": {"Code": "InvalidMessageContents", "Message": "no"}}, "SendMessageBatch")
             return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
 
-    assert send_batch(Spoiled(), "https://queue", entries(4)) == {0, 2, 3}
+    assert send_batch(Spoiled(), "https://queue", entries(4)) == Sent({0, 2, 3})

@@ -188,6 +188,7 @@ def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
         waiting_until=NOON + 600.25,
         heartbeat_until=NOON + 60.5,
         cancel_requested="by the API",
+        redriven_at=NOON + 30.5,
     )
     assert run_item.from_item(run_item.to_item(run)) == run
 
@@ -221,3 +222,10 @@ def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come
     assert run_item.from_item(item) == run
     del item["correlation_id"]
     assert run_item.from_item(item) == replace(run, correlation_id=None)
+
+
+def test_a_run_keeps_the_key_of_its_template_and_one_without_has_no_attribute_of_it() -> None:
+    run = Run("default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.LOW, token="t")
+    keyed = replace(run, idempotency_key="report-2026-W47")
+    assert run_item.from_item(run_item.to_item(keyed)) == keyed
+    assert "idempotency_key" not in run_item.to_item(run)

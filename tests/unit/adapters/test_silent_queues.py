@@ -9,11 +9,11 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
-from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.sqs.lanes import TRIES, SqsLanes
 from duecourse.domain.job import Lane
 from duecourse.messages import RunMessage
 from duecourse.ports import Depth, Outgoing
-from tests.support.clock import SettableClock
+from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON
 
 URLS = {lane: f"https://queue/{lane}" for lane in Lane}
@@ -61,13 +61,14 @@ def outgoing(count: int) -> list[Outgoing]:
 @pytest.mark.parametrize(("hurried", "tried"), [(True, 1), (False, 10)])
 def test_who_is_in_a_hurry_tries_one_batch_and_no_other(hurried: bool, tried: int) -> None:
     sqs = Silent()
-    assert SqsLanes(sqs, URLS, hurried=hurried).send(outgoing(100)) == [False] * 100
-    assert len(sqs.asked) == tried
+    lanes = SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), hurried=hurried)
+    assert lanes.send(outgoing(100)) == [False] * 100
+    assert len(sqs.asked) == tried * TRIES
 
 
 def test_in_a_hurry_everything_is_sent_as_long_as_it_is_accepted() -> None:
     sqs = Silent(silent=False)
-    assert SqsLanes(sqs, URLS, hurried=True).send(outgoing(100)) == [True] * 100
+    assert SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), hurried=True).send(outgoing(100)) == [True] * 100
 
 
 def test_lanes_are_not_counted_for_a_while_after_one_of_them_did_not_answer() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.http.payload_rules import MAX_PAYLOAD_BYTES
+from duecourse.http.problems import MAX_FAULTS
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import errors, posted
 
@@ -28,11 +29,15 @@ from tests.support.posting import errors, posted
         ({"dst_gap": "first"}, "/dst_gap", "must be one of next, skip"),
         ({"start": "tomorrow"}, "/start", "2026"),
         ({"start": 5}, "/start", "must be an instant in UTC"),
+        ({"start": "9999-12-30T23:59:59Z"}, "/start", "from 0001-01-03T00:00:00Z to 9999-12-29T23:59:59Z"),
+        ({"anchor": "0001-01-01T00:00:00Z"}, "/anchor", "from 0001-01-03T00:00:00Z to 9999-12-29T23:59:59Z"),
         ({"start": "2027-01-02T00:00:00Z", "end": "2027-01-01T00:00:00Z"}, "/end", ""),
         ({"end": "2026-01-01T00:00:00Z"}, "/schedule", "no occurrence in the future"),
         ({"exclude": "2026-12-25"}, "/exclude", "must be a list"),
         ({"exclude": ["2026-12-25", "christmas"]}, "/exclude/1", "write an instant as"),
         ({"exclude": ["2026-12-25/2026-12-24"]}, "/exclude/0", "ends before it begins"),
+        ({"exclude": ["9999-12-31T23:59:59-14:00"]}, "/exclude/0", "outside of the years 1 to 9999 in UTC"),
+        ({"exclude": ["0001-01-01T00:00:00+14:00"]}, "/exclude/0", "outside of the years 1 to 9999 in UTC"),
         (
             {"schedule": "at(2026-12-25T09:00:00)", "exclude": ["2026-12-25"]},
             "/schedule",
@@ -113,6 +118,8 @@ from tests.support.posting import errors, posted
         ({"idempotency_key": "a\r\nb"}, "/idempotency_key", "printable ASCII"),
         ({"idempotency_key": "k" * 257}, "/idempotency_key", "at most 256 characters"),
         ({"tags": "billing"}, "/tags", "must be a list"),
+        ({"events": ["deaths", "failures", "late", "all", "deaths"]}, "/events", "at most 4 entries"),
+        ({"events": ["late", "late"]}, "/events", "names late more than once"),
         ({"tags": ["a", "b", "a"]}, "/tags", "names a more than once"),
         ({"tags": [str(n) for n in range(21)]}, "/tags", "at most 20 entries"),
         ({"tags": ["ok", "a b"]}, "/tags/1", "must be 1 to 64 letters"),
@@ -127,3 +134,10 @@ def test_a_bad_field_is_named_with_the_remedy(change: dict[str, Any], place: str
     found = errors(posted(**change))
     assert list(found) == [place]
     assert said in found[place]
+
+
+def test_of_many_unknown_fields_as_many_are_hinted_at_as_are_listed() -> None:
+    found = errors(posted(**{f"schedule{number:02}": 1 for number in range(60)}))
+    assert len(found) == 60
+    hinted = [place for place, said in found.items() if "did you mean schedule?" in said]
+    assert hinted == [f"/schedule{number:02}" for number in range(MAX_FAULTS)]

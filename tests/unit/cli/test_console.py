@@ -66,3 +66,13 @@ def test_a_verdict_lists_its_checks_and_the_figures() -> None:
     assert "  FAIL  dead-letter queue" in text
     assert "lateness by run records       1 starts, 0 early" in text
     assert "lateness by receiver's clock  no starts" in text
+
+
+def test_what_a_target_said_is_printed_as_it_is_and_steers_no_terminal() -> None:
+    shown, printed = screen(iter([0.0]))
+
+    shown.run(replace(RUN, state="DEAD", error="[/x] :fire: \x1b[2J"))
+    shown.event("job: 503 [busy] :fire: \x1b[2J")
+
+    assert "after 1 attempts: [/x] :fire: \ufffd[2J\n" in printed.getvalue()
+    assert "  job: 503 [busy] :fire: \ufffd[2J\n" in printed.getvalue()

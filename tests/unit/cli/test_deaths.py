@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from duecourse_cli.local.deaths import alarm_names, dead_run_ids
+import pytest
+
+from duecourse_cli.local.deaths import alarm_names, dead_run_ids, job_of
 
 NOTICES = (
     {"TopicArn": "deaths", "Message": json.dumps({"job_id": "a", "run_id": "a.1"})},
@@ -15,3 +17,12 @@ NOTICES = (
 def test_each_topics_notices_are_told_apart() -> None:
     assert dead_run_ids(NOTICES, "deaths") == ("a.1",)
     assert alarm_names(NOTICES, "alarms") == ("dead letters",)
+
+
+def test_a_dead_letter_names_its_job() -> None:
+    assert job_of('{"job_id": "a"}') == "a"
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", "3", "hello"])
+def test_what_somebody_else_sent_to_the_dead_letters_is_of_no_job(body: str) -> None:
+    assert job_of(body) == "no job"

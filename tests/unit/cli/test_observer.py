@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
 from rich.console import Console
 
+from duecourse_cli.client import ApiUnreachableError
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import Screen
 from duecourse_cli.local.deaths import Topics
@@ -27,6 +29,8 @@ class World:
     def __init__(self) -> None:
         self.run = RUN
         self.asked = 0
+        self.error: Exception | None = None
+        self.letters_error: Exception | None = None
         self.dead: list[str] = []
         self.reported: list[int] = []
         self.log = CallLog()
@@ -45,9 +49,13 @@ class World:
     def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         assert (job_id, limit, cursor) == ("tick", 100, None)
         self.asked += 1
+        if self.error:
+            raise self.error
         return Page((self.run,), None)
 
     def depth(self) -> int:
+        if self.letters_error:
+            raise self.letters_error
         return len(self.dead)
 
     def waiting_jobs(self) -> frozenset[str]:
@@ -124,3 +132,43 @@ def test_what_was_there_before_is_not_printed(world: World) -> None:
 
     assert world.lines == []
     assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
+
+
+def test_an_api_that_does_not_answer_is_told_and_asked_again(world: World) -> None:
+    world.error = ApiUnreachableError("nothing answers")
+    world.observer.look(NOW)
+    assert world.lines == ["tick: nothing answers"]
+
+    world.error = None
+    world.run = replace(RUN, state="DEAD", attempts=3)
+    world.observer.look(NOW + 20 * SECOND)
+    assert world.lines[1:] == ["tick                  09:00:00           -  DEAD after 3 attempts"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ReadTimeoutError(endpoint_url="http://127.0.0.1:1"), ClientError({"Error": {"Code": "Busy"}}, "ReceiveMessage")],
+    ids=["slow", "refused"],
+)
+def test_a_queue_that_does_not_answer_is_told_and_looked_into_again(world: World, error: Exception) -> None:
+    world.observer.look(NOW)
+    world.dead = ["tick"]
+    world.letters_error = error
+    world.observer.look(NOW + 5 * SECOND)
+    assert world.lines == [f"dead-letter queue: {error}"]
+
+    world.letters_error = None
+    world.observer.look(NOW + 10 * SECOND)
+    assert world.lines[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
+
+
+def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> None:
+    def refused() -> list[str]:
+        raise ApiUnreachableError("nothing answers")
+
+    world.observer.follow_new(refused)
+    world.observer.follow_new(lambda: ["tick"])
+
+    assert world.lines == ["jobs: nothing answers"]
+    world.observer.look(NOW)
+    assert world.asked == 1

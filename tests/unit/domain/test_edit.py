@@ -148,13 +148,19 @@ def test_a_completed_job_fires_again_with_a_new_schedule_and_stays_completed_wit
 
 
 def test_a_paused_job_stays_out_of_the_index_and_what_its_pause_covered_is_recorded() -> None:
-    stopped = pause(MINUTELY, cursor(MINUTELY), now=NOON + 90)
+    stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 840), now=NOON + 90)
     change = edited(stopped.job, stopped.cursor, at=200, schedule=every("*/5 * * * *"))
     assert (change.job.state, change.cursor.occurrence, change.cursor.due) == (JobState.PAUSED, None, None)
     assert change.skipped == (SkippedRange(T0 + 120, T0 + 180, 2, "paused"),)
     resumed = resume(change.job, change.cursor, now=NOON + 700, catch_up=False)
     assert resumed.skipped == (SkippedRange(T0 + 300, T0 + 600, 2, "paused"),)
     assert resumed.cursor.occurrence == T0 + 900
+
+
+def test_an_edit_in_a_pause_records_what_came_due_before_it_and_was_not_enqueued() -> None:
+    stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 120), now=NOON + 310)
+    change = edited(stopped.job, stopped.cursor, at=400, schedule=every("*/5 * * * *"))
+    assert change.skipped == (SkippedRange(T0 + 120, T0 + 360, 5, "paused"),)
 
 
 def test_an_edit_after_a_pause_remembers_when_that_ended() -> None:

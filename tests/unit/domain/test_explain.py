@@ -234,6 +234,14 @@ class TestWhileItIsPaused:
         of, where = self.paused()
         assert asked(at("21T13:00:00"), of, where, now=at("21T14:10:00")).verdict is Verdict.CHANGED
 
+    def test_what_came_due_before_and_was_not_enqueued_waits_for_its_end(self) -> None:
+        of = hourly()
+        stopped = pause(of, standing(of, "21T13:00:00"), now=at("21T15:30:00"))
+        found = asked(at("21T13:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
+        assert found.verdict is Verdict.PAUSED
+        before = asked(at("21T12:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
+        assert before.verdict is not Verdict.PAUSED
+
     def test_what_it_would_not_have_named_is_no_occurrence(self) -> None:
         of, where = self.paused()
         assert asked(at("21T15:01:00"), of, where, now=at("21T15:10:00")).verdict is Verdict.NOT_AN_OCCURRENCE

@@ -136,6 +136,12 @@ def test_an_attempt_may_begin_at_the_very_end_of_the_maximum_age() -> None:
     assert (finish.run.state, finish.run.not_before) == (RunState.RETRYING, DUE + 7.0)
 
 
+@pytest.mark.parametrize(("at", "state"), [(DUE + 2.0, RunState.RETRYING), (DUE + 0.4, RunState.DEAD)])
+def test_the_maximum_age_counts_anew_from_a_redrive(at: float, state: RunState) -> None:
+    finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=7)), draw=0.0, redriven_at=at)
+    assert finish.run.state is state
+
+
 @pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
 def test_a_failure_of_a_job_that_is_gone_is_not_tried_again_and_no_death(of: JobSnapshot) -> None:
     finish = decide_finish(run(), of, Failed("HTTP 500", code="http.500"), now=NOW, draw=0.5)

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import ID_PATTERN, RunName, is_id, parse_run_id
-from duecourse.domain.instants import from_basic, from_iso, to_basic, to_iso
+from duecourse.domain.instants import FIRST, LAST, from_basic, from_iso, to_basic, to_iso
 from tests.support.chance import steadily
 
-FIRST, LAST = -62_135_596_800, 253_402_300_799  # the years 1 to 9999
 SECONDS = st.integers(FIRST, LAST)
 IDS = st.from_regex(ID_PATTERN, fullmatch=True)
 SUFFIXES = st.just("") | st.from_regex(r"\.[mb][A-Za-z0-9_-]{1,32}", fullmatch=True)

@@ -9,6 +9,7 @@ import pytest
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of
 from duecourse.domain.plan import MAX_FIRINGS, Firing, Plan, plan
 from duecourse.domain.schedule import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from tests.support.jobs import NOON, cursor, job
@@ -79,6 +80,16 @@ def test_the_last_occurrence_takes_the_cursor_out_of_the_index_and_stays_known()
 
 def test_a_cursor_that_goes_on_names_no_last_occurrence() -> None:
     assert planned(cursor(job("* * * * *"))).cursor.last is None
+
+
+def test_a_schedule_that_newer_zone_data_end_has_what_was_passed_last_as_its_last_occurrence() -> None:
+    ending = replace(cursor(job("0 0 1 1 *")), schedule=ScheduleSpec("0 0 1 1 *", end=T0 + 600))
+    standing = replace(ending, occurrence=T0 + 300, due=T0 + 300, after=T0 - 3600, tzdata="1999a")
+    made = planned(standing)
+    assert (made.firings, made.skipped, made.reason) == ((), (), "exhausted")
+    assert (made.cursor.occurrence, made.cursor.due, made.cursor.last) == (None, None, T0 - 3600)
+    over = Seen(("JOB#default#tick-tock", "CURSOR"), "default", "tick-tock", None, None, made.cursor)
+    assert fault_of(over, Rounds({0: None}, "2026-11-14T12"), now=NOON) is Fault.ENDED
 
 
 def test_an_exhausted_cursor_has_nothing_to_plan_and_keeps_its_last_occurrence() -> None:

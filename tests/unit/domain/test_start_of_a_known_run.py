@@ -125,6 +125,37 @@ def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter
     assert isinstance(decide(dead, asked, by=hand("message-s")), Start)  # brought back from there
 
 
+def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> None:
+    never_begun = run(RunState.DEAD, attempt=0, nonce="nonce-1")
+    asked = offer(nonce="nonce-r", attempt=1, redrive=True)
+    begun = decide(never_begun, asked, by=hand("message-r"))
+    assert isinstance(begun, Start)
+    assert (begun.run.attempt, begun.run.nonce) == (1, "nonce-r")
+    died_again = replace(begun.run, state=RunState.DEAD)
+    assert decide(died_again, asked, by=hand("message-r")) == FollowUp(died_again, "dead")
+    another = replace(asked, nonce="nonce-s")
+    assert decide(died_again, another, by=hand("message-s")) == Drop("a copy for a dead run")
+
+
+def test_a_redrive_of_before_it_could_say_that_nothing_had_begun_is_granted_once() -> None:
+    asked = offer(nonce="nonce-r", attempt=2, redrive=True)
+    begun = decide(run(RunState.DEAD, attempt=0), asked, by=hand("message-r"))
+    assert isinstance(begun, Start)
+    died_again = replace(begun.run, state=RunState.DEAD)
+    assert decide(died_again, asked, by=hand("message-r")) == FollowUp(died_again, "dead")
+
+
+def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    assert dead.age_from == DUE
+    decision = decide(dead, offer(attempt=4), by=hand("message-2"), now=DUE + 3600.0)
+    assert isinstance(decision, Start)
+    assert decision.run.age_from == DUE + 3600.0
+    again = decide(run(RunState.RETRYING, redriven_at=DUE + 5.0), offer(attempt=2), now=DUE + 3600.0)
+    assert isinstance(again, Start)
+    assert again.run.age_from == DUE + 5.0
+
+
 def test_an_ordinary_message_for_the_attempt_after_a_dead_one_is_no_redrive() -> None:
     decision = decide(run(RunState.DEAD, attempt=4), offer(nonce="nonce-r", attempt=5), by=hand("message-r"))
     assert decision == Drop("a copy for a dead run")
@@ -204,6 +235,7 @@ def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of
         DUE + 12.0,
         "request-1/message-2",
     )
+    assert decision.run.not_before is None
 
 
 @pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED, JobState.ACTIVE])
@@ -271,6 +303,13 @@ def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_in_han
     assert (ended.nonce, ended.message_id) == ("nonce-9", "message-2")
     redriven = decide(ended, offer(attempt=4, nonce="nonce-9"), by=hand("message-3"), now=BELIEVED + 60)
     assert isinstance(redriven, Start)
+
+
+def test_nothing_is_waited_for_any_more_when_the_worker_of_a_run_with_a_callback_vanished() -> None:
+    calling = waiting_run(RunState.RUNNING, attempt=4, heartbeat_until=DUE + 60.0)
+    decision = decide(calling, offer(attempt=4), now=BELIEVED)
+    assert isinstance(decision, Settle)
+    assert (decision.run.state, decision.run.deadline, decision.run.lease_until) == (RunState.DEAD, None, None)
 
 
 def test_the_error_of_an_earlier_attempt_is_kept_when_the_last_ones_worker_vanished() -> None:

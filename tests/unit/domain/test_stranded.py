@@ -240,3 +240,14 @@ def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped()
         decision = decide(None, None, of)
         assert isinstance(decision, Settle)
         assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, reason)
+
+
+def test_a_redrive_without_a_record_is_left_over() -> None:
+    assert decide(None, offer(redrive=True)) == Drop("its run has no record any more")
+
+
+@pytest.mark.parametrize("state", [RunState.SKIPPED, RunState.CANCELLED])
+def test_a_run_that_never_began_is_dead_though_a_deleted_namesake_had_called_it_off(state: RunState) -> None:
+    called_off = run(state, attempt=0, generation=GENERATION - 1, nonce="nonce-9")
+    dead = buried(decide(called_off), called_off)
+    assert (dead.generation, dead.attempt) == (GENERATION, 0)

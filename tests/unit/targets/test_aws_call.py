@@ -133,17 +133,25 @@ def test_a_role_that_may_not_be_assumed_is_not_worth_a_retry(mocked, clock):
 
 
 @pytest.mark.parametrize(
-    ("code", "forgotten"), [("ExpiredTokenException", True), ("UnrecognizedClientException", True), ("Nope", False)]
+    ("code", "stale"),
+    [
+        ("ExpiredToken", True),
+        ("ExpiredTokenException", True),
+        ("InvalidAccessKeyId", True),
+        ("InvalidClientTokenId", True),
+        ("UnrecognizedClientException", True),
+        ("Nope", False),
+    ],
 )
-def test_credentials_that_are_refused_are_forgotten(session, clock, code, forgotten):
+def test_credentials_that_are_refused_are_forgotten_and_another_attempt_asks_for_new_ones(session, clock, code, stale):
     body = orjson.dumps({"__type": code, "message": "because"})
     with http_target(answering(400, body)) as endpoint:
         clients = AwsClients(session, endpoint_url=endpoint.url())
         roles, target = NoRoles(), a_target("sqs", "ListQueues", {})
         outcome = AwsCaller(clock, clients.calling, roles).call(a_call(target), target)  # type: ignore[arg-type]
     assert isinstance(outcome, Failed)
-    assert outcome.code == code
-    assert roles.forgotten == ([ROLE] if forgotten else [])
+    assert (outcome.code, outcome.retryable) == (code, stale)
+    assert roles.forgotten == ([ROLE] if stale else [])
     assert len(endpoint.seen) == 1, "botocore must not try again by itself"
 
 

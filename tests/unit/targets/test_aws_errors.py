@@ -14,6 +14,7 @@ from botocore.exceptions import (
     SSLError,
     UnknownServiceError,
 )
+from botocore.parsers import ResponseParserError
 
 from duecourse.adapters.targets.aws_errors import attempted, refusal, wait_of
 from duecourse.domain.targets import Failed, SqsTarget, Succeeded
@@ -51,6 +52,7 @@ def outcome_of(clock):
         (NoCredentialsError(), "NoCredentialsError", True),
         (ParamValidationError(report="Unknown parameter"), "ParamValidation", False),
         (UnknownServiceError(service_name="sqz", known_service_names="sqs"), "service_unknown", False),
+        (ResponseParserError("no XML"), "connection", True),
         (TemplateError("{{no}} is unknown"), "bad_template", False),
         (refused("ThrottlingException", 400), "ThrottlingException", True),
         (refused("KMSThrottlingException", 400), "KMSThrottlingException", True),

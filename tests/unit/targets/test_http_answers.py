@@ -219,6 +219,11 @@ def test_chunks_that_drip_are_cut_off_at_the_deadline(outcome_of):
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "broke"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "not valid HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", "not valid HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc\r\n0\r\n\r\n", "not valid HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n0\r\n\r\n", "broke"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: multipart/mixed; boundary*=a; boundary*0=b\r\n\r\n", "not valid HTTP"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n", "broke"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 200, "not valid HTTP"),
     ],
 )
 def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
@@ -232,3 +237,35 @@ def test_a_broken_answer_is_worth_a_retry(outcome_of, raw, words):
 def test_a_head_request_takes_an_answer_without_its_body(outcome_of):
     outcome = outcome_of(answering(200, b"12345"), method="HEAD")
     assert outcome == Succeeded({"status": 200, "body": None})
+
+
+@pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints", "199 Soon"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_interim_answers_are_read_past(outcome_of, interim, times):
+    early = f"HTTP/1.1 {interim}\r\nLink: </style.css>\r\nRetry-After: 9\r\nContent-Length: 7\r\n\r\n".encode()
+    final = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"
+    assert outcome_of(writing(early * times + final)) == Succeeded({"status": 200, "body": "done"})
+    outcome = outcome_of(writing(early * times, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"))
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable, outcome.retry_after) == ("http.503", True, None)
+
+
+def test_a_change_of_protocol_that_nobody_asked_for_is_a_failure(outcome_of):
+    outcome = outcome_of(writing(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n", drip=b"hello"))
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("http.101", False)
+
+
+@pytest.mark.parametrize(
+    ("head", "drip"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", b"x" * 3_000_000),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n" * 500_000),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 120_000),
+    ],
+)
+def test_an_answer_that_does_not_come_to_its_end_is_not_read_for_ever(outcome_of, head, drip):
+    outcome = outcome_of(writing(head, drip=drip), timeout_seconds=60)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("connection", True)
+    assert "does not come to its end" in outcome.error

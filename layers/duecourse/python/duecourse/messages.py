@@ -46,6 +46,7 @@ class RunMessage:
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
     `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time.
     `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`).
+    `unstarted` belongs to REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1).
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
     that was given then (ports.Inputs), not its job's.
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in messages
@@ -76,6 +77,7 @@ class RunMessage:
     own_payload: bool = False
     requested_by: str | None = None
     correlation_id: str | None = None
+    unstarted: bool = False
 
     @property
     def name(self) -> RunName:
@@ -215,6 +217,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "own_payload": (_is_flag, "true or false"),
     "requested_by": _TEXT,
     "correlation_id": _TEXT,
+    "unstarted": (_is_flag, "true or false"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

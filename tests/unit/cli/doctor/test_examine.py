@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from duecourse_cli.doctor.check import Verdict
+from duecourse_cli.doctor.check import Check, Verdict
 from duecourse_cli.doctor.examine import examine
 from duecourse_cli.doctor.facts import Skew
 from duecourse_cli.doctor.stage import Stage
@@ -91,6 +91,55 @@ def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_on
     del outputs["PatrolFunction"], outputs["AuditFunction"]
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
     assert found["rules"].verdict is Verdict.OK
+
+
+class Sources(Refusing):
+    """Each queue and the stream have an event source; `states` has the others, by what they read."""
+
+    def __init__(self, **states: str | None) -> None:
+        self.states = states
+
+    def list_event_source_mappings(self, *, EventSourceArn: str) -> dict[str, Any]:  # noqa: N803
+        state = self.states.get(EventSourceArn, "Enabled")
+        found = [{"State": state, "LastProcessingResult": "No records processed"}]
+        return {"EventSourceMappings": found if state else []}
+
+
+class Arns(Sqs):
+    """Queues whose ARN is their address."""
+
+    def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> dict[str, Any]:  # noqa: N803
+        return {
+            "Attributes": super().get_queue_attributes(QueueUrl=QueueUrl, AttributeNames=AttributeNames)["Attributes"]
+            | {"QueueArn": QueueUrl}
+        }
+
+
+class Streaming(Refusing):
+    """A table whose stream is called as it is."""
+
+    def describe_table(self, *, TableName: str) -> dict[str, Any]:  # noqa: N803
+        return {"Table": {"LatestStreamArn": TableName}}
+
+
+def event_sources(**states: str | None) -> Check:
+    outputs = {name: name for name in (*QUEUES, "RunsTable", "ArchiveFunction")}
+    clients = {"sqs": Arns(), "lambda": Sources(**states), "dynamodb": Streaming()}
+    return {each.check.name: each.check for each in examine(stage(outputs, clients))}["event sources"]
+
+
+def test_every_event_source_of_the_stack_is_looked_at() -> None:
+    assert event_sources().verdict is Verdict.OK
+    assert event_sources().says == "those of shards, lane high, lane normal, lane low, lane long, archive are enabled"
+    off = event_sources(LaneLowUrl="Disabled")
+    assert (off.verdict, off.runbook) == (Verdict.BAD, "docs/runbooks.md#workersidle")
+    assert "lane low is Disabled" in off.says
+
+
+def test_a_stream_that_nobody_reads_is_told_as_that_of_a_restored_table() -> None:
+    off = event_sources(RunsTable=None)
+    assert (off.verdict, off.runbook) == (Verdict.BAD, "docs/runbooks.md#archivesilent")
+    assert "archive has none" in off.says
 
 
 def test_what_could_not_be_archived_is_told() -> None:

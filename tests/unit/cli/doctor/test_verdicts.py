@@ -6,7 +6,7 @@ import pytest
 
 from duecourse_cli.doctor import verdicts
 from duecourse_cli.doctor.check import Check, Verdict, exit_status, span
-from duecourse_cli.doctor.facts import Aside, Cursors, Due, Shards, Skew, Slot, Tick, Watermarks
+from duecourse_cli.doctor.facts import Aside, Cursors, Due, Shards, Skew, Slot, Source, Tick, Watermarks
 
 OLD = 1e6
 OK, WARNING, BAD, UNKNOWN = Verdict.OK, Verdict.WARNING, Verdict.BAD, Verdict.UNKNOWN
@@ -41,6 +41,29 @@ def test_a_rule_that_is_gone_is_bad() -> None:
 def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
     assert verdicts.tick(Tick(None, "ENABLED", 60)).verdict is OK
     assert verdicts.tick(Tick(None, "ENABLED", 400)).verdict is BAD
+
+
+@pytest.mark.parametrize(
+    ("state", "result", "verdict"),
+    [
+        ("Enabled", None, OK),
+        ("Enabled", "No records processed", OK),
+        ("Enabled", "OK", OK),
+        ("Enabled", "PROBLEM: Function call failed", WARNING),
+        ("Enabled", "PROBLEM: Stream not found", BAD),
+        ("Updating", "OK", WARNING),
+        ("Disabled", "OK", BAD),
+        ("Disabling", None, BAD),
+        ("Deleting", None, BAD),
+        (None, None, BAD),
+    ],
+)
+def test_an_event_source_is_well_when_it_is_enabled_and_hands_over(
+    state: str | None, result: str | None, verdict: Verdict
+) -> None:
+    assert verdicts.event_sources([Source("lane high", "Enabled", "OK"), Source("shards", state, result)]).verdict is (
+        verdict
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
+from time import time
 from typing import Any
 
 import boto3
 from botocore.config import Config
 
 from duecourse.adapters.bulk import quicken
+from duecourse.adapters.express import hasten
 from duecourse.version import VERSION
 
 _CONNECT_SECONDS = 2
@@ -25,6 +28,11 @@ _HURRIED = (1, 3, 3)
 """The same for a function that somebody waits for: 12 s at most (with the pauses between the attempts), of its 29."""
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
 _CALLING_CLIENTS = 16
+_FRESH_SECONDS = 10
+"""For so long a client for calls is used, and its connections with it. While an environment is frozen, the other side
+may end a connection without its being heard ("Lambda purges idle connections over time": AWS Lambda Developer Guide,
+Best practices); the next request on it fails, and costs a run its attempt. Our own requests are simply repeated.
+"""
 _USER_AGENT = f"duecourse/{VERSION} Boto3/{boto3.__version__}"
 
 
@@ -41,23 +49,36 @@ class Credentials:
 class AwsClients:
     """One factory for all clients of a process. Safe to share between threads, as the clients are."""
 
-    def __init__(self, session: boto3.Session | None = None, *, endpoint_url: str | None = None) -> None:
-        """`session` and `endpoint_url` are for tests; without them credentials and region come from the environment."""
+    def __init__(
+        self,
+        session: boto3.Session | None = None,
+        *,
+        endpoint_url: str | None = None,
+        now: Callable[[], float] = time,
+    ) -> None:
+        """All three are for tests; without the first two, credentials and region come from the environment. `now` is in
+        UTC seconds: the clock that surely goes on while an environment is frozen.
+        """
         self._session = session
         self._endpoint_url = endpoint_url
-        self._clients: dict[tuple[str, bool], Any] = {}
-        self._calling: OrderedDict[tuple[str, int, Credentials | None], Any] = OrderedDict()
+        self._now = now
+        self._clients: dict[tuple[str, bool, bool], Any] = {}
+        self._calling: OrderedDict[tuple[str, int, Credentials | None], tuple[float, Any]] = OrderedDict()
         self._lock = Lock()  # a session must not make two clients at once
 
-    def get(self, service: str, *, hurried: bool = False) -> Any:
+    def get(self, service: str, *, hurried: bool = False, once: bool = False) -> Any:
         """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included);
-        `hurried` ones are shorter, and fewer.
+        `hurried` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated as they
+        are.
         """
-        limits = _HURRIED if hurried else (_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
+        connect, read, attempts = _HURRIED if hurried else (_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
         with self._lock:
-            client = self._clients.get((service, hurried))
+            client = self._clients.get((service, hurried, once))
             if client is None:
-                client = self._clients[service, hurried] = self._make(service, *limits)
+                client = self._make(service, connect, read, 1 if once else attempts)
+                quicken(client, service)
+                hasten(client, service, connect=connect, read=read, connections=_CONNECTIONS, once=once)
+                self._clients[service, hurried, once] = client
             return client
 
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
@@ -66,15 +87,18 @@ class AwsClients:
         are then a job's own. Raises BotoCoreError for a service that is unknown here.
 
         botocore's time-out belongs to the client, so there is one client per whole number of seconds. The first of a
-        service reads its model (0.1 s), each further one costs 2 to 3 ms; the last sixteen used are kept. The time-out
-        is a bound for the whole call as long as the service answers at once when it answers, as Lambda does.
+        service reads its model (0.1 s), each further one costs 2 to 5 ms; the last sixteen used are kept, none for more
+        than ten seconds. The time-out is a bound for the whole call as long as the service answers at once when it
+        answers, as Lambda does.
         """
         key = (service, seconds, credentials)
         with self._lock:
-            client = self._calling.pop(key, None)
-            if client is None:
+            made, client = self._calling.pop(key, (0.0, None))
+            if client is None or not 0 <= self._now() - made < _FRESH_SECONDS:
+                # An old one is not closed: another thread may still be waiting for its answer.
+                made = self._now()
                 client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1, credentials)
-            self._calling[key] = client
+            self._calling[key] = made, client
             if len(self._calling) > _CALLING_CLIENTS:
                 self._calling.popitem(last=False)
             return client
@@ -105,10 +129,7 @@ class AwsClients:
                 "aws_secret_access_key": credentials.secret_access_key,
                 "aws_session_token": credentials.session_token,
             }
-        made = self._session.client(service, config=config, endpoint_url=self._endpoint_url, **keys)
-        if credentials is None:
-            quicken(made, service)
-        return made
+        return self._session.client(service, config=config, endpoint_url=self._endpoint_url, **keys)
 
     def _s3_config(self) -> Config:
         """Links must work as they are signed. On AWS: the bucket's own regional host, since botocore would sign for the
@@ -127,15 +148,16 @@ def clients() -> AwsClients:
 class LazyClient:
     """Makes its client at the first request: a cold start pays only for the services that its first event needs."""
 
-    def __init__(self, service: str, *, hurried: bool = False) -> None:
+    def __init__(self, service: str, *, hurried: bool = False, once: bool = False) -> None:
         self._service = service
         self._hurried = hurried
+        self._once = once
 
     def __getattr__(self, request: str) -> Any:
         """A request of the client, such as `send_message`."""
-        return getattr(clients().get(self._service, hurried=self._hurried), request)
+        return getattr(clients().get(self._service, hurried=self._hurried, once=self._once), request)
 
 
-def client(service: str, *, hurried: bool = False) -> Any:
+def client(service: str, *, hurried: bool = False, once: bool = False) -> Any:
     """The client of this process for a part of our own infrastructure; see `AwsClients.get`."""
-    return LazyClient(service, hurried=hurried)
+    return LazyClient(service, hurried=hurried, once=once)

@@ -17,8 +17,15 @@ import orjson
 _OK = 200
 _TAKEN = "duecourse_list"
 
-SENT = {"sqs": {"SendMessageBatch": "Entries"}, "dynamodb": {"BatchExecuteStatement": "Statements"}}
-"""Operations with a long list in what they are asked, and its name."""
+SENT: dict[str, dict[str, tuple[str, ...]]] = {
+    "sqs": {"SendMessageBatch": ("Entries",)},
+    "dynamodb": {
+        "BatchExecuteStatement": ("Statements",),
+        "PutItem": ("Item", "ExpressionAttributeValues"),
+        "UpdateItem": ("ExpressionAttributeValues",),
+    },
+}
+"""Operations with much in what they are asked, and its names."""
 
 READ = {"sqs": ("SendMessageBatch",), "dynamodb": ("Query", "BatchExecuteStatement")}
 """Operations with a long list in their answer."""
@@ -29,28 +36,31 @@ def quicken(client: Any, service: str) -> None:
     checks them.
     """
     events = client.meta.events
-    for operation, name in SENT.get(service, {}).items():
-        events.register(f"before-parameter-build.{service}.{operation}", _Take(name))
+    for operation, names in SENT.get(service, {}).items():
+        events.register(f"before-parameter-build.{service}.{operation}", _Take(names))
         events.register(f"before-call.{service}.{operation}", _put)
     for operation in READ.get(service, ()):
         events.register(f"before-parse.{service}.{operation}", _read)
 
 
 class _Take:
-    """Keeps the list back from the serialiser."""
+    """Keeps what is long back from the serialiser."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
 
     def __call__(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        context[_TAKEN] = b'"%s":%s' % (self._name.encode(), orjson.dumps(params.pop(self._name)))
+        taken = {name: params.pop(name) for name in self._names if name in params}
+        context[_TAKEN] = orjson.dumps(taken)[1:-1]
 
 
 def _put(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
     """Into the body, which is a JSON object."""
-    body: bytes = params["body"].rstrip()
-    comma = b"" if body == b"{}" else b","
-    params["body"] = body[:-1] + comma + context.pop(_TAKEN) + b"}"
+    taken: bytes = context.pop(_TAKEN)
+    if taken:
+        body: bytes = params["body"].rstrip()
+        comma = b"" if body == b"{}" else b","
+        params["body"] = body[:-1] + comma + taken + b"}"
 
 
 def _read(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:

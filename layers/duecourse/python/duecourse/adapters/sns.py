@@ -6,10 +6,9 @@ from typing import Any
 
 import orjson
 
+from duecourse.adapters.sns_subject import SUBJECT_CHARACTERS
 from duecourse.domain.instants import to_iso
 from duecourse.ports import Death
-
-_SUBJECT_CHARACTERS = 100
 
 
 class SnsNotices:
@@ -43,7 +42,7 @@ class SnsNotices:
 
 
 def _subject(run_id: str) -> str:
-    """At most 100 characters of ASCII, as SNS demands; a long run id loses its end, the message has all of it."""
-    room = _SUBJECT_CHARACTERS - len("Duecourse: run  is dead")
+    """A long run id loses its end, the message has all of it."""
+    room = SUBJECT_CHARACTERS - len("Duecourse: run  is dead")
     shown = run_id if len(run_id) <= room else f"{run_id[: room - 3]}..."
     return f"Duecourse: run {shown} is dead"

@@ -21,13 +21,13 @@ from duecourse.usecases.dispatch import Dispatch, DispatchRules
 def dispatch(environ: Mapping[str, str]) -> Dispatch:
     """The dispatcher of this environment. Raises SettingsError."""
     settings = DispatchSettings.from_env(environ)
-    clock, threads = SystemClock(), Threads()
-    dynamodb, sqs = client("dynamodb", hurried=True), client("sqs", hurried=True)  # a round has less than a minute
+    clock, randomness, threads = SystemClock(), SystemRandomness(), Threads()
+    dynamodb, sqs = client("dynamodb", hurried=True), client("sqs", hurried=True, once=True)  # a round is short
     return Dispatch(
         cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads),
-        lanes=SqsLanes(sqs, settings.queue_urls, crew=threads),
+        lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, crew=threads),
         clock=clock,
-        randomness=SystemRandomness(),
+        randomness=randomness,
         after_claim=AfterClaim(
             jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
             runs=DynamoRunStore(dynamodb, settings.runs_table),

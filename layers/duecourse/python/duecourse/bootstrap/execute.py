@@ -26,11 +26,10 @@ def execute(environ: Mapping[str, str]) -> Execute:
     """The workers of this environment's lane. Raises SettingsError."""
     settings = ExecuteSettings.from_env(environ)
     clock, randomness = SystemClock(), SystemRandomness()
-    sqs = client("sqs")
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
     forwarder = Forwarder(
-        lanes=SqsLanes(sqs, settings.queue_urls),
-        received=SqsReceived(sqs, settings.queue_url),
+        lanes=SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness),
+        received=SqsReceived(client("sqs"), settings.queue_url),
         wakes=stores.wakes,
         clock=clock,
         lane=settings.lane,

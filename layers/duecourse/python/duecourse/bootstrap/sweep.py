@@ -18,9 +18,9 @@ from duecourse.usecases.sweep import Sweep
 def sweep(environ: Mapping[str, str]) -> Sweep:
     """The look into the dead-letter queue. Raises SettingsError."""
     settings = SweepSettings.from_env(environ)
-    clock, sqs = SystemClock(), client("sqs")
+    clock, randomness, sqs = SystemClock(), SystemRandomness(), client("sqs")
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
-    lanes = SqsLanes(sqs, settings.queue_urls)
+    lanes = SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness)
     forwarder = Forwarder(
         lanes=lanes,
         received=SqsReceived(sqs, settings.dead_letter_queue_url),
@@ -43,7 +43,7 @@ def sweep(environ: Mapping[str, str]) -> Sweep:
         runs=stores.runs,
         lanes=lanes,
         clock=clock,
-        randomness=SystemRandomness(),
+        randomness=randomness,
         settler=settler,
         run_retention_days=settings.run_retention_days,
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobState, Lane
 from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.verdict import Verdict
 
 HOUR_SECONDS = 3600
-DAY_SECONDS = 86_400
 
 CLOSED_SECONDS = MAX_JITTER_SECONDS + 2 * HOUR_SECONDS
 """How old an occurrence is before it is audited: jitter may put it off by an hour, and two hours later it has started

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobState
 
-DAY_SECONDS = 86_400
 PART_SECONDS = 900
 
 PARTS = DAY_SECONDS // PART_SECONDS

@@ -23,7 +23,7 @@ from duecourse.domain.decision import (
 )
 from duecourse.domain.finish import cancel, decide_finish, succeed
 from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.records import first_record
+from duecourse.domain.records import ended, first_record
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start, own_job
 from duecourse.domain.targets import Failed
@@ -113,8 +113,7 @@ def _without_record(event: Command, job: JobSnapshot, hand: Handover, now: float
         return Drop("the job is gone")
     if event.offer.generation < job.created_generation:
         return Drop("the job was deleted and created anew")
-    record = replace(first_record(event.offer, job, hand), state=RunState.CANCELLED, reason=event.reason)
-    record = replace(record, token=hand.token, message_id=hand.message_id, finished_at=now)
+    record = ended(first_record(event.offer, job, hand), RunState.CANCELLED, event.reason, now, hand)
     return Settle(record, None, event.reason)
 
 

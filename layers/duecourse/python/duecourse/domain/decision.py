@@ -10,7 +10,7 @@ from duecourse.domain.targets import Failed, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """What a worker holds in hand. `token` names this invocation and message; `lease_until` is when Lambda kills it.
+    """What a worker holds in hand. `token` names this delivery of its message; `lease_until` is when Lambda kills it.
     `secret` is drawn for the callback token of an attempt that is started now.
     """
 

@@ -100,7 +100,7 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
         occurrences = cursor.occurrences()
         remaining = given_back(cursor, now)
         if job.state is JobState.PAUSED:
-            row, reason = Row.after(occurrences, int(job.changed_at), cursor.remaining), "paused"
+            row, reason = Row.after(occurrences, cursor.after, cursor.remaining), "paused"
         elif (at := standing(cursor, occurrences)) is None:
             return _Old((), remaining)
         else:

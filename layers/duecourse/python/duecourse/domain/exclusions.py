@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 
-from duecourse.domain.instants import from_iso, to_iso
+from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
 from duecourse.domain.schedule import load_zone
 from duecourse.domain.schedule.zone import Zone
 
 MAX_EXCLUSIONS = 40
 """Exclusions travel in the cursor, which is rewritten at each claim and has to stay below 1 KB."""
 
-DAY_SECONDS = 86_400
 _EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WIDEST_OFFSET = 36 * 3600
@@ -111,6 +110,8 @@ def _instant(entry: str) -> int:
         ) from None
     if at != int(at):
         raise ValueError("an instant has whole seconds")
+    if not FIRST <= at <= LAST:  # its offset carries it there; no schedule names it, and it could not be stored in UTC
+        raise ValueError("the instant lies outside of the years 1 to 9999 in UTC")
     return int(at)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError, compile_exclusions
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Gone, Job, JobSnapshot, JobState, Overlap
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run
@@ -152,7 +152,9 @@ def _unrecorded(
     due = occurrences.due(at)
     if due + around.retention <= now:
         return _expired(around)
-    if job.state is JobState.PAUSED and due > int(job.changed_at if job.paused_at is None else job.paused_at):
+    paused_at = int(job.changed_at if job.paused_at is None else job.paused_at)
+    # What came due before the pause and nobody had enqueued waits for its end as well.
+    if job.state is JobState.PAUSED and due > (paused_at if cursor is None else min(paused_at, cursor.after)):
         return _paused(at, job, now)
     if cursor is None:
         return Explanation(Verdict.UNCLEAR, "Its place in the schedule cannot be read, and there is no record.")
@@ -235,7 +237,7 @@ def _paused(at: int, job: Job, now: float) -> Explanation:
 
 
 def _expired(around: Surroundings) -> Explanation:
-    days = around.retention // 86_400
+    days = around.retention // DAY_SECONDS
     return Explanation(Verdict.EXPIRED, f"Records are kept for {days} days; what happened then is not known any more.")
 
 

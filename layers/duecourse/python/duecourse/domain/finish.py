@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.decision import Settle
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Completion, Delivery, Job, JobSnapshot
+from duecourse.domain.records import ended
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 
-KEPT_SECONDS = 14 * 86_400
+KEPT_SECONDS = 14 * DAY_SECONDS
 """How long a record is kept at least beyond its next attempt, whose message may wait so long in its lane."""
 
 
@@ -28,13 +30,13 @@ def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, d
 
 def succeed(run: Run, result: object, now: float) -> Settle:
     """The run has done its work, whatever was asked of it meanwhile."""
-    done = replace(_ended(run, now), state=RunState.SUCCEEDED, result=result, error=None, code=None, reason=None)
-    return Settle(done, run, "succeeded")
+    done = ended(run, RunState.SUCCEEDED, None, now)
+    return Settle(replace(done, result=result, error=None, code=None), run, "succeeded")
 
 
 def cancel(run: Run, reason: str, now: float) -> Settle:
     """The run ends here."""
-    return Settle(replace(_ended(run, now), state=RunState.CANCELLED, reason=reason), run, reason)
+    return Settle(ended(run, RunState.CANCELLED, reason, now), run, reason)
 
 
 def _wait(run: Run, job: Job, now: float) -> Settle:
@@ -47,29 +49,24 @@ def _wait(run: Run, job: Job, now: float) -> Settle:
 
 
 def _fail(run: Run, job: JobSnapshot, failed: Failed, now: float, draw: float) -> Settle:
-    ended = replace(_ended(run, now), error=failed.error, code=failed.code)
+    def end(state: RunState, reason: str | None, because: str) -> Settle:
+        told = replace(run, error=failed.error, code=failed.code)
+        return Settle(ended(told, state, reason, now), run, because)
+
     if run.cancel_requested is not None:
-        return Settle(replace(ended, state=RunState.CANCELLED, reason=run.cancel_requested), run, run.cancel_requested)
+        return end(RunState.CANCELLED, run.cancel_requested, run.cancel_requested)
     if not isinstance(job, Job):
-        return Settle(replace(ended, state=RunState.CANCELLED, reason="deleted"), run, "the job was deleted")
+        return end(RunState.CANCELLED, "deleted", "the job was deleted")
     if job.delivery is Delivery.AT_MOST_ONCE:
-        return _dead(ended, run, "at_most_once", "at most once")
+        return end(RunState.DEAD, "at_most_once", "at most once")
     if not job.retry.worth(failed):
-        return _dead(ended, run, "not_retryable", "not worth a retry")
+        return end(RunState.DEAD, "not_retryable", "not worth a retry")
     if run.attempt >= run.attempts_allowed:
-        return _dead(ended, run, "attempts_exhausted", "attempts used up")
+        return end(RunState.DEAD, "attempts_exhausted", "attempts used up")
     not_before = now + job.retry.delay(run.attempt, draw, failed.retry_after)
     oldest = job.retry.max_age_seconds
-    if oldest is not None and not_before > run.due + oldest:
-        return _dead(ended, run, "too_old", "the next attempt would come too late")
+    if oldest is not None and not_before > run.age_from + oldest:
+        return end(RunState.DEAD, "too_old", "the next attempt would come too late")
     kept = None if run.expires_at is None else max(run.expires_at, int(not_before) + KEPT_SECONDS)
-    again = replace(ended, state=RunState.RETRYING, reason=None, not_before=not_before, expires_at=kept)
-    return Settle(again, run, "will be tried again")
-
-
-def _dead(ended: Run, run: Run, reason: str, because: str) -> Settle:
-    return Settle(replace(ended, state=RunState.DEAD, reason=reason), run, because)
-
-
-def _ended(run: Run, now: float) -> Run:
-    return replace(run, finished_at=now, lease_until=None, heartbeat_until=None, waiting_until=None)
+    again = end(RunState.RETRYING, None, "will be tried again")
+    return replace(again, run=replace(again.run, not_before=not_before, expires_at=kept))

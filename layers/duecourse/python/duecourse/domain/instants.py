@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+FIRST, LAST = -62_135_596_800, 253_402_300_799
+"""The seconds that :func:`to_iso` has a name for: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, both in."""
+
+DAY_SECONDS = 86_400
+"""Of UTC, which has no other days here."""
+
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import JobState
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import TZDATA_VERSION
 from duecourse.domain.sharding import bucket_of, shard_of, slot_of
 
-GIVEN_UP_SECONDS = 15 * 86_400
+GIVEN_UP_SECONDS = 15 * DAY_SECONDS
 """After so long no message can speak of an occurrence any more: lanes and dead letters keep theirs for 14 days (Amazon
 SQS Developer Guide, "Amazon SQS message quotas").
 """

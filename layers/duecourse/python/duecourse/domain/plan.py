@@ -72,7 +72,9 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     if at is None:
-        return Plan((), (), _moved(cursor, occurrences, None, cursor.after, cursor.remaining, cursor.last), "exhausted")
+        # Newer zone data can end a schedule that had an occurrence to come: what was passed last was its last, then.
+        ended = cursor.after if cursor.last is None else cursor.last
+        return Plan((), (), _moved(cursor, occurrences, None, cursor.after, cursor.remaining, ended), "exhausted")
     row = Row(occurrences, at, cursor.remaining)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds)
     caught_up = bool(firings or skipped)

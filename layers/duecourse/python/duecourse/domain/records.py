@@ -71,11 +71,23 @@ def _with_callback(run: Run, job: Job, hand: Handover, now: float) -> Run:
     return replace(run, callback_hash=token.hash, waiting_until=until, heartbeat_until=beat, expires_at=kept)
 
 
-def ended(run: Run, state: RunState, reason: str, hand: Handover, now: float) -> Run:
-    """The run with its end, by the hands of this message."""
-    return replace(
-        run, state=state, reason=reason, token=hand.token, message_id=hand.message_id, lease_until=None, finished_at=now
+def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: Handover | None = None) -> Run:
+    """The run at the end of its attempt, or of itself, at `now` (UTC seconds; None: nothing has begun that could end).
+
+    Nothing is waited for any more, whatever it was. `by` is the message that writes this; without it, it is the one in
+    whose hands the attempt is already.
+    """
+    over = replace(
+        run,
+        state=state,
+        reason=reason,
+        finished_at=now,
+        lease_until=None,
+        not_before=None,
+        waiting_until=None,
+        heartbeat_until=None,
     )
+    return over if by is None else replace(over, token=by.token, message_id=by.message_id)
 
 
 def skipped(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Settle:

@@ -31,7 +31,7 @@ class RetryPolicy:
 
     `on` names the failures that are worth a retry (None: the target's default), `never` those that are not: an HTTP
     status (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a pattern (`Throttling*`).
-    No attempt begins later than `max_age_seconds` after the run was due.
+    No attempt begins later than `max_age_seconds` after the run was due, or was redriven last.
     """
 
     max_attempts: int = 4

@@ -41,6 +41,8 @@ class Run:
     worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
     A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
     `heartbeat_until` by when the next sign of life is due. `cancel_requested` says why it is to end.
+    `idempotency_key` is what its first attempt was called with, where that was not simply its id.
+    `redriven_at` is when it was given another allowance last.
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
     `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the
     payload that was given then (ports.Inputs) instead of its job's.
@@ -75,12 +77,14 @@ class Run:
     waiting_until: float | None = None
     heartbeat_until: float | None = None
     cancel_requested: str | None = None
+    redriven_at: float | None = None
     count: int = 1
     through: int | None = None
     notified: bool = False
     own_payload: bool = False
     requested_by: str | None = None
     correlation_id: str | None = None
+    idempotency_key: str | None = None
     expires_at: int | None = None
 
     @property
@@ -93,6 +97,11 @@ class Run:
         """By when a run with a callback must give its next sign of life, or be completed (UTC seconds)."""
         known = [until for until in (self.waiting_until, self.heartbeat_until) if until is not None]
         return min(known, default=None)
+
+    @property
+    def age_from(self) -> float:
+        """From when on its age counts (UTC seconds): a redrive gives it anew, like its attempts."""
+        return self.due if self.redriven_at is None else self.redriven_at
 
     @property
     def lateness(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from time import gmtime, strftime
 
@@ -23,7 +24,13 @@ def shard_of(tenant: str, job_id: str, shards: int) -> int:
 
 def bucket_of(instant: float) -> str:
     """The hour an instant (UTC seconds) falls into, `2026-11-21T06`; buckets sort as time does."""
-    return strftime("%Y-%m-%dT%H", gmtime(instant))
+    return _bucket(int(instant // BUCKET_SECONDS))
+
+
+@lru_cache
+def _bucket(number: int) -> str:
+    """Kept: a round asks for each of its claims, and the hours are few."""
+    return strftime("%Y-%m-%dT%H", gmtime(number * BUCKET_SECONDS))
 
 
 def bucket_start(bucket: str) -> int:

@@ -29,11 +29,11 @@ LEASE_MARGIN_SECONDS = 10
 
 def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, now: float) -> Decision:
     """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
-    if run is not None and _of_namesake(offer, job, run):
-        return _instead_of(run, decide_start(offer, job, None, hand, now=now))
+    if run is not None and of_namesake(offer, job, run):
+        return instead_of(run, decide_start(offer, job, None, hand, now=now))
     if run is not None:
         return _remainder(offer, job, run) or _go_on(offer, own_job(job, run), run, hand, now)
-    if offer.attempt > 1:
+    if offer.attempt > 1 or offer.redrive:
         return Drop("the record of an earlier attempt is gone")
     if not isinstance(job, Job):
         return without_job(offer, job, hand)
@@ -44,14 +44,16 @@ def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover
     return Start(begun(first_record(offer, job, hand), offer, job, hand, now), None, "due")
 
 
-def _of_namesake(offer: Offer, job: JobSnapshot, run: Run) -> bool:
-    """Whether somebody asked another job, deleted since, not to run then: that binds no job of the same id."""
-    if not isinstance(job, Job) or run.state is not RunState.SKIPPED:
+def of_namesake(offer: Offer, job: JobSnapshot, run: Run) -> bool:
+    """Whether another job, deleted since, was not to run then (it was skipped, or cancelled before it began): that
+    binds no job of the same id.
+    """
+    if not isinstance(job, Job) or run.attempt > 0:
         return False
     return run.generation < job.created_generation <= offer.generation
 
 
-def _instead_of(run: Run, decision: Decision) -> Decision:
+def instead_of(run: Run, decision: Decision) -> Decision:
     """The decision about a run without a record, written over that record."""
     return replace(decision, previous=run) if isinstance(decision, Start | Settle) else decision
 
@@ -157,7 +159,7 @@ def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
             return FollowUp(run, f"already {run.state}")
         case RunState.DEAD if (redriven or asked_again(offer, run)) and isinstance(job, Job):
             # A fresh allowance, also for a job whose runs are tried once: a person has looked at this one.
-            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed)
+            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, offer, job, hand, now), run, "redriven")
         case RunState.DEAD if run.message_id == hand.message_id:
             return FollowUp(run, "dead")
@@ -172,10 +174,11 @@ def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
 
 
 def asked_again(offer: Offer, run: Run) -> bool:
-    """Whether the API's redrive is about this very death. A run that died before its first attempt is named as if that
-    had been made: messages count from 1.
+    """Whether the API's redrive is about this very death, and not about one before, or the one it has led to itself.
+
+    Redrives of before `RunMessage.unstarted` name a run that had not begun as if its first attempt had died.
     """
-    return offer.redrive and offer.attempt == max(run.attempt, 1) + 1
+    return offer.redrive and run.nonce != offer.nonce and run.attempt in (0, offer.attempt - 1)
 
 
 def _retry(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:
@@ -184,7 +187,7 @@ def _retry(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
     if offer.attempt > run.attempt + 1:
         return Drop("a message for an attempt that is not next")
     if not isinstance(job, Job):
-        return Settle(ended(run, RunState.CANCELLED, "deleted", hand, now), run, "the job was deleted")
+        return Settle(ended(run, RunState.CANCELLED, "deleted", now, hand), run, "the job was deleted")
     if run.not_before is not None and now < run.not_before:
         return FollowUp(run, "the next attempt is not due yet")
     return Start(begun(run, offer, job, hand, now), run, "retry")
@@ -198,12 +201,12 @@ def _take_over(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: fl
             return Leave(believed_until, "its attempt may still be alive")
         return Drop("another message has started it")
     if not isinstance(job, Job):
-        return Settle(ended(run, RunState.CANCELLED, "deleted", hand, now), run, "the job was deleted")
+        return Settle(ended(run, RunState.CANCELLED, "deleted", now, hand), run, "the job was deleted")
     if run.cancel_requested is not None:
-        return Settle(ended(run, RunState.CANCELLED, run.cancel_requested, hand, now), run, "cancelled meanwhile")
+        return Settle(ended(run, RunState.CANCELLED, run.cancel_requested, now, hand), run, "cancelled meanwhile")
     once = job.delivery is Delivery.AT_MOST_ONCE
     if once or run.attempt >= run.attempts_allowed:
         error = "the worker vanished during the attempt"
         lost = replace(run, error=run.error or error, code="lost", nonce=offer.nonce)
-        return Settle(ended(lost, RunState.DEAD, "lost", hand, now), run, "the last attempt's worker vanished")
+        return Settle(ended(lost, RunState.DEAD, "lost", now, hand), run, "the last attempt's worker vanished")
     return Start(begun(run, offer, job, hand, now), run, "taken over")

@@ -13,7 +13,16 @@ from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.overlap import LOST_SECONDS
 from duecourse.domain.records import ended, first_record
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS, asked_again, late_since, outdated, own_job, without_job
+from duecourse.domain.start import (
+    LEASE_MARGIN_SECONDS,
+    asked_again,
+    instead_of,
+    late_since,
+    of_namesake,
+    outdated,
+    own_job,
+    without_job,
+)
 
 REASON = "dead_lettered"
 ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
@@ -26,6 +35,8 @@ def decide_stranded(event: Stranded, job: JobSnapshot, run: Run | None, hand: Ha
     if run is None:
         return _unknown(event, job, hand, now)
     offer = event.offer
+    if of_namesake(offer, job, run):
+        return instead_of(run, _unknown(event, job, hand, now))
     in_hand = run.nonce == offer.nonce
     match run.state:
         case RunState.DEAD if in_hand and not run.notified:
@@ -65,7 +76,7 @@ def _buried(event: Stranded, job: JobSnapshot, run: Run, hand: Handover, now: fl
     """The end of a run that nobody carries on: no death where it was to end anyway."""
     if run.cancel_requested is not None or not isinstance(own_job(job, run), Job):
         reason = run.cancel_requested or "deleted"
-        return Settle(ended(run, RunState.CANCELLED, reason, hand, now), run, reason)
+        return Settle(ended(run, RunState.CANCELLED, reason, now, hand), run, reason)
     return _dead(event, run, hand, now)
 
 
@@ -74,7 +85,7 @@ def _unknown(event: Stranded, job: JobSnapshot, hand: Handover, now: float) -> D
     offer = event.offer
     if not event.starts:
         return Rearm(now, "its run may be about to start")
-    if offer.attempt > 1:
+    if offer.attempt > 1 or offer.redrive:
         return Drop("its run has no record any more")
     if not isinstance(job, Job):
         return without_job(offer, job, hand)
@@ -89,5 +100,5 @@ def _unknown(event: Stranded, job: JobSnapshot, hand: Handover, now: float) -> D
 def _dead(event: Stranded, run: Run, hand: Handover, now: float) -> Settle:
     """Dead in the hands of this message: the console's redrive brings it back under another id, and it runs again."""
     told = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.offer.nonce, notified=False)
-    dead = ended(told, RunState.DEAD, REASON, hand, now)
-    return Settle(replace(dead, not_before=None, expires_at=hand.expires_at), run, REASON)
+    dead = ended(told, RunState.DEAD, REASON, now, hand)
+    return Settle(replace(dead, expires_at=hand.expires_at), run, REASON)

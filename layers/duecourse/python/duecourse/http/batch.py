@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from duecourse.http.answers import Document
 from duecourse.http.api import Answer, Api
+from duecourse.http.bodies import read_body
 from duecourse.http.idempotency import read_key
 from duecourse.http.job_problems import busy
 from duecourse.http.jobs import created_job
@@ -19,7 +20,6 @@ from duecourse.http.models import Body
 from duecourse.http.problems import Fault, Problem, internal
 from duecourse.http.request import Request
 from duecourse.http.unavailable import unavailable
-from duecourse.http.validation import faults_in
 
 MAX_BATCH = 100
 
@@ -41,7 +41,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     items: list[Document] = []
     counts: Counter[str] = Counter()
     until = api.jobs.clock.now() + BATCH_SECONDS
-    for index, value in enumerate(_read(request.json()).jobs):
+    for index, value in enumerate(read_body(request, BatchBody, refused=_bad_batch).jobs):
         try:
             _check_time(api, until)
             answer = created_job(api, request, value, key, f"batch {index}")
@@ -67,12 +67,8 @@ def _check_time(api: Api, until: float) -> None:
         raise busy()
 
 
-def _read(value: Any) -> BatchBody:
-    try:
-        return BatchBody.model_validate(value)
-    except ValidationError as error:
-        faults = list(faults_in(error, BatchBody))
-        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-batch", "Nothing was created.", faults=faults) from None
+def _bad_batch(faults: Sequence[Fault]) -> Problem:
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-batch", "Nothing was created.", faults=faults)
 
 
 def _placed(problem: Problem, index: int, request_id: str) -> Document:

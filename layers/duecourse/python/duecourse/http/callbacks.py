@@ -9,24 +9,22 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from duecourse.domain.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.run import RunState
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api
-from duecourse.http.jsontext import unfit
+from duecourse.http.bodies import read_handed_on
 from duecourse.http.models import Body, refuse
 from duecourse.http.problems import Fault
 from duecourse.http.request import Request
-from duecourse.http.run_problems import bad_body, bad_token, lane_unavailable, wrong_state
+from duecourse.http.run_problems import bad_token, lane_unavailable, wrong_state
 from duecourse.http.runs import accepted, run_id_in
-from duecourse.http.validation import faults_in
 from duecourse.usecases.callbacks import DEFAULT_CODE, BadTokenError, Failure
 from duecourse.usecases.commands import LaneUnavailableError, RunStateError
 
 Result = TypeVar("Result")
-Model = TypeVar("Model", bound=Body)
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
@@ -78,7 +76,7 @@ def heartbeat(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def complete(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/complete. Asked again after it was done, it is done (200)."""
     run_id, token = run_id_in(parameters), _token(request)
-    result = _read(CompleteBody, request, _result_faults).result
+    result = read_handed_on(request, CompleteBody, _result_faults).result
     run = _admitted(lambda: api.callbacks.complete(run_id, token, result))
     answer = accepted("complete", run)
     return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
@@ -87,7 +85,7 @@ def complete(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
 def fail(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/fail."""
     run_id, token = run_id_in(parameters), _token(request)
-    body = _read(FailBody, request, _error_faults)
+    body = read_handed_on(request, FailBody, _error_faults)
     failure = Failure(body.error, body.code, body.retryable, body.retry_after)
     return accepted("fail", _admitted(lambda: api.callbacks.fail(run_id, token, failure)))
 
@@ -112,23 +110,6 @@ def _admitted(ask: Callable[[], Result]) -> Result:
         raise wrong_state(error) from None
     except LaneUnavailableError:
         raise lane_unavailable() from None
-
-
-def _read(model: type[Model], request: Request, more: Callable[[Mapping[str, Any]], Iterator[Fault]]) -> Model:
-    """The body. Raises Problem with all its faults."""
-    value = request.json()
-    faults = {fault.pointer: fault for fault in unfit(value)}
-    body: Model | None = None
-    try:
-        body = model.model_validate(value)
-    except ValidationError as error:
-        for fault in faults_in(error, model):
-            faults.setdefault(fault.pointer, fault)
-    if isinstance(value, dict) and not faults:
-        faults = {fault.pointer: fault for fault in more(value)}
-    if faults or body is None:
-        raise bad_body(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
-    return body
 
 
 def _result_faults(value: Mapping[str, Any]) -> Iterator[Fault]:

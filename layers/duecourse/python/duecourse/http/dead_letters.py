@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from duecourse.domain.ids import is_id
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api, page_answer
+from duecourse.http.bodies import read_body
 from duecourse.http.instants import Instant
 from duecourse.http.models import Body, Whole, refuse
 from duecourse.http.paging import dead_cursor, fitting, open_dead_cursor, read_dead_cursor, read_limit
 from duecourse.http.problems import Fault, bad_parameter
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body, lane_unavailable
-from duecourse.http.validation import faults_in
 from duecourse.usecases.commands import LaneUnavailableError
 from duecourse.usecases.dead_letters import Choice, mark_of
 
@@ -84,12 +84,7 @@ def redrive_dead(api: Api, request: Request, _parameters: Mapping[str, str]) -> 
 
 def _read(request: Request) -> RedriveBody:
     """The body, which may be left out. Raises Problem."""
-    if not request.body:
-        return RedriveBody()
-    try:
-        body = RedriveBody.model_validate(request.json())
-    except ValidationError as error:
-        raise bad_body(list(faults_in(error, RedriveBody))) from None
+    body = read_body(request, RedriveBody, optional=True)
     if body.since is not None and body.until is not None and body.since >= body.until:
         raise bad_body([Fault("must be later than since", "/until")])
     return body

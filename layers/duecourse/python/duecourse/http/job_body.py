@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 
 from duecourse.domain.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_RUNS
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_RUNS, EventKind
 from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.plan import MAX_FIRINGS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
@@ -17,21 +18,57 @@ from duecourse.http.models import Body, Whole, each_once, no_controls, refuse
 from duecourse.http.target_bodies import TargetBody
 
 MAX_NAME = 256
+"""Characters. A name is copied into every answer about its job, and by `{{job_name}}` into what is sent."""
+
 MAX_TAGS = 20
+"""Each has an item of its own beside the job's, all written in one transaction: an edit that changes all of them writes
+40 of the 100 that it may have (Amazon DynamoDB API Reference, "TransactWriteItems").
+"""
+
 MAX_KEY = 256
+"""Characters of the template. What it makes goes out as a header of every call."""
+
 MAX_ATTEMPTS = 100
+"""Each is a call and some writes for one occurrence; what a hundred have not brought, one more will not."""
+
 MAX_RETRY_WORDS = 20
-MAX_BACKOFF_SECONDS = 86_400
+"""Each is matched with each failure, and a pattern (`Throttling*`) stands for many."""
+
+MAX_BACKOFF_SECONDS = DAY_SECONDS
+"""Whoever wants to wait longer than a day wants another occurrence."""
+
 MIN_GRACE_SECONDS = 5
-MAX_GRACE_SECONDS = 86_400
-MAX_ESTIMATED_SECONDS = 86_400
-MAX_START_DEADLINE_SECONDS = 7 * 86_400
+"""A start in good time is late by up to a second or two, and must not be taken for a missed one."""
+
+MAX_GRACE_SECONDS = DAY_SECONDS
+"""What is later than a day was missed by any measure; what then becomes of it is for `policy` to say."""
+
+MAX_ESTIMATED_SECONDS = DAY_SECONDS
+"""It only chooses the lane and prices a backfill, where all beyond the longest call (840 s) is the same."""
+
+MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
+"""Half of the 14 days that a lane keeps a message (Amazon SQS Developer Guide, "Amazon SQS message quotas")."""
+
 MAX_DEATHS_IN_A_ROW = 100
+"""Twice as many records are read at every death, to see whether they are in a row."""
+
 MIN_COMPLETION_SECONDS = 10
-MAX_COMPLETION_SECONDS = 30 * 86_400
+"""Who is called needs time to begin, and to answer through the API and a lane."""
+
+MAX_COMPLETION_SECONDS = 30 * DAY_SECONDS
+"""A wait is one wake-up, however long: a month holds what people take."""
+
 MIN_HEARTBEAT_SECONDS = 5
-MAX_HEARTBEAT_SECONDS = 86_400
-MAX_AGE_SECONDS = 30 * 86_400
+"""Each heartbeat is a request and a write, and one that is late by a request or two must not end the run."""
+
+MAX_HEARTBEAT_SECONDS = DAY_SECONDS
+"""A sign of life that may stay away for longer than a day says nothing that `completion_seconds` does not."""
+
+MAX_AGE_SECONDS = 30 * DAY_SECONDS
+"""As long as the longest callback: beyond that nobody waits for another attempt."""
+
+MAX_EVENTS = len(EventKind)
+"""Each kind once."""
 
 Line = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(no_controls)]
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
@@ -108,9 +145,9 @@ class JobBody(Body):
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     idempotency_key: Annotated[str, Field(min_length=1, max_length=MAX_KEY)] | None = None
-    events: Annotated[list[Literal["deaths", "failures", "late", "all"]], AfterValidator(each_once)] = Field(
-        default_factory=list
-    )
+    events: Annotated[
+        list[Literal["deaths", "failures", "late", "all"]], Field(max_length=MAX_EVENTS), AfterValidator(each_once)
+    ] = Field(default_factory=list)
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS), AfterValidator(each_once)] = Field(default_factory=list)
 
     @field_validator("completion_seconds", "heartbeat_seconds")

@@ -16,6 +16,7 @@ from duecourse.usecases.job_errors import (
     JobChangedError,
     JobExistsError,
     JobUnknownError,
+    JobUnreadableError,
     JobVersionError,
     KeyReusedError,
     KeySpentError,
@@ -35,6 +36,8 @@ def refusing(job_id: str, settings: ApiSettings) -> Iterator[None]:
         raise version_mismatch(error) from None
     except JobChangedError:
         raise changed_meanwhile() from None
+    except JobUnreadableError:
+        raise unreadable() from None
     except JobExistsError as error:
         raise _exists(str(error)) from None
     except (KeyReusedError, KeySpentError, KeyUsedError) as error:
@@ -55,6 +58,15 @@ def refusing(job_id: str, settings: ApiSettings) -> Iterator[None]:
 def changed_meanwhile() -> Problem:
     """Somebody else was faster, again and again."""
     return Problem(HTTPStatus.CONFLICT, "job-changed", "The job was changed at the same moment; try again.")
+
+
+def unreadable() -> Problem:
+    """409: nothing says where the job stands, so nothing can be said of what a change would make of it."""
+    detail = (
+        "The job's place in the schedule cannot be read, so it cannot be changed. "
+        "Delete it and create it anew, or ask the operator. Nothing was changed."
+    )
+    return Problem(HTTPStatus.CONFLICT, "job-unreadable", detail)
 
 
 def busy() -> Problem:

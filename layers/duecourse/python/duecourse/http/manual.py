@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from duecourse.domain.backfill import Backfill, BackfillTooLargeError
 from duecourse.domain.instants import to_iso
@@ -14,18 +14,17 @@ from duecourse.domain.job import Job
 from duecourse.domain.target_document import type_of
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api
+from duecourse.http.bodies import read_body, read_handed_on
 from duecourse.http.etag import read_expected
 from duecourse.http.idempotency import read_key
 from duecourse.http.instants import Instant
 from duecourse.http.job_problems import refusing
 from duecourse.http.jobs import job_id_in
-from duecourse.http.jsontext import unfit
 from duecourse.http.models import Body, Whole, refuse
 from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import Fault, Problem
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body, lane_unavailable
-from duecourse.http.validation import faults_in
 from duecourse.usecases.asking import Asking
 from duecourse.usecases.backfill import Look
 from duecourse.usecases.commands import LaneUnavailableError
@@ -89,7 +88,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     """POST /v1/jobs/<job_id>/backfill. 200 for what would be, 202 for what is under way."""
     job_id, expected = job_id_in(parameters), read_expected(request)
     asking = Asking(request.principal, read_key(request), request.correlation_id)
-    body = _backfill_body(request)
+    body = read_body(request, BackfillBody)
     asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first)
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
@@ -115,7 +114,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/skip-next."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    count = _skip_body(request).count
+    count = read_body(request, SkipBody, optional=True).count
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
         try:
@@ -131,16 +130,7 @@ def _given(request: Request) -> Given | None:
     """The payload of the body; None where it names none, or there is no body. Raises Problem."""
     if not request.body:
         return None
-    value = request.json()
-    faults = list(unfit(value))
-    try:
-        body = RunBody.model_validate(value)
-    except ValidationError as error:
-        known = {fault.pointer for fault in faults}
-        faults += [fault for fault in faults_in(error, RunBody) if fault.pointer not in known]
-        raise bad_body(faults) from None
-    if faults:
-        raise bad_body(faults)
+    body = read_handed_on(request, RunBody)
     return Given(body.payload) if "payload" in body.model_fields_set else None
 
 
@@ -148,23 +138,6 @@ def _payload_faults(job: Job, given: Given) -> list[Fault]:
     """What the job's payload may not be, this one may not be either."""
     value = {"payload": given.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
     return list({fault.pointer: fault for fault in payload_faults(value, {})}.values())
-
-
-def _backfill_body(request: Request) -> BackfillBody:
-    try:
-        return BackfillBody.model_validate(request.json())
-    except ValidationError as error:
-        raise bad_body(list(faults_in(error, BackfillBody))) from None
-
-
-def _skip_body(request: Request) -> SkipBody:
-    """The body, which may be left out. Raises Problem."""
-    if not request.body:
-        return SkipBody()
-    try:
-        return SkipBody.model_validate(request.json())
-    except ValidationError as error:
-        raise bad_body(list(faults_in(error, SkipBody))) from None
 
 
 def _backfill_document(asked: Backfill, look: Look, suffix: str | None) -> dict[str, Any]:

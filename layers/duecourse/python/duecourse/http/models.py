@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -52,8 +53,8 @@ def no_controls(text: str) -> str:
 
 
 def each_once(entries: list[str]) -> list[str]:
-    """The entries, if none of them stands there twice."""
-    if twice := sorted({entry for entry in entries if entries.count(entry) > 1}):
+    """The entries, if none of them stands there twice. Their list wants a `max_length` before this."""
+    if twice := sorted(entry for entry, count in Counter(entries).items() if count > 1):
         raise refuse(f"names {', '.join(twice)} more than once; keep one of each")
     return entries
 

@@ -43,7 +43,8 @@ def patched(job: Job, patch: Any) -> Any:
     )
     if another or patch.get("task") is not None:
         del document["target"]
-    if patch.get("completion") == Completion.RESPONSE and job.completion_seconds == COMPLETION_SECONDS:
+    responds = "completion" in patch and patch["completion"] in (None, Completion.RESPONSE)  # null: by default it does
+    if responds and job.completion_seconds == COMPLETION_SECONDS:
         document["completion_seconds"] = None  # the default, which nobody has said and nobody should have to take back
     return merged(document, patch)
 

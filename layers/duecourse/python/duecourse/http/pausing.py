@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from duecourse.http.api import Answer, Api
+from duecourse.http.bodies import read_body
 from duecourse.http.etag import read_expected
 from duecourse.http.job_body import Tag
 from duecourse.http.job_problems import refusing
@@ -18,7 +19,6 @@ from duecourse.http.paging import job_cursor, read_job_cursor
 from duecourse.http.problems import Fault, Problem
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body
-from duecourse.http.validation import faults_in
 from duecourse.usecases.pausing import Choice, Swept
 
 MAX_NOTE = 500
@@ -76,7 +76,7 @@ class ResumeManyBody(ManyBody):
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/pause."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    note = _pause_body(request).note
+    note = read_body(request, PauseBody, optional=True).note
     with refusing(job_id, api.settings):
         view = api.pausing.pause(request.tenant, job_id, by=request.principal, note=note, expected=expected)
     return job_answer("job_paused", view)
@@ -85,7 +85,7 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/resume."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    catch_up = _resume_body(request).catch_up
+    catch_up = read_body(request, ResumeBody, optional=True, refused=_bad_resume).catch_up
     with refusing(job_id, api.settings):
         view = api.pausing.resume(
             request.tenant, job_id, catch_up=catch_up, expected=expected, correlation_id=request.correlation_id
@@ -95,10 +95,7 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
 
 def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/pause."""
-    try:
-        body = PauseManyBody.model_validate(request.json())
-    except ValidationError as error:
-        raise bad_body(list(faults_in(error, PauseManyBody))) from None
+    body = read_body(request, PauseManyBody)
     choice, after = _chosen(body)
     swept = api.pausing.pause_many(request.tenant, choice, by=request.principal, note=body.note, after=after)
     return _swept("jobs_paused", choice, swept)
@@ -106,10 +103,7 @@ def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
 
 def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/resume."""
-    try:
-        body = ResumeManyBody.model_validate(request.json())
-    except ValidationError as error:
-        raise bad_body(list(faults_in(error, ResumeManyBody))) from None
+    body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)
     swept = api.pausing.resume_many(
         request.tenant, choice, catch_up=body.catch_up, after=after, correlation_id=request.correlation_id
@@ -117,27 +111,8 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     return _swept("jobs_resumed", choice, swept)
 
 
-def _pause_body(request: Request) -> PauseBody:
-    """The body, which may be left out. Raises Problem."""
-    if not request.body:
-        return PauseBody()
-    try:
-        return PauseBody.model_validate(request.json())
-    except ValidationError as error:
-        raise bad_body(list(faults_in(error, PauseBody))) from None
-
-
-def _resume_body(request: Request) -> ResumeBody:
-    """The body, which may be left out. Raises Problem."""
-    if not request.body:
-        return ResumeBody()
-    try:
-        return ResumeBody.model_validate(request.json())
-    except ValidationError as error:
-        faults = list(faults_in(error, ResumeBody))
-        raise Problem(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-resume", "Nothing was changed.", faults=faults
-        ) from None
+def _bad_resume(faults: Sequence[Fault]) -> Problem:
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-resume", "Nothing was changed.", faults=faults)
 
 
 def _chosen(body: ManyBody) -> tuple[Choice, str | None]:

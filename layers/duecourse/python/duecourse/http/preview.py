@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
 from duecourse.http.instants import Instant
 from duecourse.http.models import Body, Whole
 from duecourse.http.problems import Fault, Problem
-from duecourse.http.validation import faults_in
 
 MAX_COUNT = 100
 
@@ -36,14 +35,6 @@ class PreviewBody(Body):
         return ScheduleSpec(
             self.schedule, self.timezone, self.dst_gap, self.dst_fold, self.anchor, self.start, self.end
         )
-
-
-def read_preview(value: Any) -> PreviewBody:
-    """The body of a posted value. Raises Problem (422) with all its faults."""
-    try:
-        return PreviewBody.model_validate(value)
-    except ValidationError as error:
-        raise invalid_preview(list(faults_in(error, PreviewBody))) from None
 
 
 def refused_schedule(error: ScheduleError) -> Problem:

@@ -9,6 +9,7 @@ from duecourse.domain.schedule import ScheduleError
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api, Route, page_answer
 from duecourse.http.batch import create_jobs
+from duecourse.http.bodies import read_body
 from duecourse.http.callbacks import complete, fail, heartbeat
 from duecourse.http.dead_letters import list_dead, redrive_dead
 from duecourse.http.explain import explain_job
@@ -31,7 +32,7 @@ from duecourse.http.paging import (
     run_cursor,
 )
 from duecourse.http.pausing import pause_job, pause_jobs, resume_job, resume_jobs
-from duecourse.http.preview import read_preview, refused_schedule
+from duecourse.http.preview import PreviewBody, invalid_preview, refused_schedule
 from duecourse.http.problems import unknown_job
 from duecourse.http.request import Request
 from duecourse.http.runs import cancel_run, get_run, redrive_run
@@ -56,7 +57,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 
 def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """POST /v1/schedules/preview."""
-    body = read_preview(request.json())
+    body = read_body(request, PreviewBody, refused=invalid_preview)
     try:
         outlook = api.preview.look(body.spec, after=body.after, count=body.count)
     except ScheduleError as error:

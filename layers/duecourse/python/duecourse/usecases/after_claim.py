@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.ids import RunName
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import EventKind
 from duecourse.domain.plan import Plan, SkippedRange
 from duecourse.domain.run import Run, RunState
@@ -13,8 +14,6 @@ from duecourse.ports import Clock, JobStore, RunStore, StoreBusyError
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.report import Report
-
-DAY_SECONDS = 86_400
 
 RECORDED_SECONDS = 900
 """How long occurrences may have run without a claim: as long as a lane holds messages back; one a second at most."""

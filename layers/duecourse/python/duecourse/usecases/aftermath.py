@@ -17,7 +17,7 @@ from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.failing_jobs import FailingJobs
 from duecourse.usecases.hand import Delivery, Forwarder
 from duecourse.usecases.overlap import Overlaps
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 DEAD_VISIBILITY_SECONDS = 1
 """A dead run's message is failed until SQS itself moves it: only so does the console's redrive know its source."""
@@ -96,7 +96,7 @@ class Aftermath:
         try:
             self.failing.consider(job, report)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the run is dead and announced
-            error = f"{type(problem).__name__}: {problem}"
+            error = in_words(problem)
             report.counts["PausesFailed"] += 1
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from duecourse.domain.archive import UNREADABLE, Change, Sheet, sheets
 from duecourse.ports.archive import Archive, RunChanges
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ArchiveRuns:
                 self.archive.put(sheet)
             except Exception as problem:  # noqa: BLE001 - whatever the store says: the other days are still tried
                 report.counts["ArchivesFailed"] += 1
-                error = f"{type(problem).__name__}: {problem}"
+                error = in_words(problem)
                 report.add("archive_failed", alarming=True, key=sheet.key, rows=len(sheet.rows), error=error)
             else:
                 _written(sheet, report)

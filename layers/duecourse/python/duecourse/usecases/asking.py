@@ -19,7 +19,6 @@ SUFFIX_CHARACTERS = 8
 
 MAX_BY = 256
 
-DAY_SECONDS = 86_400
 
 KEPT_LONGER_DAYS = 30
 """For how much longer than its run's record a request is kept: retries, and redrives of the dead, need its payload."""

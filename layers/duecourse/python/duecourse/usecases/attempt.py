@@ -11,6 +11,7 @@ from math import ceil
 from typing import assert_never
 
 from duecourse.domain.decision import Drop, FollowUp, Handover, Leave, Rearm, Remainder, Settle, Start
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.run import Run
@@ -56,9 +57,10 @@ class Attempts:
             self.clock.sleep_until(message.not_before)
         hand = Handover(
             message_id=delivery.message_id,
-            token=f"{delivery.request_id}/{delivery.message_id}",
+            # Its own nonce: one invocation may be given the same message twice.
+            token=f"{delivery.request_id}/{delivery.message_id}/{self.randomness.nonce()}",
             lease_until=deadline,
-            expires_at=int(self.clock.now()) + self.rules.run_retention_days * 86_400,
+            expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
             secret=self.randomness.nonce() + self.randomness.nonce(),
         )
         # A first delivery of a first attempt is nearly always new: let the conditional write find out, not a read.

@@ -21,14 +21,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.audit import OPEN, Gap, Turn, next_turn
-from duecourse.domain.instants import to_iso
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.verdict import Verdict
 from duecourse.ports import Alone, AuditStore, Clock, Crew, Finding, Undecided
-from duecourse.usecases.history import DAY_SECONDS
 from duecourse.usecases.judging import Judge
 from duecourse.usecases.looking import Looked, Looker
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
 AT_ONCE = 16
@@ -64,7 +63,7 @@ class Audit:
             round_.run()
         except Exception as problem:  # noqa: BLE001 - whatever it is, the next invocation tries again
             round_.report.counts["AuditsFailed"] += 1
-            round_.report.add("audit_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+            round_.report.add("audit_failed", alarming=True, error=in_words(problem))
         return round_.report
 
 
@@ -202,7 +201,7 @@ class _Round:
         try:
             yield
         except UNREADABLE as problem:
-            self._failed(tenant, job_id, repr(problem))
+            self._failed(tenant, job_id, in_words(problem))
 
     def _failed(self, tenant: str, job_id: str, error: str) -> None:
         self.report.counts["AuditsFailed"] += 1

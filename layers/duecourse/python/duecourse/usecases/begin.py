@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from traceback import format_tb
 
 from duecourse.domain.callback import CallbackToken
 from duecourse.domain.decision import Ended, Handover, Settle, Start
 from duecourse.domain.job import Job
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.overlap import Await, Wait, Yield, ask_again
+from duecourse.domain.records import ended
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import Failed, Outcome
@@ -18,7 +20,8 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Caller, Clock, Conflict, Inputs, Randomness
 from duecourse.usecases.copies import Copies, Fate
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
-from duecourse.usecases.overlap import Held, Overlaps
+from duecourse.usecases.overlap import IN_LINE, Held, Overlaps
+from duecourse.usecases.patience import Patience
 from duecourse.usecases.report import Report
 from duecourse.usecases.settle import Settler
 
@@ -27,6 +30,11 @@ MAX_FINISHES = 6
 
 FINISH_MARGIN_SECONDS = 3
 """What a worker keeps of its invocation to record the end of an attempt."""
+
+LAST_FINISH_SECONDS = 8
+"""So long before its lease ends a worker begins no further write of a finish that was refused: the SDK's own four tries
+pause for seven seconds at most (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard).
+"""
 
 PAYLOAD_GONE = Failed(
     "the payload that was given for this run is not kept any more", retryable=False, code="payload_gone"
@@ -61,13 +69,11 @@ class Beginner:
         match self.overlaps.take(job, decision.run, hand.lease_until):
             case Held():
                 pass
-            case Await(until, reason):
-                return put_off(until, reason, report)
-            case Wait(until, reason, oust):
-                if oust is not None:
-                    self._oust(oust, report)
+            case (Await(until, reason) | Wait(until, reason)) as waits:
+                if isinstance(waits, Wait) and waits.oust is not None:
+                    self._oust(waits.oust, report)
                 # What waits for its turn is not late: only a start deadline ends its waiting.
-                patient = replace(message, caught_up_at=until)
+                patient = replace(message, caught_up_at=until) if job.overlap in IN_LINE else message
                 return self.copies.put_off(patient, delivery, decision.previous, until, reason, report)
             case Yield() if decision.previous is not None:
                 until = ask_again(decision.run.due, now)
@@ -78,24 +84,29 @@ class Beginner:
         called = self._as_asked(job, decision.run)
         if decision.run.deadline is not None and not self._arm(decision.run, message, decision.run.deadline):
             return put_off(now, "its deadline could not be armed", report)
-        if conflict := self.settler.write(decision.run, decision.previous):
+        run = _with_its_key(decision.run, job)
+        if conflict := self.settler.write(run, decision.previous):
             if decision.previous is None and conflict.found is not None and conflict.found.state is RunState.DEAD:
-                self.overlaps.release(job, decision.run)  # a copy for a dead run: nothing follows that would free it
+                self.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
             return conflict
         self._count(decision, job, message, report)
-        outcome = PAYLOAD_GONE if called is None else self._call(decision.run, called, hand)
-        return self._finish(decision.run, job, outcome, message, delivery, hand, report)
+        outcome = PAYLOAD_GONE if called is None else self._call(run, called, hand, report)
+        return self._finish(run, job, outcome, message, delivery, hand, report)
 
     def _count(self, decision: Start, job: Job, message: RunMessage, report: Report) -> None:
         """Count an attempt that has begun, and the one before it where that was lost."""
         target, previous = type_of(job.target), decision.previous
         report.count("AttemptsStarted", target)
         if previous is None:
-            if decision.run.lateness is not None:
-                report.measure("Lateness", decision.run.lateness)
-            # What waited for its turn has the mark of a catch-up, too (`patient`), but may not start before that.
-            if message.caught_up_at is not None and message.not_before < message.caught_up_at:
-                report.counts["CaughtUp"] += 1
+            since = float(message.due)
+            if message.caught_up_at is not None:
+                # What waited for its turn has the mark of a catch-up, too (`patient`), but may not start before that.
+                if message.not_before < message.caught_up_at:
+                    report.counts["CaughtUp"] += 1
+                else:
+                    since = max(since, message.caught_up_at)
+            if decision.run.first_started_at is not None:
+                report.measure("Lateness", decision.run.first_started_at - since)
         elif previous.state is RunState.RUNNING:
             report.count("AttemptsFailed", target)  # its worker vanished, and this one takes over
 
@@ -134,7 +145,7 @@ class Beginner:
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
 
-    def _call(self, run: Run, job: Job, hand: Handover) -> Outcome:
+    def _call(self, run: Run, job: Job, hand: Handover, report: Report) -> Outcome:
         spare = hand.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, hand.secret))
         try:
@@ -142,6 +153,11 @@ class Beginner:
             return self.caller.call(Call(job, run, key, min(float(job.timeout_seconds), spare), token))
         except TemplateError as problem:  # a job of before its strings were templates
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code="bad_template")
+        except Exception as problem:  # noqa: BLE001 - whatever broke in the call, the attempt has ended, not its worker
+            # What it says is kept out: it may quote a header, and so a secret.
+            name = type(problem).__name__
+            report.add("call_broke", alarming=True, error=name, traceback="".join(format_tb(problem.__traceback__)))
+            return Failed(f"the call broke inside Duecourse ({name})", code="internal")
 
     def _finish(
         self,
@@ -153,13 +169,16 @@ class Beginner:
         hand: Handover,
         report: Report,
     ) -> Fate:
-        """Record the end of the call over the record that the attempt was started with."""
+        """Record the end of the call over the record that the attempt was started with. Nobody else knows it: while it
+        cannot be written, it is tried again for as long as this worker lives.
+        """
         draw = self.randomness.draw()
+        patience = Patience(self.clock, self.randomness, hand.lease_until - LAST_FINISH_SECONDS)
         for _ in range(MAX_FINISHES):
             decision = decide(Ended(outcome, draw), job, run, hand, now=self.clock.now())
             if not isinstance(decision, Settle):
                 raise AssertionError(f"the end of a call was decided as {type(decision).__name__}")  # noqa: TRY004
-            settled = self.settler.settle(decision, job, message, delivery, report)
+            settled = self.settler.settle(decision, job, message, delivery, report, patience=patience)
             if isinstance(settled, Fate):
                 return settled
             found = settled.found
@@ -182,18 +201,18 @@ class Beginner:
         return Fate.DONE
 
 
+def _with_its_key(run: Run, job: Job) -> Run:
+    """A key made by a template is recorded before the first call: the job may be edited before the next one."""
+    if job.idempotency_key is None or run.idempotency_key is not None:
+        return run
+    try:
+        return replace(run, idempotency_key=idempotency_key(run, job))
+    except TemplateError:
+        return run  # the call will say so
+
+
 def _refused(run: Run, reason: str, because: str) -> Settle:
     """The record of a run that another one keeps from starting."""
-    never = replace(run, state=RunState.SKIPPED, reason=reason, attempt=0, lease_until=None)
-    return Settle(
-        replace(
-            never,
-            first_started_at=None,
-            started_at=None,
-            callback_hash=None,
-            waiting_until=None,
-            heartbeat_until=None,
-        ),
-        None,
-        because,
-    )
+    never = ended(run, RunState.SKIPPED, reason, None)
+    never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    return Settle(never, None, because)

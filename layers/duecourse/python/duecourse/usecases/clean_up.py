@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from duecourse.domain.clean_up import completed_before, is_worn_out, part_at
 from duecourse.ports import Clock, JobStore
 from duecourse.ports.clean_up import CompletedJobs, Traces
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +71,4 @@ class CleanUp:
     @staticmethod
     def _failed(report: Report, problem: Exception, **facts: object) -> None:
         report.counts["CleanUpsFailed"] += 1
-        report.add("clean_up_failed", alarming=True, error=f"{type(problem).__name__}: {problem}", **facts)
+        report.add("clean_up_failed", alarming=True, error=in_words(problem), **facts)

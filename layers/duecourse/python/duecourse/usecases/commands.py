@@ -48,15 +48,15 @@ class Orders:
 
     def send(self, kind: MessageKind, runs: Sequence[Run], **said: Any) -> list[bool]:
         """One message a run, about its present attempt; which were accepted. `said` are the fields of that kind."""
-        now = self.clock.now()
-        return self.lanes.send([Outgoing(self._message(kind, run, now, said), 0) for run in runs])
+        return self.lanes.send([Outgoing(self.message(kind, run, **said), 0) for run in runs])
 
     def send_one(self, kind: MessageKind, run: Run, **said: Any) -> None:
         """The same for one run. Raises LaneUnavailableError."""
         if not all(self.send(kind, [run], **said)):
             raise LaneUnavailableError(str(run.name))
 
-    def _message(self, kind: MessageKind, run: Run, now: float, said: dict[str, Any]) -> RunMessage:
+    def message(self, kind: MessageKind, run: Run, **said: Any) -> RunMessage:
+        """A message about a run's present attempt, for now."""
         return RunMessage(
             tenant=run.tenant,
             job_id=run.job_id,
@@ -64,7 +64,7 @@ class Orders:
             due=run.due,
             generation=run.generation,
             lane=run.lane,
-            not_before=now,
+            not_before=self.clock.now(),
             nonce=self.randomness.nonce(),
             attempt=max(run.attempt, 1),  # of a queued run nothing has started: its first
             suffix=run.suffix,
@@ -72,6 +72,7 @@ class Orders:
             through=run.through,
             kind=kind,
             correlation_id=run.correlation_id,
+            unstarted=kind is MessageKind.REDRIVE and run.attempt == 0,
             **said,
         )
 

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import ceil
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 RESCUE_SECONDS = 60
-"""How long a message rests that was received often without its run being dead."""
+"""How long a message rests, at least, that was received often without its run being dead."""
 
-RESCUED_SECONDS = 86_400
+LONGEST_RESCUE_SECONDS = 300
+"""And at most: a start rests for a quarter of the time it has waited already. What fails for hours shall not be asked
+for every few seconds, and still begin within minutes of the end of that.
+"""
+
+RESCUED_SECONDS = DAY_SECONDS
 """For how long after it was due a run is rescued that has never begun: what fails for a whole day (its job cannot be
 read, say) will fail again, and copies of every occurrence would circle side by side for ever.
 """
 
 PROMPT_SECONDS = 5
-"""How soon a message about an attempt is tried again: who has completed it sends no heartbeats meanwhile."""
+"""How soon a message is tried again after a fault on our side. One about an attempt: who has completed it sends no
+heartbeats meanwhile. One that starts an attempt, at first: a throttled request must not cost a run its grace, so it
+cannot wait for the queue's visibility time-out; then twice as long each time, since a busy table needs rest.
+"""
 
 STARTS = (MessageKind.START, MessageKind.REDRIVE)
 
@@ -86,17 +96,16 @@ class Copies:
     def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
         """After a fault on our side: leave the message, or send it afresh before it counts as dead."""
         if not self.rules.near_limit(delivery):
-            if message.kind not in STARTS:
-                self.forwarder.postpone(delivery, PROMPT_SECONDS)
+            self.forwarder.postpone(delivery, self._pause(message, delivery))
             return Fate.LEFT
         if self._given_up(message):
             return Fate.LEFT  # the sweep records it as dead
-        again_at = self.clock.now() + RESCUE_SECONDS
+        again_at = self.clock.now() + self._rest(message)
         try:
             run = self._record(message)
         except Exception as problem:  # noqa: BLE001 - the fault that brought us here may be in that very read
             report.counts["RescueReadsFailed"] += 1
-            report.add("rescue_read_failed", alarming=True, error=repr(problem))
+            report.add("rescue_read_failed", alarming=True, error=in_words(problem))
             run = None
         if run is not None and run.message_id == delivery.message_id:
             if run.state is RunState.DEAD:
@@ -104,9 +113,25 @@ class Copies:
             again_at = max(again_at, (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS)
         return self.send(_carried(message, delivery, run), delivery, again_at, "near the receive limit", report)
 
+    def _pause(self, message: RunMessage, delivery: Delivery) -> int:
+        """Seconds until a message is seen again; for starts drawn from the upper half, so that those which were
+        throttled together do not come back together.
+        """
+        if message.kind not in STARTS:
+            return PROMPT_SECONDS
+        most = PROMPT_SECONDS * 2.0 ** (delivery.receive_count - 1)
+        return ceil(min(most, RESCUE_SECONDS) * (1 + self.randomness.draw()) / 2)
+
+    def _rest(self, message: RunMessage) -> float:
+        if message.kind not in STARTS:
+            return RESCUE_SECONDS
+        return min(max(self._waited(message) / 4, RESCUE_SECONDS), LONGEST_RESCUE_SECONDS)
+
     def _given_up(self, message: RunMessage) -> bool:
-        late_since = max(message.due, message.caught_up_at or 0.0)
-        return message.kind in STARTS and message.attempt == 1 and self.clock.now() > late_since + RESCUED_SECONDS
+        return message.kind in STARTS and message.attempt == 1 and self._waited(message) > RESCUED_SECONDS
+
+    def _waited(self, message: RunMessage) -> float:
+        return self.clock.now() - max(message.due, message.caught_up_at or 0.0)
 
     def _record(self, message: RunMessage) -> Run | None:
         return self.runs.get(message.tenant, message.job_id, message.name.local)
@@ -123,7 +148,8 @@ def _carried(message: RunMessage, delivery: Delivery, run: Run | None) -> RunMes
         return message if message.kind in STARTS else _next(message, MessageKind.START, run.attempt + 1)
     if run.message_id == delivery.message_id:
         return message
-    return _next(message, MessageKind.REDRIVE, max(run.attempt, 1))
+    redrive = _next(message, MessageKind.REDRIVE, max(run.attempt, 1))
+    return replace(redrive, unstarted=run.attempt == 0)
 
 
 def _next(message: RunMessage, kind: MessageKind, attempt: int) -> RunMessage:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
+from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.domain.start import own_job
 from duecourse.messages import MessageKind
 from duecourse.ports import DeadMark, JobStore, RunStore
 from duecourse.usecases.commands import LaneUnavailableError, Orders
+
+REDRIVE_SECONDS = 15.0
+"""When a redrive of many stops before their end, and says where to go on: an HTTP API gives up after 30 s."""
+
+PORTION = 20
+"""Runs that are looked at and sent before the clock is looked at again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +64,32 @@ class DeadLetters:
         return self._chosen(tenant, Choice(job_id), limit, before)
 
     def redrive(self, tenant: str, choice: Choice, *, limit: int, before: DeadMark | None = None) -> Redriven:
-        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark.
+        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark. It
+        ends early when its time is up, and after a portion of which nothing was accepted.
 
         Raises LaneUnavailableError when none was accepted that could have been.
         """
+        until = self.orders.clock.now() + REDRIVE_SECONDS
         page = self._chosen(tenant, choice, limit, before)
-        owned = self._owned(tenant, page.items)
-        accepted = self.orders.send(MessageKind.REDRIVE, owned)
-        if accepted and not any(accepted):
-            raise LaneUnavailableError(f"{len(accepted)} dead runs")
-        sent = sum(accepted)
-        return Redriven(sent, len(owned) - sent, len(page.items) - len(owned), page.following)
+        jobs: dict[str, Job | None] = {}
+        looked_at = sent = refused = orphaned = 0
+        while looked_at < len(page.items):
+            portion = page.items[looked_at : looked_at + PORTION]
+            looked_at += len(portion)
+            self._read(tenant, portion, jobs)
+            # Where the job is gone nothing says what to call.
+            owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
+            accepted = self.orders.send(MessageKind.REDRIVE, owned)
+            sent, refused = sent + sum(accepted), refused + accepted.count(False)
+            orphaned += len(portion) - len(owned)
+            if owned and not any(accepted):
+                if not sent:
+                    raise LaneUnavailableError(f"{refused} dead runs")
+                break
+            if self.orders.clock.now() > until:
+                break
+        following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
+        return Redriven(sent, refused, orphaned, following)
 
     def _chosen(self, tenant: str, choice: Choice, limit: int, before: DeadMark | None) -> DeadPage:
         until = None if choice.until is None else DeadMark(float(choice.until), "")
@@ -80,10 +102,10 @@ class DeadLetters:
         following = mark_of(found[limit - 1]) if len(found) > limit else None
         return DeadPage(tuple(found[:limit]), following)
 
-    def _owned(self, tenant: str, runs: Sequence[Run]) -> list[Run]:
-        """Those whose job is still there: nothing says of the others what to call."""
-        jobs = {job_id: self.jobs.get(tenant, job_id) for job_id in {run.job_id for run in runs}}
-        return [run for run in runs if own_job(jobs[run.job_id], run) is not None]
+    def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
+        """Add to `jobs` those of the runs that are not in it."""
+        for job_id in {run.job_id for run in runs} - jobs.keys():
+            jobs[job_id] = self.jobs.get(tenant, job_id)
 
 
 def mark_of(run: Run) -> DeadMark:

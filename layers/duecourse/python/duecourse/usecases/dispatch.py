@@ -11,19 +11,20 @@ from dataclasses import dataclass, field
 from traceback import format_exc
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
 from duecourse.ports import Alone, BrokenCursor, Clock, Crew, CursorStore, Lanes, Randomness, StoreBusyError, Wake
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.patience import LONGEST_WAIT_SECONDS, Patience
 from duecourse.usecases.planning import SMALLEST_GROUP, Aside, GroupSize, Planned, Planning
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.send_and_claim import SendAndClaim
 from duecourse.usecases.wake_up import OUT_OF_TIME, wake_up
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
 """How far a watermark stays behind: far longer than an index read is ever stale."""
 
-FIRST_LOOK_BACK_SECONDS = 7 * 86_400
+FIRST_LOOK_BACK_SECONDS = 7 * DAY_SECONDS
 """Where a shard without a watermark begins: jobs may have been created long before the first tick came through.
 168 queries, once in a shard's life."""
 
@@ -110,7 +111,7 @@ class _Round:
             self.report.add("round_stopped", alarming=True, reason=str(stop))
         except Exception as problem:  # noqa: BLE001 - whatever it is, what was done until then stands and is told
             self.report.counts["RoundsFailed"] += 1
-            error = f"{type(problem).__name__}: {problem}"
+            error = in_words(problem)
             self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
         self._set_refused_aside()
         counts = {metric: count for metric, count in self.report.counts.items() if count}

@@ -15,7 +15,14 @@ from duecourse.domain.schedule import ScheduleError, ScheduleSpec
 from duecourse.ports import Clock, JobStore
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.draft import Draft
-from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobExistsError, JobUnknownError
+from duecourse.usecases.job_errors import (
+    ANYTHING,
+    Expected,
+    JobChangedError,
+    JobExistsError,
+    JobUnknownError,
+    JobUnreadableError,
+)
 from duecourse.usecases.job_view import JobView, at_once_until, view_of
 from duecourse.usecases.jobs import Created, Jobs
 
@@ -78,8 +85,8 @@ class EditJobs:
         """Create the job, or replace it; nothing is written where it is so already. `correlation_id` is that of the
         request, for what is sent at once.
 
-        Raises JobVersionError, JobChangedError; ScheduleError for a new schedule with nothing to come; what `draft_for`
-        and `Jobs.create` raise.
+        Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule with nothing to
+        come; what `draft_for` and `Jobs.create` raise.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
@@ -115,10 +122,12 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def _edit(self, job: Job, draft: Draft, correlation_id: str | None) -> Edited | None:
-        """Write the change; None where the job or its cursor is another meanwhile."""
+        """Write the change; None where the job or its cursor is another meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
-            return None
+            if self.store.get(job.tenant, job.id) is not None:
+                raise JobUnreadableError(job.id)
+            return None  # deleted in between
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
         if change.job == job:

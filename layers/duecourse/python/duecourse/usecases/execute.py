@@ -10,7 +10,7 @@ from duecourse.messages import MessageError, read_run_message
 from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.copies import Fate
 from duecourse.usecases.hand import Delivery
-from duecourse.usecases.report import Report, about
+from duecourse.usecases.report import Report, about, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,6 @@ class Execute:
                 alarming=True,
                 message_id=delivery.message_id,
                 receive_count=delivery.receive_count,
-                error=f"{type(problem).__name__}: {problem}",
+                error=in_words(problem),
             )
             return self.attempts.rescue(message, delivery, report), report

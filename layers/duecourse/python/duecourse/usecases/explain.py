@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.explain import SETTLED_SECONDS, Surroundings, explain
 from duecourse.domain.ids import RunName
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Explanation, Verdict
 from duecourse.ports import Clock, Depths, JobStore, RunStore
-from duecourse.usecases.history import DAY_SECONDS, LANE_RETENTION_DAYS, queued_run
+from duecourse.usecases.history import LANE_RETENTION_DAYS, queued_run
 from duecourse.usecases.job_errors import JobUnknownError
 from duecourse.usecases.job_view import at_once_until
 from duecourse.usecases.runs import JUST_AFTER

@@ -9,6 +9,7 @@ from itertools import islice
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import parse_run_id
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run, RunState
@@ -20,7 +21,6 @@ from duecourse.usecases.jobs import JobUnknownError, at_once_until
 LANE_RETENTION_DAYS = 14
 """How long a lane keeps a message (SQS's maximum): what is older and has no record is not waiting any more."""
 
-DAY_SECONDS = 86_400
 
 Window = tuple[int, int]
 """The instants after the first and up to the second."""

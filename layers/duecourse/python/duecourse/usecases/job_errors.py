@@ -19,6 +19,10 @@ class JobChangedError(Exception):
     """Somebody else changed the job again and again while it was to be changed."""
 
 
+class JobUnreadableError(Exception):
+    """The job (its id is the argument) is there, but not where it stands: its cursor cannot be read, or is gone."""
+
+
 class JobVersionError(Exception):
     """The job is not as the caller expects it: `version` is what it is now; None where there is no job. `absent`: the
     caller expects none.

@@ -26,6 +26,7 @@ from duecourse.usecases.job_errors import (
     KeySpentError,
 )
 from duecourse.usecases.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, at_once_until, view_of
+from duecourse.usecases.report import in_words
 
 __all__ = [
     "Created",
@@ -206,7 +207,7 @@ class Jobs:
         try:
             sent = sum(self.lanes.send(messages))
         except Exception as problem:  # noqa: BLE001  (the job is written; whatever happens here, the tick makes up for)
-            return Created(view, 0, len(messages), f"{type(problem).__name__}: {problem}")
+            return Created(view, 0, len(messages), in_words(problem))
         return Created(view, sent, len(messages) - sent)
 
     def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:

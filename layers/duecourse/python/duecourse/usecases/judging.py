@@ -12,13 +12,14 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.explain import Surroundings, explain
 from duecourse.domain.ids import RunName
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobState, Lane, Overlap
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Verdict
 from duecourse.ports import AuditedRuns, Clock, Depths, JobStore, RunStore
 from duecourse.usecases.after_claim import RECORDED_SECONDS
-from duecourse.usecases.history import DAY_SECONDS, LANE_RETENTION_DAYS, between
+from duecourse.usecases.history import LANE_RETENTION_DAYS, between
 from duecourse.usecases.skip_next import SKIPPED
 
 PAGE = 100

@@ -8,7 +8,7 @@ import orjson
 
 from duecourse.domain.run import Run
 from duecourse.ports import Results
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 INLINE_BYTES = 2048
 """JSON of this size stays in the record: with the rest of it that is 3 write units at most, mostly 1."""
@@ -41,7 +41,7 @@ class KeepResult:
             self.results.put(key, document)
         except Exception as problem:  # noqa: BLE001 - whatever the store says, the run has succeeded
             report.counts["ResultsLost"] += 1
-            error = f"{type(problem).__name__}: {problem}"
+            error = in_words(problem)
             report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
             beginning = document.decode()[:EXCERPT_CHARACTERS]
             return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))

@@ -13,6 +13,7 @@ from duecourse.ports import AuditedRuns
 from duecourse.usecases.history import between
 from duecourse.usecases.job_view import since_when
 from duecourse.usecases.judging import PIECE_SECONDS
+from duecourse.usecases.report import in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
 
@@ -50,7 +51,7 @@ class Looker:
         except (ScheduleError, ExclusionError):
             return Looked(job)  # it does not fire: its cursor is set aside
         except UNREADABLE as problem:
-            return Looked(job, error=repr(problem))
+            return Looked(job, error=in_words(problem))
         return replace(found, doubled=tuple(few(found.doubled)))
 
     def _piece(self, found: Looked, occurrences: Occurrences, low: int, high: int) -> Looked:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore
-from duecourse.usecases.asking import DAY_SECONDS, KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
+from duecourse.usecases.asking import KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
 from duecourse.usecases.commands import LaneUnavailableError
 from duecourse.usecases.job_errors import ANYTHING, Expected, JobUnknownError, KeyReusedError
 

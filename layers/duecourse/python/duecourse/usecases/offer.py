@@ -31,7 +31,9 @@ def event_of(message: RunMessage, draw: float) -> Event:
 
 
 def offer_of(message: RunMessage) -> Offer:
-    """What a message offers, in the domain's words. A redrive names the attempt that died and offers the next one."""
+    """What a message offers, in the domain's words. A redrive names the attempt that died, if any had begun, and offers
+    the next one.
+    """
     redrive = message.kind is MessageKind.REDRIVE
     return Offer(
         tenant=message.tenant,
@@ -40,7 +42,7 @@ def offer_of(message: RunMessage) -> Offer:
         due=message.due,
         generation=message.generation,
         nonce=message.nonce,
-        attempt=message.attempt + 1 if redrive else message.attempt,
+        attempt=message.attempt + 1 if redrive and not message.unstarted else message.attempt,
         suffix=message.suffix,
         count=message.count,
         through=message.through,

@@ -13,7 +13,11 @@ LONGEST_WAIT_SECONDS = 2.0
 """A throttled table takes as much as ever, so a round goes on at its pace; one that ended here would leave the rest of
 its minute unused."""
 
+LONGEST_REST_SECONDS = 8.0
+"""Who has but one write to make, and minutes for it, asks less often."""
+
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +49,18 @@ class Patience:
             return False
         self.clock.sleep_until(until)
         return True
+
+    def insist(self, act: Callable[[], R], put_off: Callable[[Exception], None]) -> R:
+        """What `act` returns; while it raises, and there is time, it is tried again, and `put_off` told why. Raises
+        what it raised last.
+        """
+        rest = FIRST_WAIT_SECONDS
+        while True:
+            try:
+                return act()
+            except Exception as problem:
+                left = self.deadline - self.clock.now()
+                if left < FIRST_WAIT_SECONDS or not self.wait(min(rest, left)):
+                    raise
+                put_off(problem)
+            rest = min(2 * rest, LONGEST_REST_SECONDS)

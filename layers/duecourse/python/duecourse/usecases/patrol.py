@@ -24,7 +24,7 @@ from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of, long_over, lo
 from duecourse.ports import Clock, JobStore, Patrolled, PatrolStore, RunStore, TickMark
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
 MOST_TOLD = 100
@@ -53,7 +53,7 @@ class Patrol:
                 _Round(self, deadline, report).run(standing)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the next invocation tries again
             report.counts["PatrolsFailed"] += 1
-            report.add("patrol_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+            report.add("patrol_failed", alarming=True, error=in_words(problem))
         return report
 
     def _standing(self) -> Patrolled | None:
@@ -113,7 +113,7 @@ class _Round:
                 self._tell("cursor_not_understood", seen, alarming=True, error=str(problem))
                 return
             self.report.counts["PatrolsFailed"] += 1
-            self._tell("entry_not_patrolled", seen, alarming=True, error=repr(problem))
+            self._tell("entry_not_patrolled", seen, alarming=True, error=in_words(problem))
 
     def _mend(self, fault: Fault | None, seen: Seen, rounds: Rounds, now: float) -> None:
         match fault:

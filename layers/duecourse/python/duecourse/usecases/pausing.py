@@ -13,7 +13,7 @@ from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Clock, JobStore, StoreBusyError
 from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.complete import complete_if_ended
-from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobUnknownError
+from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobUnknownError, JobUnreadableError
 from duecourse.usecases.jobs import Jobs, JobView
 
 TRIES = 3
@@ -55,7 +55,9 @@ class Pausing:
     def pause(
         self, tenant: str, job_id: str, *, by: str | None = None, note: str | None = None, expected: Expected = ANYTHING
     ) -> JobView:
-        """Stop firing; `by` and `note` are shown. Raises JobUnknownError, JobVersionError, JobChangedError."""
+        """Stop firing; `by` and `note` are shown. Raises JobUnknownError, JobVersionError, JobChangedError,
+        JobUnreadableError.
+        """
         self._pause(tenant, job_id, by, note, expected)
         return self.jobs.get(tenant, job_id)
 
@@ -132,7 +134,7 @@ class Pausing:
                 changed += act(job_id)
             except JobUnknownError:
                 continue  # deleted meanwhile
-            except (JobChangedError, StoreBusyError, ScheduleError, ExclusionError):
+            except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
                 failed.append(job_id)
         return Swept(changed, tuple(failed), page.following)
 
@@ -144,7 +146,7 @@ class Pausing:
         act: Callable[[Job, Cursor], Change],
         expected: Expected,
     ) -> Change | None:
-        """Write the change of a job in `state`; None for a job in another one."""
+        """Write the change of a job in `state`; None for a job in another one. Raises as `pause`."""
         for _ in range(TRIES):
             # The job before its cursor: a change in between fails the job's condition.
             job = self.store.get(tenant, job_id)
@@ -155,7 +157,9 @@ class Pausing:
                 return None
             cursor = self.store.get_cursor(tenant, job_id)
             if cursor is None:
-                break
+                if self.store.get(tenant, job_id) is not None:
+                    raise JobUnreadableError(job_id)
+                continue  # deleted in between
             change = act(job, cursor)
             if self.store.change(job, cursor, change.job, change.cursor):
                 return change

@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 from duecourse.messages import RunMessage
 
 
+def in_words(problem: BaseException) -> str:
+    """What a log line says of an exception: its kind and its text."""
+    return f"{type(problem).__name__}: {problem}"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One decision: a stable `action` and its facts. `alarming` ones are logged as errors."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from duecourse.domain.backfill import BackfillTooLargeError, plan_backfill
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import RunName, parse_run_id
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Input, Inputs, Results, RunStore
 from duecourse.usecases.asking import requested_run
-from duecourse.usecases.history import DAY_SECONDS, LANE_RETENTION_DAYS, History
+from duecourse.usecases.history import LANE_RETENTION_DAYS, History
 from duecourse.usecases.job_errors import JobUnknownError
 
 JUST_AFTER = ".b-"

@@ -11,7 +11,7 @@ from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
 from duecourse.usecases.patience import Patience
 from duecourse.usecases.planning import Planned
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class SendAndClaim:
             self.after_claim.follow(planned.cursor, planned.plan, report)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the claim stands
             whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
-            error = f"{type(problem).__name__}: {problem}"
+            error = in_words(problem)
             report.counts["AfterClaimsFailed"] += 1
             report.add("after_claim_failed", alarming=True, reason=planned.plan.reason, error=error, **whose)
         return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from duecourse.domain.decision import Settle
 from duecourse.domain.job import Job, JobSnapshot
@@ -14,7 +15,8 @@ from duecourse.usecases.aftermath import Aftermath
 from duecourse.usecases.copies import Fate
 from duecourse.usecases.hand import Delivery
 from duecourse.usecases.keep_result import KeepResult
-from duecourse.usecases.report import Report
+from duecourse.usecases.patience import Patience
+from duecourse.usecases.report import Report, in_words
 
 ENDS = {
     RunState.SUCCEEDED: "RunsSucceeded",
@@ -37,11 +39,21 @@ class Settler:
     keep: KeepResult
 
     def settle(
-        self, decision: Settle, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report
+        self,
+        decision: Settle,
+        job: JobSnapshot,
+        message: RunMessage,
+        delivery: Delivery,
+        report: Report,
+        *,
+        patience: Patience | None = None,
     ) -> Fate | Conflict:
-        """Write the record and follow it; a Conflict means that another writer was there first."""
+        """Write the record and follow it; a Conflict means that another writer was there first. With `patience` a
+        write that fails is made again: nobody but this worker knows what it says.
+        """
         kept = self.keep.kept(decision.run, report)
-        if conflict := self.write(kept, decision.previous):
+        write = partial(self.write, kept, decision.previous)
+        if conflict := write() if patience is None else patience.insist(write, partial(_put_off, report)):
             return conflict
         report.add(
             "run_skipped" if kept.state is RunState.SKIPPED else "run_settled",
@@ -72,3 +84,7 @@ class Settler:
         if conflict is not None and conflict.found is not None and run.written_as(conflict.found):
             return None
         return conflict
+
+
+def _put_off(report: Report, problem: Exception) -> None:
+    report.add("finish_put_off", error=in_words(problem))

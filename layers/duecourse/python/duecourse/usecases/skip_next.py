@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
 from duecourse.domain.pause import given_back
 from duecourse.domain.plan import Row
@@ -17,8 +18,6 @@ SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
 MAX_PASSED = 1000
 """Occurrences with a record (a run that has started, one that is skipped already) that are passed over."""
-
-DAY_SECONDS = 86_400
 
 
 class NothingToSkipError(Exception):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from duecourse.domain.decision import Drop, FollowUp, Handover, Leave, Rearm, Remainder, Settle, Start, Stranded
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageError, RunMessage, read_run_message
@@ -23,7 +24,7 @@ from duecourse.ports import (
 from duecourse.usecases.copies import STARTS, Fate
 from duecourse.usecases.hand import Delivery
 from duecourse.usecases.offer import offer_of
-from duecourse.usecases.report import Report, about
+from duecourse.usecases.report import Report, about, in_words
 from duecourse.usecases.settle import Settler
 
 MAX_MESSAGES = 2000
@@ -53,7 +54,7 @@ class Sweep:
         seen: dict[str, DeadMessage] = {}
         try:
             while len(seen) < MAX_MESSAGES and self.clock.now() < deadline - MARGIN_SECONDS:
-                batch = self.queue.receive()
+                batch = self._receive(report)
                 fresh = [message for message in batch if message.message_id not in seen]
                 # One that was given back meanwhile is held by its newest receipt only.
                 seen.update({message.message_id: message for message in batch if message.message_id in seen})
@@ -69,6 +70,15 @@ class Sweep:
         report.add("swept", kept=len(seen), counts={name: count for name, count in report.counts.items() if count})
         return report
 
+    def _receive(self, report: Report) -> list[DeadMessage]:
+        """The next messages; none where the queue does not answer: what was seen until then stands and is told."""
+        try:
+            return self.queue.receive()
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the next sweep asks again
+            report.counts["SweepsFailed"] += 1
+            report.add("dead_letter_failed", alarming=True, error=in_words(problem))
+            return []
+
     def _look(self, found: DeadMessage, report: Report) -> bool:
         """Whether the message is gone from the queue now."""
         try:
@@ -80,15 +90,15 @@ class Sweep:
         told = Report(about(message))
         try:
             gone = self._act(found, message, told)
+            if gone:
+                self.queue.delete(found)
+                told.counts["DeadLettersRemoved"] += 1
         except Exception as problem:  # noqa: BLE001 - one message's fault must not keep the others from being seen
             told.counts["SweepsFailed"] += 1
-            told.add("dead_letter_failed", alarming=True, error=f"{type(problem).__name__}: {problem}")
+            told.add("dead_letter_failed", alarming=True, error=in_words(problem))
             return False
         finally:
             report.merge(told)
-        if gone:
-            self.queue.delete(found)
-            report.counts["DeadLettersRemoved"] += 1
         return gone
 
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
@@ -97,7 +107,7 @@ class Sweep:
             message_id=found.message_id,
             token=f"sweep/{found.message_id}",
             lease_until=now,
-            expires_at=int(now) + self.run_retention_days * 86_400,
+            expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
         )
         run = self.runs.get(message.tenant, message.job_id, message.name.local)
         job = self.jobs.snapshot(message.tenant, message.job_id)

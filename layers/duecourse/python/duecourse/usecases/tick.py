@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.ports import Clock, CursorStore, ShardQueue, TickMark
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 GOLDEN = 0.618033988749895
 
@@ -49,4 +49,4 @@ class Tick:
         try:
             self.mark.mark(now)
         except Exception as problem:  # noqa: BLE001  (rounds have begun; what is lost is a sign of life until the next)
-            report.add("tick_not_marked", alarming=True, error=f"{type(problem).__name__}: {problem}")
+            report.add("tick_not_marked", alarming=True, error=in_words(problem))

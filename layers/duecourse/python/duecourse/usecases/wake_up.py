@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from duecourse.domain.job import Precision
-from duecourse.ports import ClaimResult, CursorStore, Lanes, Outgoing, Wake
+from duecourse.ports import ClaimResult, CursorStore, Lanes, Outgoing, Randomness, Wake
 from duecourse.usecases.enqueue import delay
 from duecourse.usecases.patience import Patience
 from duecourse.usecases.report import Report
@@ -22,25 +22,37 @@ GROUP_WAKES = 100
 def wake_up(wakes: Sequence[Wake], store: CursorStore, lanes: Lanes, patience: Patience, report: Report) -> str | None:
     """Send and clear, those that a busy table puts off again and again. Why it stopped before the end, if it did: the
     time is out, or one could not be cleared for another reason than its condition, so that sending on would only repeat
-    itself.
+    itself. One that the table will never let be cleared is told and stops nobody; it is sent again by every round.
     """
     for begin in range(0, len(wakes), GROUP_WAKES):
         now = patience.clock.now()
         if now >= patience.deadline:
             return OUT_OF_TIME
         group = wakes[begin : begin + GROUP_WAKES]
-        accepted = lanes.send([Outgoing(wake.message, delay(wake.due, Precision.SECOND, now)) for wake in group])
+        accepted = lanes.send([_outgoing(wake, patience.randomness, now) for wake in group])
         sent = [wake for wake, fine in zip(group, accepted, strict=True) if fine]
         cleared = patience.make(store.clear, sent)
         results = Counter(each.result for each in cleared)
-        failed = len(cleared) - results[ClaimResult.WON] - results[ClaimResult.LOST]
+        refused = [each.error for each in cleared if each.result is ClaimResult.REFUSED]
+        failed = len(cleared) - len(refused) - results[ClaimResult.WON] - results[ClaimResult.LOST]
         report.counts["WakesSent"] += len(sent)
         report.counts["SendsRefused"] += len(group) - len(sent)
         report.counts["ClaimsLost"] += results[ClaimResult.LOST]
+        report.counts["ClaimsRefused"] += len(refused)
         report.counts["ClaimsFailed"] += failed
         report.counts["StatementsThrottled"] += sum(each.throttled for each in cleared)
         if len(sent) < len(group):
             report.add("send_refused", alarming=True, reason="wake-ups", refused=len(group) - len(sent))
+        if refused:
+            report.add("claims_refused", alarming=True, reason="wake-ups", count=len(refused), error=refused[0])
         if failed:
             return "a wake-up could not be cleared"
     return None
+
+
+def _outgoing(wake: Wake, randomness: Randomness, now: float) -> Outgoing:
+    """With a nonce of its own: a wake-up that could not be cleared is sent once more, and a dead run's nonce under
+    another message id would be a redrive.
+    """
+    message = wake.message.again(nonce=randomness.nonce())
+    return Outgoing(message, delay(wake.due, Precision.SECOND, now))

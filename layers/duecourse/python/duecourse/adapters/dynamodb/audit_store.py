@@ -11,8 +11,8 @@ from duecourse.adapters.dynamodb import job_item, values
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import readable
 from duecourse.adapters.dynamodb.keys import JOB, Item, job_key, key
-from duecourse.domain.audit import DAY_SECONDS, Gap, Turn, joined
-from duecourse.domain.instants import to_basic
+from duecourse.domain.audit import Gap, Turn, joined
+from duecourse.domain.instants import DAY_SECONDS, to_basic
 from duecourse.domain.job import Job
 from duecourse.ports import Finding, JobsPage, Undecided
 

@@ -68,8 +68,10 @@ def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
 
 @lru_cache
 def _text(table: str, written: tuple[str, ...]) -> str:
-    """An exhausted cursor leaves the index; what was never there need not be removed."""
+    """An exhausted cursor leaves the index; what was never there need not be removed. One that was set aside keeps its
+    due time, and is not to be put back by whoever had read it before.
+    """
     gone = [name for name in ("slot", "due", "occurrence") if name not in written]
     change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in gone]
-    conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS)
+    conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS) + ' AND "error" IS MISSING'
     return f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}'

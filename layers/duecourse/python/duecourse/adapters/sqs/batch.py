@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -27,6 +30,12 @@ _SENDERS_FAULT = frozenset(
 """Codes with which SQS refuses a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
 Errors)."""
 
+_BUSY = frozenset({"KmsThrottled", "RequestThrottled", "RequestTimeout", "Throttling", "ThrottlingException"})
+"""Codes that ask to come back later (SendMessageBatch, and Common Errors)."""
+
+_SERVERS_FAULT = 500
+"""HTTP status from which on SQS says that the fault is its own."""
+
 _logger = logging.getLogger(__name__)
 
 Entry = dict[str, Any]
@@ -48,8 +57,21 @@ def batches(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[tuple[int, En
         yield batch
 
 
-def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) -> set[int]:
-    """Send one batch; the numbers of the entries that were accepted. What was not is logged with its reason.
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Numbers of the entries of a batch: `accepted` ones, and `open` ones, which may be accepted another time. Those
+    that SQS will never take are in neither.
+    """
+
+    accepted: set[int] = field(default_factory=set)
+    open: set[int] = field(default_factory=set)
+
+    def __or__(self, other: Sent) -> Sent:
+        return Sent(self.accepted | other.accepted, self.open | other.open)
+
+
+def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) -> Sent:
+    """Send one batch; what became of its entries. What was not accepted is logged with its reason.
 
     A call that failed as a whole may still have taken effect (its answer was lost): whoever sends again must not mind
     a repeat.
@@ -60,7 +82,8 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
     except (BotoCoreError, ClientError) as problem:
         if len(batch) > 1 and isinstance(problem, ClientError) and problem.response["Error"]["Code"] in _SENDERS_FAULT:
             # One of them spoils it for all: each by itself.
-            return set().union(*(send_batch(client, queue_url, [one]) for one in batch))
+            parts = [send_batch(client, queue_url, [one]) for one in batch]
+            return reduce(or_, parts, Sent())
         _logger.warning(
             "batch_not_accepted",
             extra={
@@ -70,7 +93,20 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
                 "error": str(problem),
             },
         )
-        return set()
+        return Sent(open={number for number, _ in batch} if _passes(problem) else set())
+    return Sent({int(success["Id"]) for success in answer.get("Successful", ())}, _refused(answer, queue_url))
+
+
+def _passes(problem: BotoCoreError | ClientError) -> bool:
+    """Whether the same request may be answered otherwise a little later."""
+    if isinstance(problem, BotoCoreError):
+        return True
+    status = problem.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= _SERVERS_FAULT or problem.response["Error"]["Code"] in _BUSY
+
+
+def _refused(answer: dict[str, Any], queue_url: str) -> set[int]:
+    """The entries that SQS could not take for a fault of its own; all that it refused are logged."""
     for failure in answer.get("Failed", ()):
         _logger.warning(
             "entry_not_accepted",
@@ -82,4 +118,4 @@ def send_batch(client: Any, queue_url: str, batch: Sequence[tuple[int, Entry]]) 
                 "sender_fault": failure.get("SenderFault"),
             },
         )
-    return {int(success["Id"]) for success in answer.get("Successful", ())}
+    return {int(failure["Id"]) for failure in answer.get("Failed", ()) if not failure.get("SenderFault")}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from duecourse.adapters.sqs.batch import Entry, batches, send_batch
 from duecourse.adapters.tracing import trace_header
 from duecourse.domain.job import Lane
-from duecourse.ports import Alone, Crew, Outgoing
+from duecourse.ports import Alone, Clock, Crew, Outgoing, Randomness
 
 _logger = logging.getLogger(__name__)
 
@@ -18,15 +19,29 @@ SAMPLED = "Sampled=1"
 """What a trace header says of a trace that is recorded (AWS X-Ray Developer Guide, "Tracing header")."""
 
 
+TRIES = 3
+"""Of a batch, as far as it was not accepted for a reason that passes."""
+
+FIRST_WAIT_SECONDS = 0.2
+"""Before the second try at most; twice as long before the third."""
+
+Batch = Sequence[tuple[int, Entry]]
+
+
 class SqsLanes:
     """Standard queues. The tenant is the message group: SQS then delivers quiet tenants before noisy ones (fair queues)
     and still in parallel; it orders nothing.
+
+    A dead run's nonce under another message id is a redrive, so what is stored twice must not have one nonce: each try
+    of a message draws its own, and the client must be one that never repeats a request by itself.
     """
 
     def __init__(
         self,
         client: Any,
         queue_urls: Mapping[Lane, str],
+        clock: Clock,
+        randomness: Randomness,
         *,
         hurried: bool = False,
         crew: Crew | None = None,
@@ -40,6 +55,8 @@ class SqsLanes:
         self._crew = crew or Alone()
         self._client = client
         self._queue_urls = queue_urls
+        self._clock = clock
+        self._randomness = randomness
         self._hurried = hurried
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
@@ -48,10 +65,10 @@ class SqsLanes:
         traced = _traced(self._trace())
         for number, item in enumerate(outgoing):
             by_lane.setdefault(item.message.lane, []).append((number, _entry(item) | traced))
-        accepted = self._sent(by_lane)
+        accepted = self._sent(by_lane, outgoing)
         return [number in accepted for number in range(len(outgoing))]
 
-    def _sent(self, by_lane: Mapping[Lane, Sequence[tuple[int, Entry]]]) -> set[int]:
+    def _sent(self, by_lane: Mapping[Lane, Batch], outgoing: Sequence[Outgoing]) -> set[int]:
         accepted: set[int] = set()
         for lane, entries in by_lane.items():
             queue_url = self._queue_urls.get(lane)
@@ -59,16 +76,34 @@ class SqsLanes:
                 facts = {"action": "lane_without_queue", "lane": lane, "messages": len(entries)}
                 _logger.error("lane_without_queue", extra=facts)
                 continue
+            send = partial(self._persist, queue_url, outgoing)
             if not self._hurried:
-                send = partial(send_batch, self._client, queue_url)
                 accepted = accepted.union(*self._crew.map(send, list(batches(entries))))
                 continue
             for batch in batches(entries):
-                taken = send_batch(self._client, queue_url, batch)
+                taken = send(batch)
                 if not taken:
                     return accepted
                 accepted |= taken
         return accepted
+
+    def _persist(self, queue_url: str, outgoing: Sequence[Outgoing], batch: Batch) -> set[int]:
+        """Send one batch, and what SQS could not take at that moment again."""
+        accepted: set[int] = set()
+        for tries in range(1, TRIES + 1):
+            sent = send_batch(self._client, queue_url, batch)
+            accepted |= sent.accepted
+            if not sent.open or tries == TRIES:
+                break
+            wait = FIRST_WAIT_SECONDS * 2 ** (tries - 1) * (1 + self._randomness.draw()) / 2
+            self._clock.sleep_until(self._clock.now() + wait)
+            batch = [(number, self._renewed(entry, outgoing[number])) for number, entry in batch if number in sent.open]
+        return accepted
+
+    def _renewed(self, entry: Entry, item: Outgoing) -> Entry:
+        """The first try may have been stored, though its answer never came: this one is another message."""
+        message = item.message.again(nonce=self._randomness.nonce())
+        return entry | _entry(replace(item, message=message))
 
 
 def _traced(header: str | None) -> Entry:

@@ -35,5 +35,5 @@ class SqsShardQueue:
         )
         accepted: set[int] = set()
         for batch in batches(entries):
-            accepted |= send_batch(self._client, self._queue_url, batch)
+            accepted |= send_batch(self._client, self._queue_url, batch).accepted
         return [shard for shard in asked if shard not in accepted]

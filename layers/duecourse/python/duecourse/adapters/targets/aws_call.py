@@ -8,7 +8,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.aws import Credentials
-from duecourse.adapters.targets.aws_errors import attempted, wait_of
+from duecourse.adapters.targets.aws_errors import STALE_CREDENTIALS, attempted, wait_of
 from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.adapters.targets.jsonable import result_of
@@ -16,17 +16,6 @@ from duecourse.adapters.targets.roles import Roles
 from duecourse.domain.targets import AwsTarget, Failed, Outcome, Succeeded
 from duecourse.domain.template import render_document
 from duecourse.ports import Call, Clock
-
-_STALE = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
-        "UnrecognizedClientException",
-    }
-)
-"""How services say that credentials are no good any more."""
 
 
 class ClientInName(Protocol):
@@ -65,7 +54,7 @@ class AwsCaller:
         try:
             answer = getattr(client, method)(**parameters)
         except ClientError as refused:
-            if refused.response.get("Error", {}).get("Code") in _STALE:
+            if refused.response.get("Error", {}).get("Code") in STALE_CREDENTIALS:
                 self._roles.forget(target.role, call)
             raise
         return Succeeded(result_of(answer, deadline))

@@ -18,6 +18,7 @@ from botocore.exceptions import (
     SSLError,
 )
 from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.parsers import ResponseParserError
 
 from duecourse.adapters.targets.answer import cut
 from duecourse.adapters.targets.deadline import Deadline
@@ -43,14 +44,23 @@ _CODE_BYTES = 128
 _RETRYABLE_STATUSES = frozenset({408, 409, 429})
 """Beside 5xx: what is not ready or being changed, and throttling."""
 
-_RETRYABLE_CODES = frozenset(
+STALE_CREDENTIALS = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+    }
+)
+"""How services say that credentials are no good any more, or not yet: another attempt gets new ones."""
+
+_RETRYABLE_CODES = STALE_CREDENTIALS | frozenset(
     {
         "BandwidthLimitExceeded",
         "ConcurrentModification",
         "EFSIOException",
         "ExecutionLimitExceeded",
-        "ExpiredToken",
-        "ExpiredTokenException",
         "InternalError",
         "InternalException",
         "InternalFailure",
@@ -96,6 +106,10 @@ def _outcome(
         return Failed(text, code="timeout")
     except BotoCoreError as problem:
         return failure_of(problem, what)
+    except (
+        ResponseParserError
+    ):  # no BotoCoreError: a page of some machine between us and the service, or half an answer
+        return Failed(f"{what} answered what cannot be read; what was asked may still be done", code="connection")
     except TemplateError as problem:
         return Failed(f"{what} was not called: {problem}", retryable=False, code="bad_template")
 
@@ -129,7 +143,7 @@ def refusal_of(refused: ClientError, what: str, now: float) -> Failed:
 def refusal(what: str, code: object, message: object, *, status: int = 400, retry_after: float | None = None) -> Failed:
     """The failure of an error that a service named, be it for a whole request or for an entry of it.
 
-    Worth a retry: throttling, service errors, expired credentials, a conflict. Not: no permission, unknown, invalid.
+    Worth a retry: throttling, service errors, stale credentials, a conflict. Not: no permission, unknown, invalid.
     """
     word = cut(str(code or f"http.{status}"), _CODE_BYTES)
     retryable = status >= 500 or status in _RETRYABLE_STATUSES or word in _RETRYABLE_CODES or _throttles(word)

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+MOST_BYTES = 8 * 1024 * 1024
+"""How much of an answer is read at most. What `http.client` takes as headers (100 lines of 64 KB) and the 256 KB of a
+body that are looked at, be it in chunks of one byte, are less; chunks and trailers without an end are more.
+"""
+
 
 class Deadline:
     """A moment by which all has to be done."""
@@ -29,7 +34,7 @@ class DeadlineSocket:
     """As much of a socket as a call needs: to send what is asked, and to have `http.client` read the answer.
 
     A socket's own time-out starts anew with every read, so a peer that sends a byte now and then holds its caller for
-    ever; here each read and each write gets only what is left.
+    ever; here each read and each write gets only what is left. Nor can a peer fill the memory.
     """
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
@@ -52,10 +57,15 @@ class _Incoming(io.RawIOBase):
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock = sock
         self._deadline = deadline
+        self._read = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
+        if self._read > MOST_BYTES:
+            raise ConnectionError("the answer does not come to its end")
         self._sock.settimeout(self._deadline.left())
-        return self._sock.recv_into(buffer)
+        count = self._sock.recv_into(buffer)
+        self._read += count
+        return count

@@ -12,16 +12,16 @@ import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
+from http.client import HTTPException, IncompleteRead, responses
 from importlib.resources import files
-from typing import Any, cast
 
-from duecourse.adapters.targets.answer import READ_BYTES, excerpt, kept
+from duecourse.adapters.targets.answer import excerpt, kept
 from duecourse.adapters.targets.deadline import Deadline, DeadlineSocket
 from duecourse.adapters.targets.endpoint import Endpoint
 from duecourse.adapters.targets.redaction import Redaction
 from duecourse.adapters.targets.request import Request, RequestError, request_of
 from duecourse.adapters.targets.resolve import AddressRefusedError, Resolver, addresses_of, system_resolver
+from duecourse.adapters.targets.response import Response
 from duecourse.adapters.targets.retry_after import retry_after_seconds
 from duecourse.domain.targets import Failed, HttpTarget, Outcome, Succeeded
 from duecourse.ports import Call, Clock, Secrets
@@ -100,11 +100,9 @@ class HttpCaller:
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
             peer = DeadlineSocket(sock, deadline)
             peer.sendall(request.written())
-            with HTTPResponse(cast("Any", peer), method=request.method) as response:
+            with Response(peer, request.method) as response:
                 response.begin()
-                body = response.read(READ_BYTES + 1)
-                if len(body) <= READ_BYTES and response.length:
-                    raise IncompleteRead(body, response.length)
+                body = response.body()
                 content_type = response.getheader("Content-Type", "")
                 wishes = response.getheader("Retry-After"), response.getheader("X-Duecourse-Retry", "")
                 return _Answer(response.status, body, content_type, *wishes)

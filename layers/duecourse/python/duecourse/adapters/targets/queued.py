@@ -13,8 +13,13 @@ from duecourse.ports import Call
 
 
 def message_text(call: Call) -> str:
-    """The event as JSON."""
-    return orjson.dumps(run_event(call)).decode()
+    """The event as JSON.
+
+    JSON may hold U+FFFE and U+FFFF as they are, which a message may not (Amazon SQS API Reference, "SendMessage"): they
+    are written as escapes, and read as what they were.
+    """
+    text = orjson.dumps(run_event(call)).decode()
+    return text.replace("\ufffe", r"\ufffe").replace("\uffff", r"\uffff")
 
 
 def message_attributes(call: Call) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duecourse.adapters.sns_subject import subject
 from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, attempted, wait_of
 from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
@@ -10,8 +11,6 @@ from duecourse.adapters.targets.queued import group_fields, message_attributes, 
 from duecourse.domain.targets import Outcome, SnsTarget, Succeeded
 from duecourse.domain.template import render_template
 from duecourse.ports import Call, Clock
-
-_SUBJECT_CHARACTERS = 99
 
 
 class SnsCaller:
@@ -40,12 +39,6 @@ class SnsCaller:
             **group_fields(call, target.topic, target.group),
         }
         if target.subject is not None:
-            message["Subject"] = _subject(render_template(target.subject, call_values(call)))
+            message["Subject"] = subject(render_template(target.subject, call_values(call)))
         answer = self._client_for(wait_of(deadline)).publish(**message)
         return Succeeded({"message_id": answer["MessageId"]})
-
-
-def _subject(text: str) -> str:
-    """SNS takes fewer than 100 characters on one line; the message says what the subject cannot."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return line if len(line) <= _SUBJECT_CHARACTERS else f"{line[: _SUBJECT_CHARACTERS - 3]}..."

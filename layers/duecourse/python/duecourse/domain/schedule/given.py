@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from duecourse.domain.schedule.compile import understand
 from duecourse.domain.schedule.error import ScheduleError, shown
-from duecourse.domain.schedule.instant import parse_moment
+from duecourse.domain.schedule.instant import iso, parse_moment
 from duecourse.domain.schedule.rate import Rate
 from duecourse.domain.schedule.schedule import EARLIEST, LATEST
 from duecourse.domain.schedule.spec import ScheduleSpec, check_spec
@@ -44,7 +44,8 @@ def read_instant(field: str, text: str) -> int:
         raise ScheduleError(field, f"{shown(text)} has no offset; write it in UTC with a Z at the end")
     at = moment.wall - moment.offset + up
     if not EARLIEST <= at <= LATEST:
-        raise ScheduleError(field, f"{shown(text)} lies at the end of the calendar; use the years 1 to 9999")
+        bounds = f"{iso(EARLIEST)}Z to {iso(LATEST)}Z"
+        raise ScheduleError(field, f"{shown(text)} lies beyond the calendar, which has the instants from {bounds}")
     return at
 
 

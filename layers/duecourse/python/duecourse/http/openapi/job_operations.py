@@ -10,6 +10,7 @@ from duecourse.http.openapi.operation import BODY_REFUSALS, BUSY, VERSION, Body,
 _ID = {"job_id": "$response.body#/id"}
 _UNKNOWN = {404: ("unknown-job",)}
 _CHANGED = {409: ("job-changed",)}
+_UNREADABLE = {409: ("job-unreadable",)}
 _FAULTY = {422: ("invalid-job",), 503: ("tasks-unavailable",)}
 _QUOTA = {403: ("job-quota",)}
 
@@ -110,14 +111,17 @@ JOB_OPERATIONS: Mapping[tuple[str, str], Operation] = {
         parameters=("JobId", "IfMatch", "IfNoneMatch"),
         body=Body(schema="JobRequest", examples={"nightly": NEW_JOB}),
         replies={200: _SHOWN, 201: _CREATED},
-        refusals=refusals(BODY_REFUSALS, VERSION, BUSY, _FAULTY, _QUOTA, _UNKNOWN, _CHANGED, {409: ("job-exists",)}),
+        refusals=refusals(
+            BODY_REFUSALS, VERSION, BUSY, _FAULTY, _QUOTA, _UNKNOWN, _CHANGED, _UNREADABLE, {409: ("job-exists",)}
+        ),
     ),
     ("PATCH", "/v1/jobs/<job_id>"): Operation(
         id="patchJob",
         tag="jobs",
         summary="Change a job",
         description="A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default. The whole "
-        "is then judged as if it had been posted.",
+        "is then judged as if it had been posted. A rate goes on counting from the job's `anchor` unless "
+        "that is named, too.",
         parameters=("JobId", "IfMatch"),
         body=Body(
             schema="JobPatch",
@@ -125,7 +129,7 @@ JOB_OPERATIONS: Mapping[tuple[str, str], Operation] = {
             types=("application/merge-patch+json", "application/json"),
         ),
         replies={200: _SHOWN},
-        refusals=refusals(BODY_REFUSALS, VERSION, BUSY, _FAULTY, _UNKNOWN, _CHANGED),
+        refusals=refusals(BODY_REFUSALS, VERSION, BUSY, _FAULTY, _UNKNOWN, _CHANGED, _UNREADABLE),
     ),
     ("DELETE", "/v1/jobs/<job_id>"): Operation(
         id="deleteJob",

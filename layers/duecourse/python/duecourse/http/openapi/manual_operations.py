@@ -10,6 +10,7 @@ from duecourse.http.openapi.operation import BODY_REFUSALS, BUSY, VERSION, Body,
 
 _UNKNOWN = {404: ("unknown-job",)}
 _CHANGED = {409: ("job-changed",)}
+_UNREADABLE = {409: ("job-unreadable",)}
 _INVALID = {422: ("invalid-command",)}
 _KEY = {400: ("bad-header",), 422: ("idempotency-key-reused",)}
 _SCHEDULE = {422: ("invalid-job",)}
@@ -33,7 +34,7 @@ MANUAL_OPERATIONS: Mapping[tuple[str, str], Operation] = {
                 links=OF_JOB,
             )
         },
-        refusals=refusals(_UNKNOWN, _CHANGED, VERSION, BODY_REFUSALS, _INVALID, BUSY),
+        refusals=refusals(_UNKNOWN, _CHANGED, _UNREADABLE, VERSION, BODY_REFUSALS, _INVALID, BUSY),
     ),
     ("POST", "/v1/jobs/<job_id>/resume"): Operation(
         id="resumeJob",
@@ -45,7 +46,9 @@ MANUAL_OPERATIONS: Mapping[tuple[str, str], Operation] = {
         replies={
             200: Reply(description="The job, active.", schema="Job", example=JOB, headers=("ETag",), links=OF_JOB)
         },
-        refusals=refusals(_UNKNOWN, _CHANGED, VERSION, BODY_REFUSALS, {422: ("invalid-resume",)}, _SCHEDULE, BUSY),
+        refusals=refusals(
+            _UNKNOWN, _CHANGED, _UNREADABLE, VERSION, BODY_REFUSALS, {422: ("invalid-resume",)}, _SCHEDULE, BUSY
+        ),
     ),
     ("POST", "/v1/jobs/pause"): Operation(
         id="pauseJobs",

@@ -133,7 +133,8 @@ RUN_OPERATIONS: Mapping[tuple[str, str], Operation] = {
         id="redriveDeadRuns",
         tag="dead letters",
         summary="Send dead runs again",
-        description="Of one job or all, by when they died. `next_cursor` goes on where this answer ended.",
+        description="Of one job or all, by when they died: up to `limit`, and no more than there is time for. "
+        "`next_cursor` goes on where this answer ended.",
         body=Body(
             schema="RedriveRequest",
             examples={"since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500}},

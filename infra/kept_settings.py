@@ -1,0 +1,61 @@
+"""What a deployment sets by itself, kept by stage in `settings/<stage>.json`: no command has to repeat it.
+
+The file holds what else would be given with `-c`: `{"alarm_email": "you@example.com", "encryption_key": "own"}`. What
+is given with `-c` all the same wins, for that one time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from infra.config import ConfigError
+
+KEPT = (
+    "alarm_email",
+    "audience",
+    "auth",
+    "deployment",
+    "encryption_key",
+    "issuer",
+    "reserved_concurrency",
+    "tenant_claim",
+)
+"""What `infra.stages.from_context` reads beside the stage's name."""
+
+
+def with_kept(context: Callable[[str], Any], folder: Path, stages: Collection[str]) -> Callable[[str], Any]:
+    """The context, and for what it does not say the file of its stage in `folder`, if there is one.
+
+    Raises ConfigError for a file that is no object of texts by the names above, and for one of a stage that is none:
+    it would be passed over, and the stage deployed without it.
+    """
+    for file in sorted(folder.glob("*.json")):
+        if file.stem not in stages:
+            raise ConfigError(f"settings/{file.name} is of no stage: there are {', '.join(stages)}")
+    kept = _read(folder / f"{context('stage')}.json")
+
+    def look(name: str) -> Any:
+        given = context(name)
+        return kept.get(name) if given is None else given
+
+    return look
+
+
+def _read(file: Path) -> dict[str, str]:
+    if not file.is_file():
+        return {}
+    where = f"settings/{file.name}"
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{where} must be JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ConfigError(f'{where} must be an object, such as {{"alarm_email": "you@example.com"}}')
+    wrong = [f"{name} is no setting, there are {', '.join(KEPT)}" for name in found if name not in KEPT]
+    wrong += [f"{name} must be a text" for name in found if name in KEPT and not isinstance(found[name], str)]
+    if wrong:
+        raise ConfigError(f"{where}: " + "; ".join(wrong))
+    return found

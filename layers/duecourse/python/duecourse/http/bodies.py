@@ -1,0 +1,53 @@
+"""Bodies of requests read by their models, for every route but those that take a whole job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from duecourse.http.jsontext import unfit
+from duecourse.http.models import Body
+from duecourse.http.problems import Fault, Problem
+from duecourse.http.request import Request
+from duecourse.http.run_problems import bad_body
+from duecourse.http.validation import faults_in
+
+Model = TypeVar("Model", bound=Body)
+Refused = Callable[[Sequence[Fault]], Problem]
+
+
+def read_body(request: Request, model: type[Model], *, optional: bool = False, refused: Refused = bad_body) -> Model:
+    """The request's body. One that is `optional` may be left out, which says as much as an empty object.
+
+    Raises Problem: what `Request.json` raises, and what `refused` makes of all that is wrong with it.
+    """
+    if optional and not request.body:
+        return model()
+    try:
+        return model.model_validate(request.json())
+    except ValidationError as error:
+        raise refused(list(faults_in(error, model))) from None
+
+
+def read_handed_on(
+    request: Request, model: type[Model], more: Callable[[Mapping[str, Any]], Iterable[Fault]] = lambda _: ()
+) -> Model:
+    """A body that holds a value of any form, which is handed on: it is looked at for what nobody could be handed.
+
+    `more` says what else is wrong with a body in which nothing is so far. Raises Problem, as `read_body`.
+    """
+    value = request.json()
+    faults = {fault.pointer: fault for fault in unfit(value)}
+    body: Model | None = None
+    try:
+        body = model.model_validate(value)
+    except ValidationError as error:
+        for fault in faults_in(error, model):
+            faults.setdefault(fault.pointer, fault)
+    if isinstance(value, dict) and not faults:
+        faults = {fault.pointer: fault for fault in more(value)}
+    if faults or body is None:
+        raise bad_body(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
+    return body

@@ -1,0 +1,44 @@
+"""One run in a world, and its messages handed over one at a time."""
+
+from __future__ import annotations
+
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.run import Run
+from duecourse.domain.targets import Failed, Outcome
+from duecourse.ports import Call
+from tests.support.wheel import Held
+from tests.support.world import FUNCTION_SECONDS, Killed, World
+
+AT = "at(2026-11-21T12:02:00)"
+"""Two minutes after NOON."""
+
+ONCE = RetryPolicy(max_attempts=1)
+SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+
+
+def the_run(world: World) -> Run:
+    """The only record of the job."""
+    (run,) = world.runs("tick-tock")
+    return run
+
+
+def fail(_: Call) -> Outcome:
+    """A target that fails."""
+    return Failed("no")
+
+
+def crash(_: Call) -> Outcome:
+    """A call in which the worker is killed."""
+    raise Killed
+
+
+def receive(world: World) -> Held:
+    """The next message."""
+    held = world.wheel.receive()
+    assert held is not None
+    return held
+
+
+def hand_over(world: World, held: Held) -> tuple[str, ...]:
+    """Let a worker have the message; the ids of what it leaves in the queue."""
+    return world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + FUNCTION_SECONDS).left

@@ -1,0 +1,74 @@
+"""Tables show ids whole and texts from elsewhere as they are, whatever stands in them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.unit.cli.served import RUN, told
+
+LONG = "quarterly-figures-of-every-branch-by-region-and-by-product-group"
+LONG_RUN = {**RUN, "id": f"{LONG}.20261121T030000Z.b0123456789abcdef0123456789abcdef", "job_id": LONG}
+JOB = {"id": LONG, "schedule": "0 3 * * *", "state": "COMPLETED", "next_occurrence": None, "error": None}
+LISTS = (("runs", "nightly"), ("dead-letters", "list"))
+
+
+@pytest.mark.parametrize("command", LISTS, ids=" ".join)
+@pytest.mark.parametrize(
+    "error",
+    [
+        "GET https://example.com answered 503 [busy]",
+        "404 GET https://example.com - parse error at [/items/0]",
+        "it says [/x] and [bold]no[/bold]",
+        "a fire :fire: in C:\\",
+    ],
+)
+def test_an_error_is_shown_as_the_target_said_it(command: tuple[str, ...], error: str) -> None:
+    result = told({"items": [{**RUN, "error": error}], "next_cursor": None}, *command)
+    assert result.exit_code == 0, result.output
+    assert error in result.stdout
+
+
+@pytest.mark.parametrize("command", [*LISTS, ("run", "show", "x")], ids=" ".join)
+def test_an_error_cannot_steer_the_terminal(command: tuple[str, ...]) -> None:
+    run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ne"}
+    result = told({"items": [run], "next_cursor": None, **run}, *command)
+    assert "a\ufffd[2Jb\ufffdc\ufffdd e" in result.stdout
+
+
+def test_a_refusal_cannot_steer_the_terminal() -> None:
+    result = told(b"<html>\x1b[2J</html>", "jobs", "list")
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stderr
+
+
+def test_a_pipe_gets_ids_and_states_whole() -> None:
+    runs = told({"items": [LONG_RUN], "next_cursor": None}, "runs", LONG).stdout
+    dead = told({"items": [LONG_RUN], "next_cursor": None}, "dead-letters", "list").stdout
+    jobs = told({"items": [JOB], "next_cursor": None}, "jobs", "list").stdout
+    assert re.search(rf"^{LONG_RUN['id']} .* DEAD \(attempts_exhausted\)", runs, re.MULTILINE)
+    assert f"{LONG_RUN['id']}  2026-11-21 03:01:00Z  3/3       http.503" in dead
+    assert f"{LONG}  COMPLETED  0 3 * * *" in jobs
+
+
+def test_a_schedule_wider_than_a_pipe_cuts_nothing_off() -> None:
+    schedule = ",".join(["1/7"] * 60) + " * * * *"
+    shown = told({"items": [{**JOB, "schedule": schedule}], "next_cursor": None}, "jobs", "list").stdout
+    assert shown.count("/") == 60
+    assert f"{LONG}  COMPLETED" in shown
+
+
+@pytest.mark.parametrize("columns", ["20", "60", "80", "100"])
+def test_a_narrow_terminal_folds_an_id_and_loses_none_of_it(columns: str) -> None:
+    run = {**LONG_RUN, "id": f"{'x' * 64}.20261121T030000Z", "error": "busy " * 20}
+    shown = told({"items": [run], "next_cursor": None}, "dead-letters", "list", FORCE_COLOR="1", COLUMNS=columns).stdout
+    assert shown.count("x") == 64
+
+
+@pytest.mark.parametrize("command", LISTS, ids=" ".join)
+def test_a_terminal_folds_the_error_before_it_folds_an_id(command: tuple[str, ...]) -> None:
+    run = {**RUN, "error": "!" * 300, "reason": None}
+    shown = told({"items": [run], "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80").stdout
+    assert RUN["id"] in shown
+    assert shown.count("!") == 300
