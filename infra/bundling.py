@@ -81,6 +81,18 @@ class Target:
         return found if said.stdout.strip() == self.python else None
 
     @property
+    def warning(self) -> str | None:
+        """What whoever deploys should know, and do about it; None where the layers are compiled."""
+        if self.interpreter is not None:
+            return None
+        python = f"python{self.python}"
+        return (
+            f"no {python} on the PATH, so the layers go out as source: each cold start compiles what it imports, which "
+            "takes over a second and misses the budget of a cold import (benchmarks/RESULTS.md, cold). Install "
+            f"{python} (`uv python install {self.python}`, or your system's package) and run this again"
+        )
+
+    @property
     def asset_hash(self) -> str:
         """Changes when what would be built changes, and only then: an unchanged layer is not built again."""
         return _digest(self._recipe, *sorted(self.services), LOCK.read_text())

@@ -12,8 +12,9 @@ from pathlib import Path
 from benchmarks.about import about
 from benchmarks.burst.jobs import Placement
 from benchmarks.burst.limits import LIMITS
+from benchmarks.burst.measured import measured
 from benchmarks.burst.report import JUDGED, budgets, report
-from benchmarks.burst.settings import SETTINGS, Assumptions
+from benchmarks.burst.settings import LOCKED, SETTINGS, Assumptions
 from benchmarks.burst.simulate import FINEST, Simulated, scenarios, simulate
 
 
@@ -30,7 +31,8 @@ def main() -> int:
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write burst-*.png there (needs matplotlib)")
     parser.add_argument("--quick", action="store_true", help="only the burst of the budget, at 256 shards")
     options = parser.parse_args()
-    done = _simulate(quick=options.quick)
+    given = measured()
+    done = _simulate(given, quick=options.quick)
     documents = [each.document() for each in done]
     kept = budgets(documents)
     if options.plots is not None:
@@ -41,8 +43,8 @@ def main() -> int:
     if options.json:
         document = {
             **about("burst"),
-            "settings": [asdict(setting) for setting in SETTINGS],
-            "assumptions": asdict(Assumptions()),
+            "settings": [asdict(setting) for setting in (*SETTINGS, LOCKED)],
+            "assumptions": asdict(given),
             "scenarios": documents,
             "limits": [asdict(limit) for limit in LIMITS],
             "budget_judged_by_setting": JUDGED,
@@ -50,7 +52,7 @@ def main() -> int:
         }
         print(json.dumps(document, indent=2))
     else:
-        print("\n".join(report(documents)))
+        print("\n".join(report(documents, given)))
         print("\n" + "\n".join(f"budget {name} (setting {JUDGED}): {_verdict(met)}" for name, met in kept.items()))
     return 0 if all(kept.values()) else 1
 
@@ -59,9 +61,9 @@ def _verdict(met: bool) -> str:
     return "met" if met else "MISSED"
 
 
-def _simulate(*, quick: bool) -> list[Simulated]:
+def _simulate(given: Assumptions, *, quick: bool) -> list[Simulated]:
     began, placements, done = time.monotonic(), dict[int, Placement](), []
-    for scenario in scenarios(quick=quick):
+    for scenario in scenarios(given, quick=quick):
         if scenario.jobs not in placements:
             placements.clear()  # the largest takes 80 MB
             print(f"placing {scenario.jobs:,} jobs", file=sys.stderr)

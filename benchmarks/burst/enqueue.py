@@ -75,7 +75,8 @@ def soonest(scenario: Scenario, fullest: int) -> float:
         _growing(jobs * INDEX_WRITES.value, setting.due_writes, setting.table_quota),
         fullest / PARTITION_WRITES.value,
     )
-    return scenario.assumptions.tick_phase - scenario.lead + max(slowest - 1, scenario.seconds - 1)
+    seen = scenario.seconds - 1 - scenario.lead  # when the last job comes within the lead
+    return max(scenario.assumptions.tick_phase - scenario.lead + max(slowest - 1, 0), seen)
 
 
 def _growing(units: float, rate: float, quota: float) -> float:

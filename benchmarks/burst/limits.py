@@ -76,7 +76,7 @@ BACK_PRESSURE = Limit(
     0,
     "writes",
     f"{_DYNAMODB}, Understanding global secondary index (GSI) write throttling and back pressure in DynamoDB",
-    "fixed; taken to work at once here, though AWS applies it after a moment",
+    "fixed; a claim is refused whole here, at once, though AWS applies it after a moment",
 )
 STATEMENTS = Limit(
     "statements of a BatchExecuteStatement",

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
+from benchmarks.burst.bucket import Bucket
 from benchmarks.burst.conductor import Conductor
 from benchmarks.burst.jobs import ShardJobs
-from benchmarks.burst.ledger import COLD, DISPATCHERS, NEXT_TICK, ROUND, STOPPED, TICK, Ledger
-from benchmarks.burst.limits import SEND_BATCH
+from benchmarks.burst.ledger import CALLS, COLD, DISPATCHERS, NEXT_TICK, ROUND, STOPPED, TICK, Ledger
+from benchmarks.burst.limits import FIFO_CALLS, SEND_BATCH
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
 from duecourse.ports import Progress
@@ -113,6 +114,10 @@ class Dispatchers:
         self._scenario = scenario
         self._most = most
         self._waiting: deque[tuple[int, float]] = deque()
+        # Each round is a message of its own, so a receive and a deletion: as many calls of either action.
+        self._calls = Bucket(CALLS, FIFO_CALLS.value * len(stations) / scenario.shards, began)
+        self._held = False
+        self._asked_in_vain: set[int] = set()
         self._busy: set[int] = set()
         self._known: set[tuple[int, int]] = set()
         self._warm = 0
@@ -136,15 +141,32 @@ class Dispatchers:
         """Start what may start."""
         kept: deque[tuple[int, float]] = deque()
         while self._waiting and len(self._busy) < self._most:
+            if not self._calls.has(min(1.0, self._calls.rate), self._conductor.now):
+                self._hold()
+                break
             shard, since = self._waiting.popleft()
             if shard in self._busy:
                 kept.append((shard, since))
             elif self._conductor.now - since < RETENTION_SECONDS:
                 self._start(shard, since)
         self._waiting.extendleft(reversed(kept))
+        if len(self._busy) >= self._most:
+            self._asked_in_vain.clear()  # who waits on does so for a dispatcher
+
+    def _hold(self) -> None:
+        """Nobody may receive now: look again when a call has come back."""
+        if not self._held:
+            self._held = True
+            self._asked_in_vain.update(shard for shard, _ in self._waiting)
+            self._conductor.at(self._conductor.now + 1 / self._calls.rate, self._unhold)
+
+    def _unhold(self) -> None:
+        self._held = False
+        self._pump()
 
     def _start(self, shard: int, since: float) -> None:
         station, given = self._stations[shard], self._scenario.assumptions
+        self._calls.take(min(1.0, self._calls.rate))
         self._busy.add(shard)
         cold = len(self._busy) > self._warm
         self._warm = max(self._warm, len(self._busy))
@@ -153,8 +175,9 @@ class Dispatchers:
         if station.jobs.left:
             ended = self._ended[shard]
             station.ledger.charge(self._reason[shard], max(since, ended) - ended)
-            station.ledger.charge(DISPATCHERS, now - max(since, ended))
+            station.ledger.charge(CALLS if shard in self._asked_in_vain else DISPATCHERS, now - max(since, ended))
             station.ledger.charge(COLD, startup)
+        self._asked_in_vain.discard(shard)
         self._conductor.spawn(now + startup, lambda: self._round(station))
 
     def _round(self, station: Station) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 
 from benchmarks.burst.limits import (
     ACCOUNT_CONCURRENCY,
@@ -15,13 +16,14 @@ from benchmarks.burst.limits import (
 from duecourse.adapters.dynamodb.cursor_store import PAGE
 from duecourse.adapters.dynamodb.statements import FIRST_WAIT_SECONDS, TRIES
 from duecourse.adapters.threads import HANDS
-from infra.config import DISPATCH_TIMEOUT_SECONDS
+from infra.config import ROUND_SECONDS
 from infra.stages import STAGES
 
 _PROD = STAGES["prod"]
 _LANE = _PROD.lanes["normal"]
-DISPATCH_MARGIN_SECONDS = 12
-"""functions/dispatch/handler.py: what a round keeps of its invocation."""
+
+READ_BYTES = 4_096
+"""Of a read unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class Assumptions:
     """Of a throttled statement."""
     backoff: float = FIRST_WAIT_SECONDS
     """Before the second try; it doubles."""
-    dispatch_cpu: float = 0.000_15
-    """Of one firing on a whole core, measured by benchmarks.dispatch (its case `distinct`)."""
+    dispatch_cpu: float = 0.000_2
+    """Of one firing on a whole core: what section 7 of the design says. `python -m benchmarks.burst` takes what
+    benchmarks.dispatch has measured (its case `distinct`)."""
     dispatch_memory: int = 1_024
     cold_start: float = 1.5
     invoke: float = 0.05
@@ -53,9 +56,15 @@ class Assumptions:
     """What a run's target takes."""
     write: float = 0.010
     """A start, or a finish."""
-    execute_cpu: float = 0.002
-    """Of one run on a whole core: start, call and finish."""
+    execute_cpu: float = 0.003
+    """Of one run on a whole core: start, call and finish; as `dispatch_cpu`, by benchmarks.execute (`http`)."""
     page: int = PAGE
+    cursor_bytes: int = 600
+    """Of an entry of the due index (benchmarks.dispatch shows what one has)."""
+
+    def page_units(self, cursors: int) -> float:
+        """Read units of a page that may be stale, at least half a one."""
+        return max(ceil(cursors * self.cursor_bytes / READ_BYTES), 1) / 2
 
     @property
     def cpu_per_firing(self) -> float:
@@ -82,18 +91,23 @@ class Setting:
     account_concurrency: float = ACCOUNT_CONCURRENCY.value
     batch: int = _LANE.batch_size
     worker_memory: int = _LANE.memory_mb
-    round_seconds: float = DISPATCH_TIMEOUT_SECONDS - DISPATCH_MARGIN_SECONDS
+    round_seconds: float = ROUND_SECONDS
+    due_reads: float = NEW_TABLE_READS.value
+    overlap_skip: bool = False
+    """Overlap is forbidden, a job's default: a run takes its lock and gives it back."""
 
 
 SETTINGS = (
     Setting("prod", "stage prod as it is, with tables that were never busy"),
     Setting(
         "raised",
-        "warm throughput up to AWS's default quota, 256 dispatchers, 200 to 1,000 pollers, concurrency 10,000",
+        "warm throughput up to AWS's default quota of a table, 256 dispatchers, 200 to 1,000 pollers; the account's "
+        "concurrency raised to 10,000",
         jobs_writes=TABLE_QUOTA.value,
         due_writes=TABLE_QUOTA.value,
         runs_writes=TABLE_QUOTA.value,
         jobs_reads=TABLE_QUOTA.value,
+        due_reads=TABLE_QUOTA.value,
         dispatchers=256,
         lane_concurrency=None,
         pollers=(200, 1_000),
@@ -107,6 +121,7 @@ SETTINGS = (
         due_writes=200_000,
         runs_writes=200_000,
         jobs_reads=200_000,
+        due_reads=200_000,
         table_quota=200_000,
         dispatchers=int(MAXIMUM_CONCURRENCY.value),
         lane_concurrency=None,
@@ -114,6 +129,10 @@ SETTINGS = (
         account_concurrency=20_000,
     ),
 )
+
+
+LOCKED = replace(SETTINGS[1], name="raised, overlap skip", says="the same, overlap forbidden", overlap_skip=True)
+"""A job's default, beside the setting whose runs may overlap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from benchmarks.burst.enqueue import Enqueued, enqueue
 from benchmarks.burst.jobs import Placement
 from benchmarks.burst.ledger import (
     ALIGNMENT,
+    CALLS,
     COLD,
     CPU,
     DISPATCHERS,
+    DUE_READS,
     DUE_WRITES,
     JOBS_WRITES,
     NEXT_TICK,
@@ -27,13 +29,15 @@ from benchmarks.burst.limits import (
     FUNCTION_SCALING,
     IN_FLIGHT,
     MOST_POLLED,
+    PARTITION_READS,
     PARTITION_WRITES,
     POLLER_GROWTH,
     POLLS_PER_POLLER,
     PROVISIONED_GROWTH,
 )
-from benchmarks.burst.settings import SETTINGS, Scenario
+from benchmarks.burst.settings import LOCKED, SETTINGS, Assumptions, Scenario
 from benchmarks.burst.workers import ENQUEUE, JOBS_READS, LANE, POLLERS, RUNS_WRITES, Started, start
+from infra.config import ROUND_SECONDS
 
 FINEST = 1_024
 SHARDS = (16, 64, 256, FINEST)
@@ -48,7 +52,10 @@ CHANGES: Mapping[str, str] = {
     CPU: "more memory for the dispatcher, or more shards",
     SENDS: "more shards",
     TABLE: "more shards",
-    ROUND: "more shards, or a longer lead: a round has 45 of its 60 seconds",
+    ROUND: f"more shards, or a longer lead: a round has {ROUND_SECONDS} of its 60 seconds",
+    DUE_READS: "warm throughput of the index due for reads (75 a page of 1,000, two pages a shard at once)",
+    PARTITION_READS.name: "more shards: a slot gives 40 pages of 1,000 a second",
+    CALLS: "high throughput mode of the shard queue: 300 receives a second are as many rounds",
     COLD: "nothing: it is in as soon as it is found",
     DISPATCHERS: "reserved concurrency of dispatch nearer to the number of shards",
     DUE_WRITES: "warm throughput of the index due (2 writes a claim), its quota above 40,000, or a longer lead",
@@ -122,11 +129,13 @@ def simulate(scenario: Scenario, placement: Placement) -> Simulated:
     return Simulated(scenario, enqueued, start(enqueued.visible, due, scenario.setting, scenario.assumptions))
 
 
-def scenarios(*, quick: bool) -> list[Scenario]:
+def scenarios(given: Assumptions, *, quick: bool) -> list[Scenario]:
     """Each burst over shard counts, settings and leads; `quick`: the budget's and its neighbours alone."""
     if quick:
-        return [Scenario(*SMALL, 256, LEAD, setting) for setting in SETTINGS[:2]]
+        return [Scenario(*SMALL, 256, LEAD, setting, given) for setting in (*SETTINGS[:2], LOCKED)]
     sizes = [*((shards, LEAD) for shards in SHARDS), (256, LONG_LEAD)]
-    small = [Scenario(*SMALL, *size, setting) for setting in SETTINGS for size in sizes]
-    large = [Scenario(*LARGE, *size, setting) for setting in SETTINGS for size in sizes[:-1]]
-    return [*small, *large, Scenario(*LARGE, *sizes[-1], SETTINGS[-1])]
+    small = [Scenario(*SMALL, *size, setting, given) for setting in SETTINGS for size in sizes]
+    large = [Scenario(*LARGE, *size, setting, given) for setting in SETTINGS for size in sizes[:-1]]
+    small.append(Scenario(*SMALL, 256, LEAD, LOCKED, given))
+    large.append(Scenario(*LARGE, *sizes[-1], SETTINGS[-1], given))
+    return [*small, *large]

@@ -10,12 +10,12 @@ from itertools import count
 from benchmarks.burst.bucket import Bucket
 from benchmarks.burst.conductor import Conductor
 from benchmarks.burst.jobs import BURST, ShardJobs
-from benchmarks.burst.ledger import ALIGNMENT, CPU, DUE_WRITES, JOBS_WRITES, SENDS, TABLE, Ledger
-from benchmarks.burst.limits import PARTITION_WRITES, SEND_BATCH, STATEMENTS
+from benchmarks.burst.ledger import ALIGNMENT, CPU, DUE_READS, DUE_WRITES, JOBS_WRITES, SENDS, TABLE, Ledger
+from benchmarks.burst.limits import PARTITION_READS, PARTITION_WRITES, SEND_BATCH, STATEMENTS
 from benchmarks.burst.settings import Assumptions, Setting
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.sharding import bucket_of
-from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, Wake
+from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, StoreBusyError, Wake
 
 TENTH = 10
 """Curves are kept by the tenth of a second."""
@@ -27,7 +27,9 @@ class Tables:
     def __init__(self, setting: Setting, now: float, share: float = 1.0) -> None:
         self.jobs = Bucket(JOBS_WRITES, setting.jobs_writes * share, now)
         self.due = Bucket(DUE_WRITES, setting.due_writes * share, now)
+        self.due_reads = Bucket(DUE_READS, setting.due_reads * share, now)
         self._slots: dict[str, Bucket] = {}
+        self._read_slots: dict[str, Bucket] = {}
         self._began = now
 
     def slot(self, name: str) -> Bucket:
@@ -41,12 +43,23 @@ class Tables:
         entries = Counter(name for name in (old, new) if name is not None)
         wanted: list[tuple[Bucket, float]] = [(self.jobs, 1), (self.due, entries.total())]
         wanted += [(self.slot(name), units) for name, units in entries.items()]
-        for bucket, needed in wanted:
-            if not bucket.has(needed, now):
-                return bucket.name
-        for bucket, needed in wanted:
-            bucket.take(needed)
-        return None
+        return _taken(wanted, now)
+
+    def read(self, slot: str, units: float, now: float) -> str | None:
+        """A page of a slot. None, or who refused it."""
+        if slot not in self._read_slots:
+            self._read_slots[slot] = Bucket(PARTITION_READS.name, PARTITION_READS.value, self._began)
+        return _taken([(self.due_reads, units), (self._read_slots[slot], units)], now)
+
+
+def _taken(wanted: Sequence[tuple[Bucket, float]], now: float) -> str | None:
+    """All of it, or nothing: then who has too little. So a full index lets no write through to its table, either."""
+    for bucket, needed in wanted:
+        if not bucket.has(needed, now):
+            return bucket.name
+    for bucket, needed in wanted:
+        bucket.take(needed)
+    return None
 
 
 class RoundClock:
@@ -124,11 +137,27 @@ class Cursors:
         self.refused: Counter[str] = Counter()
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
-        """See ports.CursorStore. All pages but the first are read while the one before is worked on."""
+        """See ports.CursorStore. All pages but the first are read while the one before is worked on: that they are
+        throttled is found out when they are wanted.
+        """
         self._clock.spend(self._given.query, TABLE)
         if not slot.startswith(bucket_of(BURST)):
+            self._read(slot, 0)
             return
-        yield from self._jobs.pages(until, self._given.page)
+        for page in self._jobs.pages(until, self._given.page):
+            self._read(slot, len(page))
+            yield page
+
+    def _read(self, slot: str, cursors: int) -> None:
+        """One page, as the client asks for it: again after a wait, so many times. Raises StoreBusyError then."""
+        units = self._given.page_units(cursors)
+        for attempt in range(self._given.tries):
+            refusal = self._tables.read(slot, units, self._clock.now())
+            if refusal is None:
+                return
+            self._ledger.busy = refusal
+            self._clock.spend(self._given.backoff * 2**attempt, refusal)
+        raise StoreBusyError(f"{self._ledger.busy} is used up")
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         """See ports.CursorStore. As many requests side by side as there are connections; a statement that is throttled

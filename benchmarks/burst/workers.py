@@ -37,8 +37,8 @@ RUNS_WRITES = "write throughput of the runs table"
 JOBS_READS = "read throughput of the jobs table"
 ENQUEUE = "when the jobs were enqueued"
 
-START_WRITES, FINISH_WRITES = 1.0, 1.0
-"""Write units; two more where overlap is forbidden."""
+START_WRITES, FINISH_WRITES, LOCK_WRITES = 1.0, 1.0, 2.0
+"""Write units; those of the lock where overlap is forbidden."""
 
 
 @dataclass(slots=True)
@@ -74,6 +74,11 @@ class Workers:
         computing = self.setting.batch * self.given.execute_cpu / share
         return self.given.invoke + self.given.call + 2 * self.given.write + computing
 
+    @property
+    def writes_of_a_run(self) -> float:
+        """Write units."""
+        return START_WRITES + FINISH_WRITES + (LOCK_WRITES if self.setting.overlap_skip else 0.0)
+
     def polled(self, elapsed: float) -> tuple[float, str]:
         """Executions that the pollers keep going `elapsed` seconds after the first message, and the limit's name."""
         setting = self.setting
@@ -101,7 +106,7 @@ class Workers:
             yield pollers * POLLS_PER_POLLER.value * setting.batch, POLLS_PER_POLLER.name
         doubled = 2.0 ** int(elapsed // DOUBLING_SECONDS.value)
         writes = min(setting.runs_writes * doubled, setting.table_quota)
-        yield writes / (START_WRITES + FINISH_WRITES), RUNS_WRITES
+        yield writes / self.writes_of_a_run, RUNS_WRITES
         yield min(setting.jobs_reads * doubled, max(setting.table_quota, setting.jobs_reads)), JOBS_READS
 
     def _grow(self, elapsed: float, wanted: float) -> None:

@@ -1,8 +1,9 @@
 """Dollars per idle month and per million firings, from measured counts and dated prices, beside other schedulers.
 
-    python -m benchmarks.cost [--call-seconds 0.2] [--batch 10] [--json]
+    python -m benchmarks.cost [--call-seconds 0.2] [--batch 10] [--round-firings 1000] [--json]
 
-    python -m benchmarks.cost --batch 1          the same where runs come one by one and share no invocation
+    python -m benchmarks.cost --batch 1          the same where runs come one by one and share neither a worker's
+                                                 invocation nor a dispatcher's
 
 Counts come from benchmarks/results/dispatch.json and execute.json where they exist, else from what is documented; the
 notes say which. A dispatch round with nothing due is measured here. Other schedulers: EventBridge Scheduler (directly,
@@ -16,29 +17,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
-from typing import Any
 
 from benchmarks.about import about
+from benchmarks.arguments import positive
+from benchmarks.cost.alignment import alignment_seconds
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.idle import Idle
 from benchmarks.cost.idle_round import measured
-from benchmarks.cost.model import Assumptions
+from benchmarks.cost.model import Assumptions, round_firings
 from benchmarks.cost.report import document, table
+from benchmarks.found import result_of
 from infra.stages import stage_named
 
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 STAGE = "prod"
-
-
-def result_of(name: str) -> dict[str, Any] | None:
-    """What another benchmark has found, if it was run."""
-    path = RESULTS / f"{name}.json"
-    if not path.is_file():
-        print(f"no results of {name}: its documented counts are taken (python -m benchmarks.results)", file=sys.stderr)
-        return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def main(arguments: list[str]) -> int:
@@ -49,6 +40,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--call-seconds", type=float, default=0.2, help="how long a target takes to answer (0.2)")
     parser.add_argument("--batch", type=int, default=10, choices=range(1, 11), help="runs of an invocation (10)")
+    parser.add_argument(
+        "--round-firings",
+        type=positive,
+        help="firings that a dispatcher finds at once (1000 with full batches; as many as --batch with smaller ones)",
+    )
     given = parser.parse_args(arguments)
     stage = stage_named(STAGE)
     idle = Idle(
@@ -56,11 +52,21 @@ def main(arguments: list[str]) -> int:
         lanes=len(stage.lanes),
         sweep_minutes=stage.sweep_minutes,
         round=measured(),
+        audit_segments=stage.audit_segments,
+        patrol_hours=stage.patrol_hours,
+        trace_clock=stage.trace_clock,
         provisioned_pollers=sum(lane.pollers.minimum for lane in stage.lanes.values() if lane.pollers is not None),
     )
     counts = Counts.from_results(result_of("dispatch"), result_of("execute"))
-    assume = Assumptions(call_seconds=given.call_seconds, batch=given.batch)
-    result = about("cost", ["boto3"]) | document(counts, idle, assume)
+    firings = given.round_firings or round_firings(given.batch)
+    assume = Assumptions(
+        call_seconds=given.call_seconds,
+        batch=given.batch,
+        round_firings=firings,
+        alignment_seconds=alignment_seconds(firings),
+        tracing=stage.tracing,
+    )
+    result = about("cost", ["boto3"]) | document(counts, idle, assume, alignment_seconds)
     print(json.dumps(result, indent=2) if given.json else table(result))
     return 0 if all(result["budgets"].values()) else 1
 

@@ -56,6 +56,9 @@ DOCUMENTED_FIRINGS: Mapping[str, Firing] = {
 #: ARCHITECTURE.md, "Data": start 1, finish 1; the job is read strongly before the start.
 DOCUMENTED_RUN = Run(3.0, 2.0, 1.0, 0.2)
 
+#: The same, with two writes for the lock: overlap is forbidden unless a job allows it.
+DOCUMENTED_LOCKED_RUN = Run(3.5, 4.0, 1.0, 0.2)
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -65,6 +68,9 @@ class Counts:
 
     firings: Mapping[str, Firing]
     run: Run
+    """Where overlap is allowed."""
+    locked: Run
+    """Where it is forbidden, the default."""
     sources: Mapping[str, str]
     gaps: tuple[str, ...] = field(default=())
 
@@ -78,7 +84,9 @@ class Counts:
             for case in CASES
         }
         run = _read(Run, DOCUMENTED_RUN, _case(execute, "http"), "execute http", gaps, sources)
-        return cls(firings, run, sources, tuple(gaps))
+        skip = _case(execute, "http_overlap_skip")
+        locked = _read(Run, DOCUMENTED_LOCKED_RUN, skip, "execute http_overlap_skip", gaps, sources)
+        return cls(firings, run, locked, sources, tuple(gaps))
 
 
 def _case(result: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:

@@ -1,8 +1,8 @@
 """An idle month: what a stage costs in which no job is due and nobody calls. Pure.
 
-What is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, the sweep, the logs
-of all of these and a little data. Apart from that, as the budget has it: CloudWatch metrics and alarms, a customer key,
-provisioned pollers.
+What is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, sweep, patrol and
+audit, the logs of all of these and a little data. Apart from that, as the budget has it: CloudWatch metrics and
+alarms, a customer key, provisioned pollers; and traces of the clock, which stage prod does not record.
 """
 
 from __future__ import annotations
@@ -31,10 +31,16 @@ a minute)."""
 POLL_SECONDS = 20
 """The longest that SQS holds an empty receive (Amazon SQS Developer Guide, "Amazon SQS short and long polling")."""
 
+CARETAKER_STARTS = 2_880
+CARETAKER_READS = 3
+"""Starts of the patrol in a month, and as many of the audit: one each quarter of an hour (infra/patrol.py,
+infra/audit.py). The strong reads of a start of each: one, and two.
+"""
+
 SEND_BATCH = 10
 """Messages of one SendMessageBatch."""
 
-ALARMS = 104
+ALARMS = 107
 IDLE_METRICS = 2
 """Alarms of stage prod, with the brakes of its canary; metrics that a stage sends while idle (the tick's two)."""
 
@@ -67,8 +73,9 @@ class IdleRound:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A stage with nothing to do. `stored_gb`: jobs and records that lie there; `provisioned_pollers` over all queues
-    (0: Lambda's own, which cost nothing but their requests).
+    """A stage with nothing to do. `stored_gb`: jobs and records that lie there, `jobs_gb`: of those the jobs (ten
+    thousand); `provisioned_pollers` over all queues (0: Lambda's own, which cost nothing but their requests).
+    `trace_clock` as in the stage: then the traces are an item of the month.
     """
 
     shards: int
@@ -77,7 +84,11 @@ class Idle:
     round: IdleRound
     pollers: int = POLLERS
     stored_gb: float = 0.1
+    jobs_gb: float = 0.01
     provisioned_pollers: int = 0
+    audit_segments: int = 1
+    patrol_hours: int = 24
+    trace_clock: bool = False
 
     @property
     def polls_of_a_queue(self) -> float:
@@ -100,11 +111,21 @@ class Idle:
                 "watermark_writes": usd("wru", advances),
                 "tick": self._tick(assume),
                 "sweep": lambda_usd(sweeps, 1.05, assume.tick_mb) + usd("sqs_standard", sweeps),
-                "schedule_rules": usd("rule_schedule", MINUTES_OF_MONTH + sweeps),
+                "patrol_and_audit": self._caretakers(assume),
+                "schedule_rules": usd("rule_schedule", MINUTES_OF_MONTH + sweeps + 2 * CARETAKER_STARTS),
+                "traces": self.traces_usd if self.trace_clock else 0.0,
                 "logs": usd("log_ingestion", self._log_gb(assume)),
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
             }
         )
+
+    @property
+    def traces_usd(self) -> float:
+        """What it costs to trace the clock, USD a month. A tick is the first request of its second, so Lambda records
+        it, and with it what it starts; sweep, patrol and audit are first of theirs, too.
+        """
+        clock = MINUTES_OF_MONTH * (1 + self.shards)
+        return usd("trace", clock + MINUTES_OF_MONTH / self.sweep_minutes + 2 * CARETAKER_STARTS)
 
     def round_seconds(self, assume: Assumptions) -> float:
         """How long a round that finds nothing lasts: its CPU on that function's share, and its waits."""
@@ -118,6 +139,7 @@ class Idle:
             "alarms": usd("alarm", ALARMS),
             "metrics": usd("metric", IDLE_METRICS),
             "customer_key": usd("kms_key", 1),
+            "traces_of_the_clock": self.traces_usd,
             "provisioned_pollers": pollers,
             "each_provisioned_poller": usd("event_poller", HOURS_OF_MONTH),
         }
@@ -141,9 +163,20 @@ class Idle:
         work = lambda_usd(MINUTES_OF_MONTH, seconds, assume.tick_mb)
         return work + usd("rru", MINUTES_OF_MONTH) + usd("wru", MINUTES_OF_MONTH)
 
+    def _caretakers(self, assume: Assumptions) -> float:
+        """Patrol and audit: what their starts cost, and reading all jobs (half a unit for 4 KB): twice by each patrol,
+        which also looks for completed ones, and once by an audit of all segments.
+        """
+        work = sum(
+            lambda_usd(CARETAKER_STARTS, assume.caretaker_seconds, memory)
+            for memory in (assume.audit_mb, assume.patrol_mb)
+        )
+        scans = 2 * HOURS_OF_MONTH / self.patrol_hours + HOURS_OF_MONTH / self.audit_segments
+        return work + usd("rru", CARETAKER_STARTS * CARETAKER_READS + scans * self.jobs_gb * GB / 8192)
+
     def _log_gb(self, assume: Assumptions) -> float:
-        """Of the rounds, the ticks (with their metrics) and the sweeps."""
-        rounds, sweeps = self.shards * MINUTES_OF_MONTH, MINUTES_OF_MONTH / self.sweep_minutes
+        """Of the rounds, the ticks (with their metrics), the sweeps, the patrols and the audits."""
+        rounds, sweeps = self.shards * MINUTES_OF_MONTH, MINUTES_OF_MONTH / self.sweep_minutes + 2 * CARETAKER_STARTS
         written = rounds * (self.round.log_bytes + assume.lambda_log_bytes)
         written += MINUTES_OF_MONTH * (2 * STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)
         return (written + sweeps * (STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)) / GB
@@ -160,10 +193,6 @@ def remedies(idle: Idle, assume: Assumptions) -> list[str]:
         "one lane less (its event source polls an empty queue)": (replace(idle, lanes=idle.lanes - 1), assume),
         "no log line of its own for a round that found nothing": (
             replace(idle, round=replace(idle.round, log_bytes=0)),
-            assume,
-        ),
-        "two polls instead of five on each queue, if a maximum concurrency of two makes it so": (
-            replace(idle, pollers=2),
             assume,
         ),
         "a dispatcher of 512 MB (bursts take it twice as long)": (idle, replace(assume, dispatch_mb=512)),

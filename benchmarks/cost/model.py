@@ -16,6 +16,16 @@ HOURS_OF_MONTH = 720
 MINUTES_OF_MONTH = 43_200
 """A month of thirty days."""
 
+FULL_BATCH = 10
+"""Messages of a worker's invocation at most."""
+
+FULL_ROUND = 1_000
+"""Firings that a busy dispatcher finds at once: a page of the due index."""
+
+TRACED_PART = 0.05
+"""Of the invocations that are not the first of their second, Lambda records so many (AWS Lambda Developer Guide,
+"Visualize Lambda function invocations using AWS X-Ray")."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
@@ -23,7 +33,7 @@ class Assumptions:
 
     call_seconds: float = 0.2
     """How long a target takes to answer."""
-    batch: int = 10
+    batch: int = FULL_BATCH
     """Messages in a worker's invocation: ten where many runs come due together, one where they come alone."""
     request_seconds: float = 0.005
     """A request to DynamoDB or SQS, as its client waits for it in the same region."""
@@ -37,13 +47,29 @@ class Assumptions:
     """A run's record with the 100 bytes that DynamoDB adds to each item for its own index."""
     record_months: float = 3
     """Ninety days."""
+    tracing: bool = True
+    """X-Ray follows runs from their worker on, as in stage prod."""
     caller_mb: int = 128
     """Memory of the function that somebody else's scheduler would start to make the call."""
     dispatch_mb: int = 1024
     execute_mb: int = 512
     tick_mb: int = 256
-    round_firings: int = 1000
-    """Firings of a busy dispatcher's invocation, over which its fixed costs are shared."""
+    audit_mb: int = 1024
+    patrol_mb: int = 512
+    caretaker_seconds: float = 1.0
+    """A start of patrol or audit with little to do. A quarter of an hour lies between two, so it is taken for a cold
+    one: AWS does not say how long it keeps an environment."""
+    round_firings: int = FULL_ROUND
+    """Firings that a dispatcher finds in one invocation, over which its fixed costs are shared."""
+    alignment_seconds: float = 1.2
+    """How long such an invocation sleeps until seconds begin, billed like work (`benchmarks.cost.alignment`)."""
+
+
+def round_firings(batch: int) -> int:
+    """Firings that a dispatcher finds at once where workers find so many: full batches come from full rounds, and runs
+    that come one by one were enqueued one by one.
+    """
+    return FULL_ROUND if batch == FULL_BATCH else batch
 
 
 def lambda_usd(invocations: float, seconds: float, memory_mb: int) -> float:
@@ -54,6 +80,14 @@ def lambda_usd(invocations: float, seconds: float, memory_mb: int) -> float:
 def cpu_seconds(milliseconds: float, memory_mb: int) -> float:
     """How long a function of that memory takes for what took a whole processor so many milliseconds."""
     return milliseconds / 1000 * max(VCPU_MB / memory_mb, 1)
+
+
+def traced(invocations: float, seconds: float) -> float:
+    """How many of so many invocations X-Ray records when they are spread evenly over so many seconds: the first of each
+    second, and a part of the others. Fewer where they come closer together.
+    """
+    firsts = min(invocations, seconds)
+    return firsts + TRACED_PART * (invocations - firsts)
 
 
 def logs_usd(count: float, size: float) -> float:

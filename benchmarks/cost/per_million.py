@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.cost.counts import CASES, Counts, Firing, Run
-from benchmarks.cost.model import GB, Assumptions, cpu_seconds, lambda_usd, logs_usd, totalled
+from benchmarks.cost.model import GB, Assumptions, cpu_seconds, lambda_usd, logs_usd, totalled, traced
 from benchmarks.cost.prices import usd
 
 MILLION = 1e6
@@ -25,30 +25,40 @@ TRANSITIONS_OF_A_LOOP = 2
 and calls for ever pays only for the two (its history of 25,000 events ends it after some 4,000 firings: AWS Step
 Functions Developer Guide, "Quotas for state machine executions"; the restarts are not counted)."""
 
+SECONDS_OF_A_ROUND = 60
+"""What a round finds is due within a minute, that of the next round in the next."""
+
 EXPRESS_GB = 0.0625
 """Memory of a small Express execution: one chunk of 64 MB."""
 
 
 def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
-    """USD for a million firings and their runs."""
+    """USD for a million firings and their runs. A round that finds a single firing sends and claims for it alone, and
+    sleeps for it alone; that it is an invocation is counted here, though the idle month has it as well.
+    """
     batches = MILLION / assume.batch
     work = assume.batch * cpu_seconds(run.cpu_ms_per_run, assume.execute_mb)
     invocation = assume.call_seconds + work + assume.waits_of_a_run * assume.request_seconds
-    waits = firing.requests_per_1000 / 1000 * assume.request_seconds
+    alone = 1 / assume.round_firings
+    sends = max(firing.sqs_requests_per_1000 / 1000, alone)
+    waits = max(firing.requests_per_1000 / 1000, 2 * alone) * assume.request_seconds
     dispatching = cpu_seconds(firing.cpu_ms_per_firing, assume.dispatch_mb) + waits
     rounds = MILLION / assume.round_firings
+    round_seconds = dispatching * assume.round_firings + assume.alignment_seconds
+    traces = rounds * traced(assume.round_firings / assume.batch, SECONDS_OF_A_ROUND) if assume.tracing else 0.0
     stored = MILLION * assume.record_bytes / GB * assume.record_months
     return totalled(
         {
             "dispatch_writes": usd("wru", MILLION * firing.claim_wru_per_firing),
             "dispatch_reads": usd("rru", MILLION * firing.rru_per_firing),
-            "dispatch_sends": usd("sqs_standard", MILLION * firing.sqs_requests_per_1000 / 1000),
-            "dispatch_lambda": lambda_usd(rounds, dispatching * assume.round_firings, assume.dispatch_mb),
+            "dispatch_sends": usd("sqs_standard", MILLION * sends),
+            "dispatch_lambda": lambda_usd(rounds, round_seconds, assume.dispatch_mb),
             "execute_writes": usd("wru", MILLION * run.wru_per_run),
             "execute_reads": usd("rru", MILLION * run.rru_per_run),
             "execute_queue": usd("sqs_standard", MILLION * run.sqs_requests(assume.batch)),
             "execute_lambda": lambda_usd(batches, invocation, assume.execute_mb),
             "logs": logs_usd(MILLION, assume.run_log_bytes) + logs_usd(batches, assume.lambda_log_bytes),
+            "traces": usd("trace", traces),
             "records_kept": usd("table_storage", stored) + usd("table_backup", stored),
         }
     )
@@ -108,9 +118,13 @@ def google(firings_of_month: int) -> dict[str, float]:
 def everything(counts: Counts, assume: Assumptions) -> dict[str, dict[str, float]]:
     """Each scheduler's items for a million firings, in USD."""
     ours = {f"duecourse_{case}": duecourse(counts.firings[case], counts.run, assume) for case in CASES}
+    locked = {
+        f"duecourse_{case}_overlap_skip": duecourse(counts.firings[case], counts.locked, assume) for case in CASES
+    }
     others = {f"google_cloud_scheduler_{often}": google(times) for often, times in FIRINGS_OF_MONTH.items()}
     return {
         **ours,
+        **locked,
         "eventbridge_scheduler": eventbridge_scheduler(assume),
         "eventbridge_scheduler_sqs": eventbridge_scheduler_sqs(assume),
         **step_functions(assume),

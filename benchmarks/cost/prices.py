@@ -63,6 +63,7 @@ PRICES: Mapping[str, Price] = {
     "log_storage": Price(0.03, 1, "GB-month of logs, compressed", CLOUDWATCH, RECALLED),
     "alarm": Price(0.10, 1, "alarms, standard resolution, a month", CLOUDWATCH),
     "metric": Price(0.30, 1, "custom metrics, a month", CLOUDWATCH),
+    "trace": Price(5.00, MILLION, "traces recorded (the first 100,000 a month are free)", "AWS X-Ray pricing"),
     # Step Functions
     "transition": Price(25.0, MILLION, "state transitions, Standard", STEP_FUNCTIONS),
     "express_request": Price(1.00, MILLION, "executions, Express", STEP_FUNCTIONS),

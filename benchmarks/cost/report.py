@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +10,7 @@ from benchmarks.cost import prices
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.idle import BUDGET, Idle, remedies
 from benchmarks.cost.model import Assumptions
+from benchmarks.cost.months import months
 from benchmarks.cost.per_million import break_even, everything
 
 SAID = """\
@@ -21,6 +22,12 @@ CPU was measured on this machine with the wire answering at once. A function has
 
 Polls of empty queues are counted at their most: five long polls of 20 s for each event source. AWS promises no number.
 
+X-Ray's first 100,000 traces of a month are free, too. Runs are traced from their worker on; the clock is not, unless
+`trace_clock` is set (traces of the clock, apart).
+
+Overlap is allowed where nothing is said. The default of a job, overlap `skip`, has two more writes a run: the figures
+that end in `overlap_skip`.
+
 Only Duecourse's million includes a record of each run, kept for 90 days with point-in-time recovery. The others keep
 none (Step Functions Standard keeps its own history for 90 days).
 
@@ -30,8 +37,13 @@ most once a minute; Duecourse by the second.
 Google charges the job, not its firings: its figure for a million depends on how often a job fires."""
 
 
-def document(counts: Counts, idle: Idle, assume: Assumptions) -> dict[str, Any]:
-    """The result, but for its head (`benchmarks.about`)."""
+def document(
+    counts: Counts, idle: Idle, assume: Assumptions, alignment: Callable[[int], float] | None = None
+) -> dict[str, Any]:
+    """The result, but for its head (`benchmarks.about`). `alignment`: how long a round of so many firings sleeps (s);
+    without it, as long as in `assume`, whatever their number.
+    """
+    slept = alignment or (lambda _: assume.alignment_seconds)
     month = idle.items(assume)
     items = everything(counts, assume)
     totals = {name: parts["total"] for name, parts in items.items()}
@@ -47,12 +59,14 @@ def document(counts: Counts, idle: Idle, assume: Assumptions) -> dict[str, Any]:
         "idle_remedies": remedies(idle, assume),
         "idle_budget": BUDGET,
         "per_million": totals,
-        "per_million_without_logs_and_records": {name: _bare(parts) for name, parts in items.items()},
+        "per_million_without_logs_traces_and_records": {name: _bare(parts) for name, parts in items.items()},
         "per_million_items": items,
+        "months_of_firings": months(counts, month["total"], idle.shards, assume, slept),
         "break_even": break_even(month["total"], totals),
         "counts": {
             "firings": {case: asdict(firing) for case, firing in counts.firings.items()},
             "run": asdict(counts.run),
+            "run_overlap_skip": asdict(counts.locked),
             "idle_round": asdict(idle.round),
             "sources": dict(counts.sources),
         },
@@ -76,8 +90,13 @@ def table(result: Mapping[str, Any]) -> str:
     lines += ["apart from the budget (USD a month)", *_rows(result["idle_apart"]), ""]
     lines += ["what would make it less", *(f"  {remedy}" for remedy in result["idle_remedies"]), ""]
     lines += ["a million firings (USD)", *_rows(result["per_million"]), ""]
-    lines += ["the same without logs and records", *_rows(result["per_million_without_logs_and_records"]), ""]
+    lines += ["the same without logs, traces and records"]
+    lines += [*_rows(result["per_million_without_logs_traces_and_records"]), ""]
     lines += ["of which, with distinct jobs", *_rows(result["per_million_items"]["duecourse_distinct"]), ""]
+    lines += ["a month of firings that are spread evenly over its minutes, idle cost with them (USD)"]
+    for volume, figures in result["months_of_firings"].items():
+        lines.append(f"  {volume:>11}: " + ", ".join(f"{name.replace('_', ' ')} {v:,}" for name, v in figures.items()))
+    lines.append("")
     even, job = result["break_even"], prices.PRICES["google_job"].dollars
     cheaper = (
         f"cheaper than Google's {job:.2f} USD a job from {even['daily_jobs_from']} daily jobs on, and for a job of "
@@ -95,7 +114,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 def _bare(parts: Mapping[str, float]) -> float:
     """What deciding, sending and calling cost: what a scheduler tells of it afterwards is left out."""
-    return round(parts["total"] - parts.get("logs", 0) - parts.get("records_kept", 0), 4)
+    return round(parts["total"] - sum(parts.get(name, 0) for name in ("logs", "traces", "records_kept")), 4)
 
 
 def _rows(items: Mapping[str, float]) -> list[str]:

@@ -35,14 +35,18 @@ class Case:
     expression: str
     ahead: int
     firings: int
-    """Occurrences that one claim covers."""
+    """Occurrences that one claim covers, at least."""
     least_ratio: float
     most_write_units: float
 
     def cursors(self, wanted: int) -> list[Cursor]:
         """Cursors of one shard, oldest first, that together fire `wanted` times (or a little more)."""
-        made = (cursor_for(job, NOW + self.ahead - 1) for job in islice(self._jobs(), -(-wanted // self.firings)))
+        made = (cursor_for(job, NOW + self.ahead - 1) for job in islice(self._jobs(), self.jobs_for(wanted)))
         return sorted(made, key=lambda cursor: cursor.due or 0)
+
+    def jobs_for(self, wanted: int) -> int:
+        """How many jobs fire so often, or a little more often, in one round."""
+        return -(-wanted // self.firings)
 
     def _jobs(self) -> Iterator[Job]:
         ids = (f"{self.name.replace('_', '-')}-report-{number:06d}" for number in count())
@@ -60,7 +64,9 @@ class Case:
             )
 
     def _schedule(self, number: int) -> ScheduleSpec:
-        """Its expression on the wall clock of one of the zones, so that jobs share neither expression nor zone."""
+        """Its expression on the wall clock of one of the zones. There are sixty schedules at most, which the jobs share
+        as real ones share theirs: none is compiled twice.
+        """
         zone = ZONES[number % len(ZONES)]
         at = datetime.fromtimestamp(NOW + self.ahead + number % 60, UTC).astimezone(ZoneInfo(zone))
         expression = self.expression.format(second=at.second, minute=at.minute, hour=at.hour)
@@ -68,7 +74,9 @@ class Case:
 
 
 CASES = (
-    Case("distinct", "daily jobs, all due in one minute", "{second} {minute} {hour} * * *", 120, 1, 7, 5),
+    Case(
+        "distinct", "daily jobs, all due in one minute, of 60 schedules", "{second} {minute} {hour} * * *", 120, 1, 7, 5
+    ),
     Case("minutely", "jobs that fire every minute", "{second} * * * * *", 240, 10, 12, 2.4),
     Case("ten_seconds", "jobs that fire every ten seconds", "*/10 * * * * *", 240, 61, 12, 2.4),
 )

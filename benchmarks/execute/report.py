@@ -18,9 +18,9 @@ def table(cases: Mapping[str, Mapping[str, Any]], kept: Mapping[str, bool]) -> s
     head = f"{'':24}{'CPU ms':>8}{'requests':>10}{'WRU':>6}{'RRU':>6}{'SQS':>6}  textbook's CPU / ours"
     lines = ["Of one run, without the target's own work; SQS with the poller's requests", "", head]
     for name, case in cases.items():
-        ratio, alone = case["cpu_ratio_vs_textbook"], case["cpu_ms_per_run_without_telemetry"]
+        ratio, alone = case["cpu_ratio_vs_textbook_spread"], case["cpu_ms_per_run_without_telemetry_spread"]
         lines.append(f"{_row(name, case, case['cpu_ms_per_run'])}  {_spread(ratio)}")
-        less = case["cpu_ratio_vs_textbook_without_telemetry"]
+        less = case["cpu_ratio_vs_textbook_without_telemetry_spread"]
         lines.append(f"  {'without its telemetry':22}{alone['median']:8.3f}{'':28}  {_spread(less)}")
         textbook = case["textbook"]
         lines.append(_row("  textbook", textbook, textbook["cpu_ms_per_run"]["median"]))
@@ -31,7 +31,7 @@ def table(cases: Mapping[str, Mapping[str, Any]], kept: Mapping[str, bool]) -> s
 
 
 def _row(name: str, side: Mapping[str, Any], cpu: float) -> str:
-    counted = f"{side['requests_per_run']:10.2f}{side['wru_per_run']:6.2f}{side['rru_per_run']:6.2f}"
+    counted = f"{side['requests_per_1000'] / 1000:10.2f}{side['wru_per_run']:6.2f}{side['rru_per_run']:6.2f}"
     return f"{name:24}{cpu:8.3f}{counted}{side['sqs_requests_per_run']:6.2f}"
 
 

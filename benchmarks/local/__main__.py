@@ -4,9 +4,10 @@
     python -m benchmarks.local --json                        one JSON document
     python -m benchmarks.local --beside                      Duecourse alone, without the others' load
 
-Starts the local stack, procrastinate with a PostgreSQL of its own (once with its default polling interval, once with a
+Starts the local stack and measures Duecourse alone: that is the light load of its budgets. Then starts it once more,
+procrastinate with a PostgreSQL of its own (once with its default polling interval, once with a
 short one) and APScheduler, gives each the same jobs and ends them all. A side that is not installed is left out, with a
-note. Takes about two and a half minutes more than --minutes. The status is 1 when a budget of Duecourse is missed.
+note. Takes about two and a half minutes more than --minutes, twice. The status is 1 when Duecourse misses a budget.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -22,8 +24,8 @@ from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.local.measure import Plan, Seen, measure
 from benchmarks.local.plots import draw
-from benchmarks.local.report import report, table
-from benchmarks.local.sides import RIVALS, SIDES
+from benchmarks.local.report import Alone, report, table
+from benchmarks.local.sides import OURS, RIVALS, SIDES
 from benchmarks.local.tally import tally
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.errors import CliError
@@ -38,6 +40,8 @@ def main(arguments: list[str]) -> int:
     plan = Plan(given.minutes, given.minutely, given.once, tuple(side for side in RIVALS if side.name in given.beside))
     try:
         with stoppable():
+            others = not all(side.missing for side in plan.rivals)  # without them the one run is alone by itself
+            alone = measure(replace(plan, rivals=()), screen) if others else None
             seen = measure(plan, screen)
     except Stopped as stopped:
         return stopped.exit_code
@@ -46,7 +50,9 @@ def main(arguments: list[str]) -> int:
         return 1
     tallies = {side: tally(seen.jobs, seen.of(side), seen.window) for side in seen.sides}
     counts = {"minutely": plan.minutely, "once": plan.once, "ten_seconds": 1}
-    made = {**_head(seen), **report(tallies, seen.window, counts, seen.loads, seen.notes)}
+    light = None if alone is None else Alone(tally(alone.jobs, alone.of(OURS), alone.window), alone.loads)
+    notes = [*(alone.notes if alone else ()), *seen.notes]
+    made = {**_head(seen), **report(tallies, seen.window, counts, seen.loads, notes, light)}
     print(json.dumps(made, indent=2) if given.json else table(made))
     if given.plots:
         title = f"Lateness of the same jobs at the same time on one machine ({plan.minutes} min, {made['date'][:10]})"

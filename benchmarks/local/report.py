@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.local.jobs import Kind, Window
 from benchmarks.local.sides import OURS, SIDES
 from benchmarks.local.tally import BOUNDS, Tally, budgets, document
 
+COLUMNS = ("expected", "arrived", "lost", "doubled", "early")
+
 BAR = 40
 """The longest bar of the histogram, in characters."""
 
 STANDING_NOTES = (
-    "All sides ran at the same time, in the same minutes, on the same processors and called the same receiver.",
+    "The budgets are judged by Duecourse alone (light load); then all sides run, Duecourse among them.",
+    "Those ran at the same time, in the same minutes, on the same processors and called the same receiver.",
     "So each bears the load of all others; most of it is the emulator's of AWS.",
     "Of jobs due at one second Duecourse's wait for each other in the emulator, one process for all tables and queues.",
     "The minute before those that count is the warm-up: cold starts, first connections and imports fall into it.",
@@ -24,19 +28,37 @@ STANDING_NOTES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Duecourse with nobody beside it, and the load average of each minute."""
+
+    tally: Tally
+    loads: Sequence[float]
+
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return {"load_average_of_each_minute": list(self.loads), **document(self.tally, self.tally)}
+
+
 def report(
     tallies: Mapping[str, Tally],
     window: Window,
     counts: Mapping[str, int],
     loads: Sequence[float],
     notes: Sequence[str],
+    alone: Alone | None = None,
 ) -> dict[str, Any]:
-    """Everything but the head of the document."""
+    """Everything but the head of the document. `alone` is Duecourse without the others' load, by which its budgets are
+    judged; without it (nobody was beside it) the minutes themselves are.
+    """
     ours = tallies[OURS]
+    light = ours if alone is None else alone.tally
+    apart = {} if alone is None else {"alone": alone.document()}
     return {
         "minutes": window.minutes,
         "jobs": dict(counts),
         "load_average_of_each_minute": list(loads),
+        **apart,
         "sides": {
             side.name: {
                 "backend": side.backend,
@@ -48,7 +70,7 @@ def report(
             if side.name in tallies
         },
         "notes": [*notes, *STANDING_NOTES],
-        "budgets": budgets(ours),
+        "budgets": budgets(light),
     }
 
 
@@ -61,15 +83,15 @@ def table(made: Mapping[str, Any]) -> str:
         f"load average of each minute: {', '.join(f'{load:g}' for load in made['load_average_of_each_minute'])}",
         "",
     ]
-    columns = ("expected", "arrived", "lost", "doubled", "early")
-    head = "".join(f"{name:>9}" for name in columns) + "".join(f"{name:>11}" for name in ("p50", "p90", "p99", "max"))
+    head = "".join(f"{name:>9}" for name in COLUMNS) + "".join(f"{name:>11}" for name in ("p50", "p90", "p99", "max"))
     lines.append(f"{'':19}{head}")
-    lines += [
-        f"{name:19}" + "".join(f"{side[column]:>9}" for column in columns) + _spread(side["lateness_seconds"])
-        for name, side in sides.items()
-    ]
+    if lonely := made.get("alone"):
+        lines.append(_line(f"{OURS} alone", lonely))
+    lines += [_line(name, side) for name, side in sides.items()]
     for kind in Kind:
         lines += ["", f"{kind.value.replace('_', ' ')}:"]
+        if lonely:
+            lines.append(f"{OURS + ' alone':19}{'':45}{_spread(lonely['by_kind'][kind.value])}")
         lines += [f"{name:19}{'':45}{_spread(side['by_kind'][kind.value])}" for name, side in sides.items()]
     for name, side in sides.items():
         lines += ["", f"{name}: {side['backend']}; {side['settings']}", f"  {side['guarantees']}"]
@@ -93,6 +115,10 @@ def histogram(counts: Sequence[int]) -> list[str]:
         f"  {labels[number]:>10} {counts[number]:>5} {'#' * -(-counts[number] * BAR // most)}".rstrip()
         for number in range(filled[-1] + 1 if filled else 0)
     ]
+
+
+def _line(name: str, side: Mapping[str, Any]) -> str:
+    return f"{name:19}" + "".join(f"{side[column]:>9}" for column in COLUMNS) + _spread(side["lateness_seconds"])
 
 
 def _spread(spread: Mapping[str, float] | None) -> str:

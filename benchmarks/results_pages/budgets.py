@@ -48,9 +48,13 @@ def median(value: object) -> float:
 
 
 def _lateness(local: Document) -> Verdict:
-    side = local["sides"]["duecourse"]
+    """By Duecourse alone; what it did beside the other schedulers is said with it."""
+    beside = local["sides"]["duecourse"]
+    side = local.get("alone", beside)
     late, early = side["lateness_seconds"], side["early"]
     said = f"p50 {1000 * late['p50']:.0f} ms, p99 {late['p99']:.3f} s, {early} early"
+    if side is not beside:
+        said += f" (beside the others p50 {1000 * beside['lateness_seconds']['p50']:.0f} ms)"
     return said, late["p50"] < 0.1 and late["p99"] < 1 and early == 0
 
 
@@ -94,15 +98,38 @@ def _schedule(schedule: Document) -> Verdict:
 def _cold(cold: Document) -> Verdict:
     beyond = {name: cold["functions"][name]["beyond_boto3_ms"] for name in ("dispatch", "execute")}
     said = ", ".join(f"{name} {cell(value)} ms" for name, value in beyond.items())
+    source = {
+        name: cold["functions"][name]["uncompiled"]["beyond_boto3_ms"]
+        for name in beyond
+        if "uncompiled" in cold["functions"][name]
+    }
+    if source:
+        slower = ", ".join(f"{name} {cell(value)} ms" for name, value in source.items())
+        said += f"; compiled, as layers are where python3.14 is at hand when a stage is deployed (as source {slower})"
     return said, max(map(median, beyond.values())) <= 300
 
 
 def _burst(burst: Document) -> Verdict:
-    """By what the simulation says of itself: its budgets for half a million, or all where none is named so."""
+    """By what the simulation says of itself: its budgets for half a million, or all where none is named so. The setting
+    that decides is named, and stage prod as it is stands beside it.
+    """
     kept = burst["budgets"]
     wanted = {name: met for name, met in kept.items() if "500" in name} or dict(kept)
-    said = ", ".join(f"{name.replace('_', ' ')}: {cell(met)}" for name, met in wanted.items())
-    return said, bool(wanted) and all(wanted.values())
+    said = [f"{name.replace('_', ' ')}: {cell(met)}" for name, met in wanted.items()]
+    judged = burst.get("budget_judged_by_setting")
+    says = {setting["name"]: setting["says"] for setting in burst.get("settings", ())}
+    for scenario in burst["scenarios"]:
+        if tuple(scenario.get(name) for name in ("jobs", "shards", "lead_seconds")) == (500_000, 256, 300):
+            name, last = scenario["workers"], scenario["last_enqueued_seconds"]
+            if name in (judged, "prod"):
+                said.append(f"setting {name} ({says.get(name, '')}): {_when(last)}")
+    return "; ".join(said), bool(wanted) and all(wanted.values())
+
+
+def _when(last: float | None) -> str:
+    if last is None:
+        return "the last is never enqueued"
+    return f"the last is enqueued {abs(last):.1f} s {'before' if last < 0 else 'after'} its second"
 
 
 BUDGETS = (

@@ -16,14 +16,16 @@ def page(document: Mapping[str, Any]) -> list[str]:
         lines += [f"**an idle month, {title(name)}**", "", *_dollars(items)]
     lines += ["**apart from the budget, a month**", "", *_dollars(document["idle_apart"])]
     lines += ["What would make the month cheaper:", "", *bullets(document["idle_remedies"])]
-    bare = document.get("per_million_without_logs_and_records", {})
+    bare = document.get("per_million_without_logs_traces_and_records", {})
     million = [
         [title(name), f"{value:,.2f}", f"{bare[name]:,.2f}" if name in bare else None]
         for name, value in document["per_million"].items()
     ]
-    lines += ["**a million firings**", "", *table(["", "USD", "without logs and records"], million)]
+    lines += ["**a million firings**", "", *table(["", "USD", "without logs, traces, records"], million)]
     ours = {name: items for name, items in document["per_million_items"].items() if name.startswith("duecourse")}
     lines += ["**of which, USD**", "", *rows(ours)]
+    if spread := document.get("months_of_firings"):
+        lines += ["**a month of firings, evenly over its minutes, with the idle cost, USD**", "", *rows(spread)]
     lines += ["**break-even with a price by the job**", "", *nested(document["break_even"])]
     lines += ["**assumptions**", "", *nested(document["assumptions"])]
     prices = document["price_table"]

@@ -14,18 +14,20 @@ LATENESS = ("p50", "p90", "p99", "max")
 def page(document: Mapping[str, Any]) -> list[str]:
     """Counts and lateness of each side, by kind of job, and what each side promises."""
     sides: Mapping[str, Mapping[str, Any]] = document["sides"]
+    alone = {"duecourse_alone": document["alone"]} if "alone" in document else {}
     jobs = ", ".join(f"{count} {title(name)}" for name, count in document["jobs"].items())
     lines = [f"{document['minutes']} minutes; jobs of each side: {jobs}. Lateness in seconds.", ""]
     lines += table(
         ["side", *COUNTS, *LATENESS, "times as late as Duecourse"],
         [
             [title(name), *(side[count] for count in COUNTS), *_late(side["lateness_seconds"]), _times(side)]
-            for name, side in sides.items()
+            for name, side in (*alone.items(), *sides.items())
         ],
     )
     kinds = list(dict.fromkeys(kind for side in sides.values() for kind in side["by_kind"]))
     for kind in kinds:
-        body = [[title(name), *_late(side["by_kind"].get(kind))] for name, side in sides.items()]
+        both = (*alone.items(), *sides.items())
+        body = [[title(name), *_late(side["by_kind"].get(kind))] for name, side in both]
         lines += [f"**{title(kind)}**", "", *table(["side", *LATENESS], body)]
     lines += bullets(
         f"{title(name)}: {side['backend']}; {side['settings']}. {side['guarantees']}" for name, side in sides.items()

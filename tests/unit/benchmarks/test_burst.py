@@ -12,18 +12,31 @@ from benchmarks.burst.bucket import Bucket
 from benchmarks.burst.conductor import Conductor
 from benchmarks.burst.enqueue import Enqueued, enqueue, sampled_shards
 from benchmarks.burst.jobs import BURST, TENANT, Placement, ShardJobs, job_id
-from benchmarks.burst.ledger import DUE_WRITES, JOBS_WRITES
-from benchmarks.burst.limits import LIMITS, PARTITION_WRITES
+from benchmarks.burst.ledger import CALLS, DUE_READS, DUE_WRITES, JOBS_WRITES
+from benchmarks.burst.limits import BACK_PRESSURE, FIFO_CALLS, LIMITS, PARTITION_READS, PARTITION_WRITES
+from benchmarks.burst.measured import with_counts
 from benchmarks.burst.report import BUDGET, budgets, report
-from benchmarks.burst.settings import SETTINGS, Assumptions, Scenario, Setting
-from benchmarks.burst.simulate import simulate
+from benchmarks.burst.settings import LOCKED, SETTINGS, Assumptions, Scenario, Setting
+from benchmarks.burst.simulate import scenarios, simulate
 from benchmarks.burst.store import TENTH, Tables
 from benchmarks.burst.workers import LANE, RUNS_WRITES, lateness, start
+from benchmarks.cost.counts import Counts
 from duecourse.domain.sharding import shard_of
 
 PROD, RAISED, _ = SETTINGS
 PLENTY = Setting(
-    "plenty", "no limit but the slot's", 1e9, 1e9, 1e9, 1e9, 1e9, 1_000, None, (200, 2_000), account_concurrency=1e6
+    "plenty",
+    "no limit but the slot's",
+    1e9,
+    1e9,
+    1e9,
+    1e9,
+    1e9,
+    1_000,
+    None,
+    (200, 2_000),
+    account_concurrency=1e6,
+    due_reads=1e9,
 )
 
 
@@ -64,13 +77,25 @@ def test_a_full_index_keeps_its_table_from_writing() -> None:
     won = sum(tables.write("today", "tomorrow", 0) is None for _ in range(100))
     assert won == 50
     assert tables.write("today", "tomorrow", 0) == DUE_WRITES
-    assert tables.jobs.taken == 50
+    assert tables.jobs.taken == 50 + BACK_PRESSURE.value
 
 
 def test_a_full_table_is_named_before_its_index() -> None:
     tables = Tables(replace(PLENTY, jobs_writes=1), 0)
     assert tables.write("today", "tomorrow", 0) is None
     assert tables.write("today", "tomorrow", 0) == JOBS_WRITES
+
+
+def test_a_slot_and_the_index_give_so_many_pages_a_second() -> None:
+    page = Assumptions().page_units(1_000)
+    assert 70 <= page <= 75
+    tables = Tables(PLENTY, 0)
+    assert sum(tables.read("today", page, 0) is None for _ in range(100)) == PARTITION_READS.value // page
+    assert tables.read("today", page, 0) == PARTITION_READS.name
+    tables = Tables(replace(PLENTY, due_reads=12_000), 0)
+    found = [tables.read(f"shard {shard}", page, 0) for shard in range(256)]
+    assert found.count(None) == 12_000 // page
+    assert set(found) == {None, DUE_READS}
 
 
 def test_processes_take_turns_in_the_order_of_their_time() -> None:
@@ -172,11 +197,36 @@ def test_claims_that_are_throttled_for_minutes_send_again_and_lose_nothing() -> 
     assert enqueued.sends_per_job > 1
 
 
+def test_pages_that_are_throttled_are_read_later_and_lose_nothing() -> None:
+    enqueued = a_burst(2_000, 16, replace(PLENTY, due_reads=40.0, dispatchers=16))
+    assert enqueued.curve[-1][1] == 2_000
+    assert enqueued.sends_per_job == 1
+    assert enqueued.waited.get(DUE_READS, 0) > 0
+    free = a_burst(2_000, 16, replace(PLENTY, dispatchers=16))
+    assert DUE_READS not in free.waited
+    assert (enqueued.last or 0) > (free.last or 0)
+
+
+def test_no_more_rounds_begin_a_second_than_the_shard_queue_may_be_asked_for() -> None:
+    few, many = (a_burst(1_000, shards) for shards in (16, 1_024))
+    assert 2 * FIFO_CALLS.value < 1_024
+    assert CALLS not in few.waited
+    assert many.waited.get(CALLS, 0) > 0
+    assert many.curve[-1][1] == 1_000
+
+
 def test_nothing_is_in_sooner_than_the_limits_allow() -> None:
     for setting in (PLENTY, PROD, replace(PROD, due_writes=100.0)):
         enqueued = a_burst(1_000, 4, setting)
         assert enqueued.last is not None
         assert enqueued.last >= enqueued.soonest
+
+
+def test_the_first_tick_finds_all_that_is_due_within_the_lead_by_then() -> None:
+    enqueued = a_burst(200, 4, seconds=60)
+    assert enqueued.soonest == 59 - 300
+    assert enqueued.last is not None
+    assert enqueued.soonest <= enqueued.last < enqueued.soonest + 30
 
 
 def test_back_pressure_of_the_index_makes_the_last_job_later() -> None:
@@ -209,6 +259,33 @@ def test_starts_wait_for_the_limit_that_is_named() -> None:
     assert slow.last_finished > slow.last
 
 
+def test_the_lock_of_a_job_that_forbids_overlap_halves_what_the_runs_table_starts() -> None:
+    visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
+    setting = replace(PLENTY, runs_writes=20_000.0, table_quota=20_000.0)
+    allowed, locked = (
+        start(visible, due, replace(setting, overlap_skip=skip), Assumptions()) for skip in (False, True)
+    )
+    assert locked.limited_by == RUNS_WRITES
+    assert locked.last == pytest.approx(2 * allowed.last, rel=0.15)
+    assert LOCKED.overlap_skip
+
+
+def test_cpu_is_what_the_other_benchmarks_have_measured() -> None:
+    dispatch = {"cases": {"distinct": {"cpu_ms_per_firing": 0.19}}}
+    execute = {"cases": {"http": {"cpu_ms_per_run": 5.1}}}
+    found = with_counts(Counts.from_results(dispatch, execute))
+    assert (found.dispatch_cpu, found.execute_cpu) == (pytest.approx(0.000_19), pytest.approx(0.005_1))
+    assert with_counts(Counts.from_results(None, None)) == Assumptions()
+
+
+def test_every_scenario_rests_on_what_is_given() -> None:
+    given = replace(Assumptions(), dispatch_cpu=0.5)
+    for quick in (True, False):
+        found = scenarios(given, quick=quick)
+        assert {scenario.assumptions for scenario in found} == {given}
+        assert {"prod", "raised", LOCKED.name} <= {scenario.setting.name for scenario in found}
+
+
 def test_lateness_is_counted_from_each_jobs_own_second() -> None:
     assert lateness([(1.0, 10.0), (3.0, 10.0)], {0: 10, 1: 10}) == {"p50": 1.0, "p99": 2.0, "max": 2.0}
 
@@ -216,7 +293,7 @@ def test_lateness_is_counted_from_each_jobs_own_second() -> None:
 def test_the_report_names_the_limit_and_what_to_change() -> None:
     scenario = Scenario(1_000, 1, 4, 300, replace(PROD, due_writes=10.0))
     document = simulate(scenario, Placement.of(1_000, 4)).document()
-    text = " ".join(" ".join(report([document])).split())
+    text = " ".join(" ".join(report([document], Assumptions())).split())
     assert document["enqueue_limited_by"] == DUE_WRITES
     assert DUE_WRITES in text
     assert "warm throughput of the index due" in text

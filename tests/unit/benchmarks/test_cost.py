@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.cost import prices
+from benchmarks.cost.alignment import alignment_seconds
 from benchmarks.cost.counts import CASES, DOCUMENTED_RUN, Counts
 from benchmarks.cost.idle import BUDGET, Idle, IdleRound, remedies
-from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, totalled
+from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, round_firings, totalled, traced
+from benchmarks.cost.months import months
 from benchmarks.cost.per_million import break_even, duecourse, everything, google, step_functions
 from benchmarks.cost.report import document, table
 from duecourse.domain import backfill
+from infra.config import StageConfig
 from infra.stages import stage_named
 
 ASSUMED = Assumptions()
@@ -28,7 +31,8 @@ FIRING = {
 }
 RUN = {"cpu_ms_per_run": {"median": 2.5, "min": 2, "max": 3}, "wru_per_run": 2, "rru_per_run": 1}
 DISPATCH = {"cases": dict.fromkeys(CASES, FIRING)}
-EXECUTE = {"cases": {"http": RUN | {"sqs_requests_per_run": 0.2}}}
+LOCKED = RUN | {"wru_per_run": 4}
+EXECUTE = {"cases": {"http": RUN | {"sqs_requests_per_run": 0.2}, "http_overlap_skip": LOCKED}}
 
 
 def test_a_price_knows_what_it_is_for_and_where_it_stands() -> None:
@@ -58,8 +62,9 @@ def test_counts_are_those_of_the_results() -> None:
     assert counts.firings["minutely"].requests_per_1000 == 150
     assert counts.firings["minutely"].claim_wru_per_firing == 3, "without the run's own, which is counted with the run"
     assert counts.run.cpu_ms_per_run == 2.5, "the median of a figure with a spread"
+    assert counts.locked.wru_per_run == 4, "where overlap is forbidden, which is the default"
     assert set(counts.sources.values()) == {"measured"}
-    assert counts.gaps == ()
+    assert counts.gaps == ("execute http_overlap_skip: no sqs_requests_per_run",)
 
 
 def test_without_results_counts_are_the_documented_ones() -> None:
@@ -115,9 +120,38 @@ def test_a_round_that_finds_nothing_reads_strongly_once_and_queries_for_half_a_u
 
 def test_the_stage_for_production_is_idle_for_less_than_its_budget() -> None:
     stage = stage_named("prod")
-    idle = Idle(shards=stage.shards, lanes=len(stage.lanes), sweep_minutes=stage.sweep_minutes, round=ROUND)
+    idle = idle_of(stage)
     assert stage.shards == 16
     assert idle.items(ASSUMED)["total"] <= BUDGET
+
+
+def idle_of(stage: StageConfig) -> Idle:
+    return Idle(
+        shards=stage.shards,
+        lanes=len(stage.lanes),
+        sweep_minutes=stage.sweep_minutes,
+        round=ROUND,
+        audit_segments=stage.audit_segments,
+        patrol_hours=stage.patrol_hours,
+        trace_clock=stage.trace_clock,
+    )
+
+
+def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() -> None:
+    idle = idle_of(replace(stage_named("prod"), trace_clock=True))
+    items = idle.items(ASSUMED)
+    assert items["traces"] == pytest.approx((17 * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
+    assert items["total"] > BUDGET
+    assert IDLE.items(ASSUMED)["traces"] == 0
+    assert IDLE.apart()["traces_of_the_clock"] == items["traces"], "what it would be is said beside the budget"
+
+
+def test_patrol_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
+    items = IDLE.items(ASSUMED)
+    starts = lambda_usd(2_880, 1.0, 1024) + lambda_usd(2_880, 1.0, 512)
+    assert starts < items["patrol_and_audit"] < starts + 0.2
+    seldom = replace(IDLE, audit_segments=6).items(ASSUMED)
+    assert seldom["patrol_and_audit"] < items["patrol_and_audit"]
 
 
 def test_metrics_alarms_keys_and_provisioned_pollers_are_apart() -> None:
@@ -149,6 +183,56 @@ def test_runs_that_come_one_by_one_share_no_invocation() -> None:
     assert alone > 4 * full
 
 
+def test_rounds_that_find_one_firing_are_billed_for_their_sleep_by_each_firing() -> None:
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    full = duecourse(counts.firings["distinct"], counts.run, ASSUMED)
+    alone = replace(ASSUMED, batch=1, round_firings=round_firings(1), alignment_seconds=0.35)
+    items = duecourse(counts.firings["distinct"], counts.run, alone)
+    assert items["dispatch_lambda"] > 0.35 * 13.3334 > 50 * full["dispatch_lambda"]
+    assert items["dispatch_sends"] == pytest.approx(0.40), "a request for each"
+
+
+def test_rounds_are_full_where_batches_are() -> None:
+    assert (round_firings(10), round_firings(3), round_firings(1)) == (1_000, 3, 1)
+
+
+def test_a_round_sleeps_some_of_a_second_for_one_firing_and_longer_for_many() -> None:
+    alone, few, full = (alignment_seconds(firings) for firings in (1, 10, 1_000))
+    assert 0.3 < alone <= few < 0.5
+    assert few < full < 5
+
+
+def test_a_run_that_comes_alone_is_traced_and_a_part_of_those_that_come_together() -> None:
+    assert traced(1, 60) == 1
+    assert traced(100, 60) == 60 + 0.05 * 40
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    alone = replace(ASSUMED, batch=1, round_firings=1)
+    full, single, untraced = (
+        duecourse(counts.firings["distinct"], counts.run, assume)["traces"]
+        for assume in (ASSUMED, alone, replace(alone, tracing=False))
+    )
+    assert (single, untraced) == (5.0, 0.0)
+    assert full == pytest.approx(0.31)
+
+
+def test_the_default_overlap_costs_two_writes_more_a_firing() -> None:
+    costs = everything(Counts.from_results(DISPATCH, EXECUTE), ASSUMED)
+    for case in CASES:
+        allowed, default = costs[f"duecourse_{case}"]["total"], costs[f"duecourse_{case}_overlap_skip"]["total"]
+        assert default - allowed == pytest.approx(1.25, abs=1e-3)
+
+
+def test_firings_that_are_spread_over_a_month_cost_more_each_than_those_that_come_together() -> None:
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    found = months(counts, 3.0, 16, ASSUMED, lambda _: 0.35)
+    assert list(found) == ["100,000", "1,000,000", "10,000,000", "100,000,000"]
+    together = duecourse(counts.firings["distinct"], counts.run, ASSUMED)["total"]
+    assert found["1,000,000"]["distinct_firings_of_a_round"] == 1
+    assert found["1,000,000"]["distinct"] > 3.0 + 1.5 * together
+    assert found["1,000,000"]["distinct"] > found["1,000,000"]["minutely"], "a claim covers ten of a job's firings"
+    assert found["100,000,000"]["distinct"] < 100 * found["1,000,000"]["distinct"]
+
+
 def test_google_charges_the_job_however_often_it_fires() -> None:
     assert google(31)["total"] == pytest.approx(3225.81, abs=0.01)
     assert google(44_640)["total"] == pytest.approx(2.24, abs=0.01)
@@ -178,10 +262,14 @@ def test_the_document_names_budget_and_notes() -> None:
     assert result["price_table"]["date"] == prices.DATE
 
 
-def test_logs_and_records_can_be_left_out_of_the_comparison() -> None:
+BARE = "per_million_without_logs_traces_and_records"
+
+
+def test_logs_traces_and_records_can_be_left_out_of_the_comparison() -> None:
     result = document(Counts.from_results(None, None), IDLE, ASSUMED)
-    items, bare = result["per_million_items"]["duecourse_distinct"], result["per_million_without_logs_and_records"]
-    assert bare["duecourse_distinct"] == pytest.approx(items["total"] - items["logs"] - items["records_kept"], abs=1e-4)
+    items, bare = result["per_million_items"]["duecourse_distinct"], result[BARE]
+    left_out = items["logs"] + items["traces"] + items["records_kept"]
+    assert bare["duecourse_distinct"] == pytest.approx(items["total"] - left_out, abs=1e-4)
     assert bare["google_cloud_scheduler"] == result["per_million"]["google_cloud_scheduler"]
 
 

@@ -34,7 +34,7 @@ def a_case(*, most_write_units: int = 2) -> Measured:
 
 
 def test_the_target_is_no_request_to_aws() -> None:
-    assert OURS.document(10, deletes=False)["requests_per_run"] == 3
+    assert OURS.document(10, deletes=False)["requests_per_1000"] == 3_000
 
 
 def test_the_poller_receives_and_deletes_a_batch_for_us() -> None:
@@ -46,7 +46,16 @@ def test_who_deletes_each_message_himself_lets_the_poller_receive_only() -> None
 
 
 def test_the_ratio_is_of_samples_that_were_taken_together() -> None:
-    assert a_case().document(10)["cpu_ratio_vs_textbook"] == {"median": 0.5, "min": 0.333, "max": 1.0}
+    document = a_case().document(10)
+    assert document["cpu_ratio_vs_textbook"] == 0.5
+    assert document["cpu_ratio_vs_textbook_spread"] == {"median": 0.5, "min": 0.333, "max": 1.0}
+
+
+def test_a_case_has_the_names_of_one_of_dispatch() -> None:
+    document = a_case().document(10)
+    shared = ("requests_per_1000", "sqs_requests_per_1000", "cpu_ratio_vs_textbook", "peak_rss_mb")
+    assert all(isinstance(document[name], float) for name in (*shared, "cpu_ms_per_run", "wru_per_run"))
+    assert document["textbook"].keys() >= {"cpu_ms_per_run", "requests_per_1000", "wru_per_run", "rru_per_run"}
 
 
 def test_a_case_says_its_figures_for_a_run() -> None:

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.local.jobs import Job, Kind, Window, duecourse_document, first_full_minute, jobs_of, read, written
 from benchmarks.local.postgres import version_key, version_of
 from benchmarks.local.receiver import Connection, due_of
-from benchmarks.local.report import histogram, report, table
+from benchmarks.local.report import Alone, histogram, report, table
 from benchmarks.local.sides import OURS, SIDES, Side
 from benchmarks.local.tally import Arrival, Tally, budgets, document, ratio, tally
 
@@ -173,6 +173,17 @@ def test_the_report_names_every_side_that_took_part_and_no_other() -> None:
     text = table(made)
     assert "apscheduler" in text
     assert "MISSED" not in text
+
+
+def test_duecourse_is_judged_by_what_it_does_alone_and_shown_beside_the_others_too() -> None:
+    slow, quick = counted(in_time(0.3)), counted(in_time(0.02))
+    made = report({OURS: slow}, MINUTE, {"minutely": 1}, [3.0], [], Alone(quick, [0.4]))
+    assert all(made["budgets"].values())
+    assert made["alone"]["lateness_seconds"]["p50"] == 0.02
+    assert made["alone"]["load_average_of_each_minute"] == [0.4]
+    assert made["sides"][OURS]["lateness_seconds"]["p50"] == 0.3
+    assert "duecourse alone" in table(made)
+    assert not report({OURS: slow}, MINUTE, {"minutely": 1}, [3.0], [])["budgets"]["p50_below_100_ms"]
 
 
 def test_the_report_of_a_side_that_never_called_can_be_read() -> None:

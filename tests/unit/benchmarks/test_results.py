@@ -47,7 +47,7 @@ def a_start() -> dict[str, Any]:
     return {
         "import_ms": spread(250.0),
         "beyond_boto3_ms": spread(100.0),
-        "uncompiled": {"import_ms": spread(700.0)},
+        "uncompiled": {"import_ms": spread(700.0), "beyond_boto3_ms": spread(380.0)},
         "beyond_boto3_packages": [["aws_lambda_powertools", 40, 60.5]],
     }
 
@@ -234,11 +234,47 @@ def test_cases_stand_side_by_side() -> None:
     assert "| cpu ratio vs textbook spread | 9 (8 to 10) | 20 (19 to 21) | 20 (19 to 21) |" in page
 
 
+def test_lateness_is_judged_by_duecourse_alone_and_said_beside_the_others_too() -> None:
+    found = documents()
+    beside = found["local"]["sides"]["duecourse"]
+    beside["lateness_seconds"] = {**beside["lateness_seconds"], "p50": 0.3}
+    assert budget_row(results_page(found), "lateness of a start").endswith("| **no** |")
+    late = {"p50": 0.02, "p90": 0.1, "p99": 0.4, "max": 0.5}
+    found["local"]["alone"] = {**beside, "lateness_seconds": late}
+    page = results_page(found)
+    row = budget_row(page, "lateness of a start")
+    assert "p50 20 ms, p99 0.400 s, 0 early (beside the others p50 300 ms)" in row
+    assert row.endswith("| yes |")
+    assert "| duecourse alone |" in page
+
+
 def test_cold_starts_are_told_apart_from_boto3s() -> None:
     page = results_page(documents())
     assert "dispatch 100 (99 to 101) ms, execute 100" in budget_row(page, "cold import")
+    assert "at hand when a stage is deployed (as source dispatch 380 (379 to 381) ms, execute 380" in budget_row(
+        page, "cold import"
+    )
     assert "**where modules are not compiled beforehand**" in page
     assert "aws_lambda_powertools 40 60.5" in page
+
+
+def test_the_row_of_the_burst_names_the_setting_that_decides_and_what_stage_prod_does() -> None:
+    found = documents()
+    scenario = {"jobs": 500_000, "shards": 256, "lead_seconds": 300}
+    found["burst"] |= {
+        "budget_judged_by_setting": "raised",
+        "settings": [{"name": "prod", "says": "never busy"}, {"name": "raised", "says": "warm tables"}],
+        "scenarios": [
+            scenario | {"workers": "prod", "last_enqueued_seconds": 10.8},
+            scenario | {"workers": "raised", "last_enqueued_seconds": -61.25},
+            scenario | {"workers": "raised", "shards": 64, "last_enqueued_seconds": None},
+        ],
+        "budgets": {"500k_in_time": True},
+    }
+    row = budget_row(results_page(found), "burst of 500,000")
+    assert "setting raised (warm tables): the last is enqueued 61.2 s before its second" in row
+    assert "setting prod (never busy): the last is enqueued 10.8 s after its second" in row
+    assert "never enqueued" not in row
 
 
 def test_only_the_burst_that_has_a_budget_decides_it() -> None:

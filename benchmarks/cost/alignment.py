@@ -1,0 +1,96 @@
+"""How long a round sleeps until seconds begin, which Lambda bills like work: the real dispatcher in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from benchmarks.burst.limits import SEND_BATCH, STATEMENTS
+from benchmarks.burst.rounds import Numbered, Untouched
+from benchmarks.burst.settings import Assumptions
+from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, named
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.sharding import bucket_of
+from duecourse.ports import Claim, Claimed, ClaimResult, Outgoing
+from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
+
+PHASES = 20
+"""Rounds, each begun another twentieth of a second later: nobody knows when in its second a round begins."""
+
+LEAD, REACH = 300, 840
+
+
+@dataclass(slots=True)
+class VirtualClock:
+    """ports.Clock; `slept` is what the round has waited for, in seconds."""
+
+    at: float
+    slept: float = 0.0
+
+    def now(self) -> float:
+        """See ports.Clock."""
+        return self.at
+
+    def sleep_until(self, instant: float) -> None:
+        """See ports.Clock."""
+        self.slept += max(instant - self.at, 0.0)
+        self.at = max(self.at, instant)
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """ports.Lanes, and what a round asks of ports.CursorStore: all is taken, and takes its time."""
+
+    clock: VirtualClock
+    found: Sequence[Cursor]
+    given: Assumptions
+
+    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+        """See ports.Lanes."""
+        self._pass(len(outgoing), SEND_BATCH.value, self.given.send)
+        return [True] * len(outgoing)
+
+    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:  # noqa: ARG002 - the port's name
+        """See ports.CursorStore."""
+        self._pass(len(claims), STATEMENTS.value, self.given.claim)
+        return [Claimed(ClaimResult.WON)] * len(claims)
+
+    def watermark(self, shard: int) -> str:  # noqa: ARG002 - the port's name
+        """See ports.CursorStore."""
+        return bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS)
+
+    def advance_watermark(self, shard: int, bucket: str) -> bool:  # noqa: ARG002 - the port's names
+        """See ports.CursorStore."""
+        return True
+
+    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor]]:  # noqa: ARG002 - the port's name
+        """See ports.CursorStore."""
+        self.clock.at += self.given.query
+        if slot.startswith(bucket_of(self.found[0].due or 0)):
+            yield from (self.found[begin : begin + PAGE] for begin in range(0, len(self.found), PAGE))
+
+    def _pass(self, count: int, size: float, seconds: float) -> None:
+        """So many entries, by requests of `size`, as many side by side as there are connections, and their CPU."""
+        turns = -(-count // int(size * self.given.connections))
+        self.clock.at += turns * seconds + count * self.given.cpu_per_firing / 2
+
+
+def alignment_seconds(firings: int) -> float:
+    """What a round that finds so many firings sleeps on average. They are daily jobs that are due in one minute."""
+    cursors = named("distinct").cursors(firings)
+    slept = [_round(cursors, NOW + phase / PHASES) for phase in range(PHASES)]
+    return round(sum(slept) / PHASES, 3)
+
+
+def _round(cursors: Sequence[Cursor], begun: float) -> float:
+    clock = VirtualClock(begun)
+    ports: Any = Passing(clock, cursors, Assumptions())
+    unused = cast("Any", Untouched())
+    rules = DispatchRules(SHARDS, LEAD, REACH)
+    dispatch = Dispatch(ports, ports, clock, Numbered(1), AfterClaim(unused, unused, clock, 90), rules)
+    report = dispatch(SHARD, NOW + 46.0)
+    if report.counts["Enqueued"] != len(cursors):
+        raise AssertionError(f"{report.counts} of {len(cursors)} jobs")
+    return clock.slept

@@ -1,0 +1,45 @@
+"""A month of so many firings, the idle month with it, when they are spread evenly over its minutes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from benchmarks.cost.counts import Counts
+from benchmarks.cost.model import FULL_BATCH, MINUTES_OF_MONTH, Assumptions
+from benchmarks.cost.per_million import MILLION, duecourse
+
+VOLUMES = (100_000, 1_000_000, 10_000_000, 100_000_000)
+
+CLAIMED_TOGETHER: Mapping[str, int] = {"distinct": 1, "minutely": 10}
+"""Firings of a job that one claim covers, so that a round finds at least so many."""
+
+
+def months(
+    counts: Counts, idle_total: float, shards: int, assume: Assumptions, alignment: Callable[[int], float]
+) -> dict[str, dict[str, float]]:
+    """USD a month by firings. They are due at full minutes, evenly over the month, so a round finds few of them and
+    sleeps for them as long as it would for many (`alignment`: seconds, by firings of a round).
+    """
+    return {f"{volume:,}": _month(volume, counts, idle_total, shards, assume, alignment) for volume in VOLUMES}
+
+
+def _month(
+    volume: int,
+    counts: Counts,
+    idle_total: float,
+    shards: int,
+    assume: Assumptions,
+    alignment: Callable[[int], float],
+) -> dict[str, float]:
+    minute = volume / MINUTES_OF_MONTH
+    batch = min(max(round(minute), 1), FULL_BATCH)
+    figures: dict[str, float] = {"runs_of_an_invocation": batch}
+    for case, together in CLAIMED_TOGETHER.items():
+        firings = max(round(minute / shards), together)
+        spread = replace(assume, batch=batch, round_firings=firings, alignment_seconds=alignment(firings))
+        figures[f"{case}_firings_of_a_round"] = firings
+        for name, run in ((case, counts.run), (f"{case}_overlap_skip", counts.locked)):
+            total = duecourse(counts.firings[case], run, spread)["total"]
+            figures[name] = round(idle_total + volume / MILLION * total, 2)
+    return figures

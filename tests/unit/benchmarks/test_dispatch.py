@@ -1,0 +1,122 @@
+"""What the benchmark of dispatching measures, and what it makes of what it has counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks.dispatch.bills import ours_bill, textbook_bill
+from benchmarks.dispatch.cases import CASES, NOW, SHARD, SHARDS, TENANT, Case, items, named
+from benchmarks.dispatch.measure import document, measure, take_turns
+from benchmarks.dispatch.sides import Textbook, dispatcher, load, load_textbook, ours
+from benchmarks.wire.capacity import item_bytes, page_read_units, write_units
+from benchmarks.wire.client import wire
+from duecourse.domain.plan import plan
+from duecourse.domain.sharding import shard_of
+
+DISTINCT = named("distinct")
+ISSUES_KEYS = {"cpu_ms_per_firing", "requests_per_1000", "wru_per_firing", "cpu_ratio_vs_textbook"}
+"""What every case says beside its memory, which is measured apart."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_jobs_of_a_case_stand_in_one_shard_and_fire_as_often_as_it_says(case: Case) -> None:
+    cursors = case.cursors(200)
+    assert len(cursors) == case.jobs_for(200)
+    assert {shard_of(TENANT, cursor.job_id, SHARDS) for cursor in cursors} == {SHARD}
+    assert [cursor.due for cursor in cursors] == sorted(cursor.due or 0 for cursor in cursors)
+    assert all(NOW < (cursor.due or 0) <= NOW + 300 for cursor in cursors)
+    fired = [len(plan(cursor, now=NOW, reach=840).firings) for cursor in cursors]
+    assert set(fired) <= {case.firings, case.firings + 1}
+
+
+def test_distinct_jobs_share_sixty_schedules_as_their_case_says() -> None:
+    assert len({cursor.schedule for cursor in DISTINCT.cursors(600)}) == 60
+    assert "60 schedules" in DISTINCT.says
+
+
+def test_a_claim_is_a_write_to_the_table_and_two_to_the_index() -> None:
+    stored = items(DISTINCT.cursors(10))
+    counts = Counter(Query=3, GetItem=1, BatchExecuteStatement=1, SendMessageBatch=1, statements=10, messages=10)
+    said = ours_bill(stored, counts, 10).document()
+    assert said["claim_wru_per_firing"] == 3
+    assert said["wru_per_firing"] == 5, "with the run's start and finish"
+    assert said["wru_per_firing_overlap_skip"] == 7
+    assert said["requests_per_1000"] == 600
+    assert said["requests"] == {"Query": 3, "GetItem": 1, "BatchExecuteStatement": 1, "SendMessageBatch": 1}
+    assert said["sqs_requests_per_1000"] == 100
+    assert said["rru_per_firing"] == (page_read_units(stored) + 2 * 0.5 + 1) / 10
+
+
+def test_the_textbooks_units_and_requests_are_counted_too() -> None:
+    page = items(DISTINCT.cursors(10))
+    said = textbook_bill(page, Counter(Query=1, SendMessage=10, UpdateItem=10, messages=10)).document()
+    assert said["requests_per_1000"] == 2_100
+    assert said["sqs_requests_per_1000"] == 1_000
+    assert said["claim_wru_per_firing"] == 3
+    assert said["rru_per_firing"] == page_read_units(page) / 10
+
+
+def test_sides_begin_in_turn_and_the_first_turn_warms_up() -> None:
+    called: list[str] = []
+
+    def side(name: str) -> Callable[[], int]:
+        return lambda: called.append(name) or 1
+
+    figures = take_turns({name: side(name) for name in ("ours", "textbook", "tuned")}, 3)
+    assert {name: len(taken) for name, taken in figures.items()} == {"ours": 3, "textbook": 3, "tuned": 3}
+    assert called[::3] == ["ours", "textbook", "tuned", "ours"]
+
+
+def test_ratios_are_of_the_same_turn() -> None:
+    bill = ours_bill(items(DISTINCT.cursors(1)), Counter(Query=3, statements=1), 1)
+    figures = {"ours": [0.1, 0.2, 0.1], "textbook": [1.0, 1.0, 0.8], "tuned": [0.5, 1.0, 0.5]}
+    said = document(DISTINCT, bill, bill, figures)
+    assert said["cpu_ratio_vs_textbook"] == 8.0
+    assert said["cpu_ratio_vs_textbook_spread"] == {"median": 8.0, "min": 5.0, "max": 10.0}
+    assert said["cpu_ratio_vs_tuned_textbook_spread"]["median"] == 5.0
+    assert said["turns"] == 3
+
+
+@pytest.mark.long
+def test_both_sides_run_on_the_wire_and_say_what_they_asked_for() -> None:
+    with wire() as at:
+        found: dict[str, Any] = measure(at, DISTINCT, 60, turns=1)
+    assert found.keys() >= ISSUES_KEYS
+    assert (found["firings"], found["claims"]) == (60, 60)
+    assert found["requests"]["SendMessageBatch"] == 6
+    assert found["textbook"]["requests"] == {"Query": 1, "SendMessage": 60, "UpdateItem": 60}
+    assert found["textbook"]["claim_wru_per_firing"] == found["claim_wru_per_firing"] == 3
+
+
+@pytest.mark.long
+def test_a_round_that_leaves_firings_over_and_a_page_of_another_size_are_no_figures() -> None:
+    with wire() as at:
+        load(at, DISTINCT, 20)
+        with pytest.raises(AssertionError, match="21 expected"):
+            ours(dispatcher(), 21)
+        load_textbook(at, DISTINCT, 5)
+        with pytest.raises(AssertionError, match="5 entries, not 6"):
+            Textbook.create()(6)
+
+
+def test_names_and_texts_count_by_their_bytes_and_numbers_by_half_their_digits_and_two() -> None:
+    assert item_bytes({"PK": {"S": "JOB#ü"}}) == 2 + 6
+    assert item_bytes({"due": {"N": "1795244400"}}) == 3 + 7
+    assert item_bytes({"on": {"BOOL": True}}) == 2 + 1
+
+
+@pytest.mark.parametrize(("size", "units"), [(1, 1), (1024, 1), (1025, 2)])
+def test_a_write_is_a_unit_for_each_kilobyte_begun_and_as_much_for_each_index(size: int, units: int) -> None:
+    item = {"a": {"S": "x" * (size - 1)}}
+    assert write_units(item) == units
+    assert write_units(item, index_writes=2) == 3 * units
+
+
+@pytest.mark.parametrize(("size", "units"), [(0, 0.5), (4096, 0.5), (4097, 1.0)])
+def test_a_page_that_may_be_stale_is_half_a_unit_for_four_kilobytes_begun(size: int, units: float) -> None:
+    page = [{"a": {"S": "x" * (size - 1)}}] if size else []
+    assert page_read_units(page) == units
