@@ -89,6 +89,7 @@ class Execute(Construct):
             description=f"Duecourse: executes the runs of lane {name}",
             timeout_seconds=lane.timeout_seconds,
             memory_mb=lane.memory_mb,
+            goes_round=True,  # a run's waits and attempts
             environment={
                 "DUECOURSE_LANE": name,
                 "DUECOURSE_JOBS_TABLE": self._jobs.name,

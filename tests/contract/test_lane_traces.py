@@ -56,6 +56,15 @@ def test_a_trace_that_is_not_recorded_costs_the_messages_nothing(sqs, queue_urls
     assert ["MessageSystemAttributes" in entry for entry in entries] == [False]
 
 
+def test_the_lineage_of_an_invocation_ends_with_it_since_a_run_may_go_round_as_often_as_it_has_attempts(
+    sqs, queue_urls, entries
+):
+    trace = f"{RECORDED};Lineage=2:a87bd80c:16|68fd508a:5"
+    SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: trace).send([Outgoing(a_message(), 0)])
+    (entry,) = entries
+    assert entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"] == RECORDED
+
+
 def test_the_trace_is_that_of_each_invocation(sqs, queue_urls, entries, monkeypatch):
     lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness())
     for number in range(2):

@@ -185,3 +185,9 @@ def test_stages_on_aws_are_traced_and_this_machine_is_not() -> None:
 def test_a_clock_is_not_traced_where_nothing_else_is() -> None:
     with pytest.raises(ConfigError, match="trace_clock must be False where tracing is"):
         replace(STAGES["local"], trace_clock=True)
+
+
+def test_only_the_workers_may_go_round_since_a_run_waits_and_is_tried_again_by_messages(stack: Stack) -> None:
+    functions = stack.resources("AWS::Lambda::Function")
+    allowed = {name for name, each in functions.items() if each["Properties"].get("RecursiveLoop") == "Allow"}
+    assert allowed == {stack.output(output) for output, of in SETTINGS.items() if of is ExecuteSettings}

@@ -16,6 +16,21 @@ def world(tables: Tables) -> World:
     return World(tables)
 
 
+def test_a_cursor_that_an_older_version_put_back_with_its_error_is_set_aside_again(world: World) -> None:
+    world.add(job("* * * * *", id="broken"))
+    key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
+    world.tables.client.update_item(
+        TableName=world.tables.jobs,
+        Key=key,
+        UpdateExpression="SET #error = :error",
+        ExpressionAttributeNames={"#error": "error"},
+        ExpressionAttributeValues={":error": {"S": "no such zone"}},
+    )
+    report = world.dispatch()
+    assert (report.counts["CursorsSetAside"], report.counts["Enqueued"], report.counts["ClaimsLost"]) == (1, 0, 0)
+    assert "slot" not in world.tables.client.get_item(TableName=world.tables.jobs, Key=key)["Item"]
+
+
 @pytest.mark.parametrize(
     "rules",
     [

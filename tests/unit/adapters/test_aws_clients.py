@@ -10,7 +10,7 @@ from botocore.exceptions import ConnectionClosedError, ParamValidationError
 
 from duecourse.adapters.aws import AwsClients, Credentials
 from tests.support.clock import SettableClock
-from tests.support.http_target import http_target
+from tests.support.http_target import answering, http_target
 
 
 @pytest.fixture
@@ -125,3 +125,26 @@ def test_region_and_endpoint_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
     meta = AwsClients().get("sqs").meta
     assert (meta.region_name, meta.endpoint_url) == ("eu-central-1", "http://127.0.0.1:4566")
+
+
+@pytest.mark.parametrize(
+    ("trace", "borne"),
+    [
+        (
+            "Root=1-5759e988;Parent=53995c3f;Sampled=1;Lineage=2:a87bd80c:16",
+            "Root=1-5759e988;Parent=53995c3f;Sampled=1",
+        ),
+        ("Root=1-5759e988;Parent=53995c3f;Sampled=0;Lineage=2:a87bd80c:16", None),
+    ],
+)
+def test_requests_to_sqs_bear_a_trace_that_is_recorded_and_no_lineage(session, monkeypatch, trace, borne):
+    """What botocore adds within Lambda, SQS would hand on with the messages."""
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "execute")
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", trace)
+    with http_target(answering(200, b"{}", Content_Type="application/x-amz-json-1.0")) as service:
+        client = AwsClients(session, endpoint_url=service.url()).get("sqs")
+        client.send_message(QueueUrl=service.url("/queue"), MessageBody="{}")
+        client.send_message_batch(QueueUrl=service.url("/queue"), Entries=[{"Id": "0", "MessageBody": "{}"}])
+    sent = [{name.lower(): value for name, value in seen.headers.items()} for seen in service.seen]
+    assert sent[0].get("x-amzn-trace-id") == borne
+    assert sent[1].get("x-amzn-trace-id") in {borne, None}

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import boto3
 import orjson
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError, ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    HTTPClientError,
+    ReadTimeoutError,
+    SSLError,
+)
 
 from duecourse.adapters.express import hasten
+from tests.support.authority import Authority
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target, writing
 
 ITEM = {"PK": {"S": "JOB#acme#a"}, "due": {"N": "1795244400"}}
@@ -98,8 +107,15 @@ def silent(handler: Any) -> None:
 
 @pytest.mark.parametrize(
     ("trouble", "raised"),
-    [(silent, ReadTimeoutError), (writing(b"HTTP/1.1 2"), ConnectionClosedError), (said(503), ClientError)],
-    ids=["silent", "broken off", "failed"],
+    [
+        (silent, ReadTimeoutError),
+        (writing(b"HTTP/1.1 2"), ConnectionClosedError),
+        (said(503), ClientError),
+        (writing(b"HTTP/1.1 103 Early\r\n\r\n"), ClientError),
+        (said(302), ClientError),
+        (answering(200, b"<html>"), HTTPClientError),
+    ],
+    ids=["silent", "broken off", "failed", "interim", "elsewhere", "no answer"],
 )
 def test_who_must_not_repeat_a_request_makes_it_once(trouble: Behaviour, raised: type[Exception]) -> None:
     with service(trouble, name="sqs", once=True) as (client, server):
@@ -119,3 +135,37 @@ def test_where_a_proxy_stands_between_all_goes_through_it(monkeypatch: pytest.Mo
         monkeypatch.setenv("NO_PROXY", "")
         assert hastened("http://dynamodb.invalid").get_item(**ASKED)["Item"] == ITEM
         assert len(proxy.seen) == 1
+
+
+def test_an_endpoint_below_a_path_is_left_to_botocore() -> None:
+    with http_target(said(200, Item=ITEM)) as server:
+        assert hastened(server.url("/below")).get_item(**ASKED)["Item"] == ITEM
+        assert [seen.path for seen in server.seen] == ["/below"]
+
+
+def test_a_trailing_slash_of_the_endpoint_changes_nothing() -> None:
+    failed = said(400, __type="x#ConditionalCheckFailedException", message="no")
+    with http_target(failed) as server:
+        client = hastened(server.url("/"))
+        with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+            client.delete_item(**ASKED)
+        assert len(server.seen) == 1
+
+
+def test_the_authorities_are_those_that_botocore_trusts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    authority, bundle = Authority(), tmp_path / "authority.pem"
+    bundle.write_bytes(authority.pem)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
+    failed = said(400, __type="x#ConditionalCheckFailedException", message="no")
+    with http_target(failed, tls=authority.server("localhost", tmp_path)) as server:
+        client = hastened(f"https://localhost:{server.port}")
+        with pytest.raises(client.exceptions.ConditionalCheckFailedException):
+            client.delete_item(**ASKED)
+        assert len(server.seen) == 1
+
+
+def test_an_authority_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
+    with http_target(said(200, Item=ITEM), tls=Authority().server("localhost", tmp_path)) as server:
+        with pytest.raises(SSLError):
+            hastened(f"https://localhost:{server.port}").get_item(**ASKED)
+        assert server.seen == []

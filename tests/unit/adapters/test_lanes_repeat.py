@@ -59,6 +59,23 @@ def test_what_is_sent_again_is_another_message_since_the_same_nonce_twice_would_
     assert FIRST_WAIT_SECONDS <= sum(clock.slept) <= 3 * FIRST_WAIT_SECONDS
 
 
+def test_a_message_that_is_sent_later_waits_that_much_less() -> None:
+    clock = SettableClock(NOON)
+
+    @dataclass
+    class Slow(LostAnswers):
+        """Its lost answers are waited for."""
+
+        def send_message_batch(self, *, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
+            if self.lost:
+                clock.advance(5)
+            return super().send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
+
+    sqs = Slow(lost=2)
+    assert SqsLanes(sqs, URLS, clock, Numbered()).send(outgoing(1)) == [True]
+    assert [entry["DelaySeconds"] for entry in sqs.stored] == [30, 25, 20]
+
+
 def test_only_the_entry_that_was_refused_is_sent_again() -> None:
     sqs = LostAnswers(lost=0, refused="1")
     assert SqsLanes(sqs, URLS, SettableClock(NOON), Numbered()).send(outgoing(3)) == [True] * 3

@@ -19,13 +19,15 @@ from botocore.config import Config
 
 from duecourse.adapters.bulk import quicken
 from duecourse.adapters.express import hasten
+from duecourse.adapters.tracing import let_go
 from duecourse.version import VERSION
 
 _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
 _HURRIED = (1, 3, 3)
-"""The same for a function that somebody waits for: 12 s at most (with the pauses between the attempts), of its 29."""
+"""The same for a function that somebody waits for: 12 s at most (with the pauses between the attempts), of its 29; and
+3 s more where a request went the short way first (adapters.express)."""
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
 _CALLING_CLIENTS = 16
 _FRESH_SECONDS = 10
@@ -77,6 +79,7 @@ class AwsClients:
             if client is None:
                 client = self._make(service, connect, read, 1 if once else attempts)
                 quicken(client, service)
+                let_go(client, service)
                 hasten(client, service, connect=connect, read=read, connections=_CONNECTIONS, once=once)
                 self._clients[service, hurried, once] = client
             return client

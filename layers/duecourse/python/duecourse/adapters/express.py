@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import orjson
 import urllib3
 from botocore.awsrequest import AWSResponse
-from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+from botocore.exceptions import ConnectionClosedError, HTTPClientError, ReadTimeoutError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
 
@@ -33,8 +33,13 @@ model to be read by.
 """
 
 _OK = 200
-_OURS = 500
-"""HTTP status from which on a service may have done what it was asked, and says that it failed."""
+_REFUSED = range(400, 500)
+"""HTTP statuses by which a service says that it has done nothing. Of any other but 200 nobody knows."""
+
+_UNHEARD = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
+"""After these nothing has been sent."""
+
+_FAILED = 500
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 """The one error that is a plain answer: each message that comes twice ends with it."""
@@ -44,12 +49,18 @@ def hasten(client: Any, service: str, *, connect: float, read: float, connection
     """Let the client's frequent requests take the short way, with these time-outs (seconds). `once`: a request of which
     nobody knows whether it was heard is not made again.
 
-    Where a proxy stands between, all is left to botocore.
+    Where a proxy stands between, certificates are not looked at, or the endpoint is no root, all is left to botocore.
     """
-    operations, url = OPERATIONS.get(service, ()), client.meta.endpoint_url
-    if not operations or get_environ_proxies(url):
+    operations, url = OPERATIONS.get(service, ()), client.meta.endpoint_url.removesuffix("/")
+    place = urlsplit(url)
+    if not operations or place.path or place.port in {80, 443} or get_environ_proxies(url):
         return
-    trust = {"cert_reqs": "CERT_REQUIRED", "ca_certs": get_cert_path(True)} if url.startswith("https:") else {}
+    trust = {}
+    if place.scheme == "https":
+        verify = client._endpoint.http_session._verify  # noqa: SLF001 - said nowhere else, AWS_CA_BUNDLE included
+        if verify is False:
+            return
+        trust = {"cert_reqs": "CERT_REQUIRED", "ca_certs": get_cert_path(verify)}
     timeout = urllib3.Timeout(connect=connect, read=read)
     pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout, retries=False, **trust)
     express = _Express(url, pool, Signer(service, client.meta.region_name), once=once)
@@ -78,41 +89,46 @@ class _Express:
         self.signer.sign(headers, urlsplit(url).netloc, params["body"], credentials.get_frozen_credentials(), at)
         try:
             answer = self.pool.urlopen("POST", "/", params["body"], headers, redirect=False, assert_same_host=False)
-        except urllib3.exceptions.ReadTimeoutError as problem:
-            if self.once:
-                raise ReadTimeoutError(endpoint_url=url, error=problem) from problem
+            return self._plain(answer)
+        except _UNHEARD:
             return None
-        except urllib3.exceptions.ProtocolError as problem:
+        except (urllib3.exceptions.HTTPError, ValueError) as problem:
             if self.once:
-                raise ConnectionClosedError(endpoint_url=url, error=problem) from problem
+                raise _as_botocore(url, problem) from problem
             return None
-        except urllib3.exceptions.HTTPError:
-            return None  # nobody has heard it
-        return self._plain(url, answer)
 
-    def _plain(self, url: str, answer: urllib3.BaseHTTPResponse) -> tuple[AWSResponse, dict[str, Any]] | None:
-        status, about = answer.status, _about(answer)
-        if status == _OK:
-            return AWSResponse(url, status, {}, None), orjson.loads(answer.data) | about
-        if status >= _OURS and self.once:
-            error = {"Code": str(status), "Message": answer.reason or "no reason given"}
-            return AWSResponse(url, status, {}, None), {"Error": error} | about
-        if _CONDITION_FAILED.encode() in answer.data:
-            said = orjson.loads(answer.data)
-            if said.get("__type", "").endswith(f"#{_CONDITION_FAILED}"):
-                error = {"Code": _CONDITION_FAILED, "Message": said.get("message", said.get("Message", ""))}
-                found = {"Item": said["Item"]} if "Item" in said else {}
-                return AWSResponse(url, status, {}, None), {"Error": error} | found | about
-        return None
+    def _plain(self, answer: urllib3.BaseHTTPResponse) -> tuple[AWSResponse, dict[str, Any]] | None:
+        """Raises ValueError for an answer that is none."""
+        if answer.status == _OK:
+            return _answered(answer, orjson.loads(answer.data))
+        if answer.status not in _REFUSED:
+            error = {"Code": str(answer.status), "Message": answer.reason or "no reason given"}
+            return _answered(answer, {"Error": error}, status=max(answer.status, _FAILED)) if self.once else None
+        if _CONDITION_FAILED.encode() not in answer.data:
+            return None
+        said = orjson.loads(answer.data)
+        if not said.get("__type", "").endswith(f"#{_CONDITION_FAILED}"):
+            return None
+        error = {"Code": _CONDITION_FAILED, "Message": said.get("message", said.get("Message", ""))}
+        found = {"Item": said["Item"]} if "Item" in said else {}
+        return _answered(answer, {"Error": error, **found})
 
 
-def _about(answer: urllib3.BaseHTTPResponse) -> dict[str, Any]:
-    """What botocore adds to every answer."""
-    request = answer.headers.get("x-amzn-requestid", "")
-    return {
-        "ResponseMetadata": {
-            "RequestId": request,
-            "HTTPStatusCode": answer.status,
-            "RetryAttempts": 0,
-        }
-    }
+def _answered(
+    answer: urllib3.BaseHTTPResponse, document: dict[str, Any], status: int | None = None
+) -> tuple[AWSResponse, dict[str, Any]]:
+    """The pair that botocore goes on with (it takes what is below 300 for a success), with what it adds to answers."""
+    code = answer.status if status is None else status
+    about = {"RequestId": answer.headers.get("x-amzn-requestid", ""), "HTTPStatusCode": code, "RetryAttempts": 0}
+    return AWSResponse("", code, {}, None), {**document, "ResponseMetadata": about}
+
+
+def _as_botocore(url: str, problem: Exception) -> HTTPClientError:
+    """The error by which botocore would say it."""
+    match problem:
+        case urllib3.exceptions.ReadTimeoutError():
+            return ReadTimeoutError(endpoint_url=url, error=problem)
+        case urllib3.exceptions.ProtocolError():
+            return ConnectionClosedError(endpoint_url=url, error=problem)
+        case _:
+            return HTTPClientError(error=problem)

@@ -91,6 +91,9 @@ class Planning:
         match cursor:
             case BrokenCursor():
                 aside.append(Aside(cursor, cursor.error))
+            case Cursor(error=str(error)):
+                # Set aside, and put back into the index by an older version: no claim would take it.
+                aside.append(Aside(cursor, error))
             case Cursor():
                 try:
                     return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.reach))

@@ -30,8 +30,17 @@ _SENDERS_FAULT = frozenset(
 """Codes with which SQS refuses a whole batch for what is in it (Amazon SQS API Reference, SendMessageBatch, and Common
 Errors)."""
 
-_BUSY = frozenset({"KmsThrottled", "RequestThrottled", "RequestTimeout", "Throttling", "ThrottlingException"})
-"""Codes that ask to come back later (SendMessageBatch, and Common Errors)."""
+_BUSY = frozenset(
+    {
+        "KMS.ThrottlingException",
+        "KmsThrottled",
+        "RequestThrottled",
+        "RequestTimeout",
+        "Throttling",
+        "ThrottlingException",
+    }
+)
+"""Codes that ask to come back later (SendMessageBatch, and Common Errors; KMS's by its older name, too)."""
 
 _SERVERS_FAULT = 500
 """HTTP status from which on SQS says that the fault is its own."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from duecourse.adapters.sqs.batch import Entry, batches, send_batch
-from duecourse.adapters.tracing import trace_header
+from duecourse.adapters.tracing import for_messages, trace_header
 from duecourse.domain.job import Lane
 from duecourse.ports import Alone, Clock, Crew, Outgoing, Randomness
 
 _logger = logging.getLogger(__name__)
-
-SAMPLED = "Sampled=1"
-"""What a trace header says of a trace that is recorded (AWS X-Ray Developer Guide, "Tracing header")."""
 
 
 TRIES = 3
@@ -90,6 +86,7 @@ class SqsLanes:
     def _persist(self, queue_url: str, outgoing: Sequence[Outgoing], batch: Batch) -> set[int]:
         """Send one batch, and what SQS could not take at that moment again."""
         accepted: set[int] = set()
+        began = self._clock.now()
         for tries in range(1, TRIES + 1):
             sent = send_batch(self._client, queue_url, batch)
             accepted |= sent.accepted
@@ -97,13 +94,17 @@ class SqsLanes:
                 break
             wait = FIRST_WAIT_SECONDS * 2 ** (tries - 1) * (1 + self._randomness.draw()) / 2
             self._clock.sleep_until(self._clock.now() + wait)
-            batch = [(number, self._renewed(entry, outgoing[number])) for number, entry in batch if number in sent.open]
+            passed = int(self._clock.now() - began)
+            again = [(number, entry) for number, entry in batch if number in sent.open]
+            batch = [(number, self._renewed(entry, outgoing[number], passed)) for number, entry in again]
         return accepted
 
-    def _renewed(self, entry: Entry, item: Outgoing) -> Entry:
-        """The first try may have been stored, though its answer never came: this one is another message."""
+    def _renewed(self, entry: Entry, item: Outgoing, passed: int) -> Entry:
+        """The first try may have been stored, though its answer never came: this one is another message. Of its delay
+        the whole seconds are left out that have `passed`, so that it comes when it is due and not before.
+        """
         message = item.message.again(nonce=self._randomness.nonce())
-        return entry | _entry(replace(item, message=message))
+        return entry | _entry(Outgoing(message, max(item.delay_seconds - passed, 0)))
 
 
 def _traced(header: str | None) -> Entry:
@@ -111,9 +112,10 @@ def _traced(header: str | None) -> Entry:
     towards a message's size (Amazon SQS Developer Guide, "Message system attributes"). Traces that are not recorded
     need none: it costs 6 µs a message.
     """
-    if header is None or SAMPLED not in header:
+    borne = for_messages(header)
+    if borne is None:
         return {}
-    return {"MessageSystemAttributes": {"AWSTraceHeader": {"DataType": "String", "StringValue": header}}}
+    return {"MessageSystemAttributes": {"AWSTraceHeader": {"DataType": "String", "StringValue": borne}}}
 
 
 def _entry(item: Outgoing) -> Entry:

@@ -1,0 +1,66 @@
+"""A certificate authority of a test."""
+
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+class Authority:
+    """Signs certificates; nobody else trusts it."""
+
+    def __init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test CA")])
+        usage = x509.KeyUsage(
+            digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False, key_encipherment=False,
+            data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+        )  # fmt: skip
+        own = self._builder(self._name, self._key.public_key(), days=1)
+        own = own.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        self._certificate = own.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
+
+    def _builder(self, name: x509.Name, key: ec.EllipticCurvePublicKey, days: int) -> x509.CertificateBuilder:
+        now = datetime.now(UTC)
+        identifier = x509.SubjectKeyIdentifier.from_public_key(key)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        return (
+            x509.CertificateBuilder(self._name, name, key, x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=2))
+            .not_valid_after(now + timedelta(days=days))
+            .add_extension(identifier, critical=False)
+            .add_extension(authority, critical=False)
+        )
+
+    def trusted(self) -> ssl.SSLContext:
+        """What a client knows that trusts this authority alone."""
+        return ssl.create_default_context(cadata=self.pem.decode())
+
+    @property
+    def pem(self) -> bytes:
+        """Its own certificate."""
+        return self._certificate.public_bytes(serialization.Encoding.PEM)
+
+    def server(self, host: str, folder: Path, *, days: int = 1) -> ssl.SSLContext:
+        """What a server needs that calls itself `host`."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+        names = x509.SubjectAlternativeName([x509.DNSName(host)])
+        builder = self._builder(name, key.public_key(), days).add_extension(names, critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        file = folder / f"{host}.pem"
+        file.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+            + certificate.public_bytes(serialization.Encoding.PEM)
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        return context
