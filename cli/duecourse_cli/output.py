@@ -14,7 +14,7 @@ from rich.text import Text
 
 from duecourse_cli.due_runs import DueRuns
 from duecourse_cli.models import Job, Run, instant
-from duecourse_cli.plain import plain
+from duecourse_cli.plain import escaped, plain
 
 PIPE_WIDTH = 200
 """Columns of a table for whom nobody knows how many there are."""
@@ -39,7 +39,7 @@ STATE_COLOURS = {
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    click.echo(escaped(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
 def coloured(state: str, reason: str | None = None) -> Text:

@@ -58,13 +58,14 @@ class Observer:
         self._every_job = every_job
         self._dead_letter_jobs: set[str] = set()
         self._told = 0
-        self._depth = 0
+        self._troubles: dict[str, str] = {}
+        self._depth = self._reported = 0
         self._all_jobs_at = self._letters_at = self._metric_at = LONG_AGO
 
     def prime(self) -> None:
         """Take in what is there already, without printing it."""
         self._watcher.poll()
-        self._depth = self._letters.depth()
+        self._depth = self._reported = self._letters.depth()
         self._dead_letter_jobs.update(self._letters.waiting_jobs())
 
     def follow(self, job_ids: Iterable[str]) -> None:
@@ -76,7 +77,9 @@ class Observer:
         try:
             self.follow(listed())
         except (ApiError, ApiUnreachableError) as error:
-            self._trouble("jobs", error)
+            self._trouble_once("jobs", error)
+        else:
+            self._troubles.pop("jobs", None)
 
     def look(self, now: datetime, *, everything: bool = False) -> None:
         """Ask for what may have changed, and print what has."""
@@ -87,7 +90,9 @@ class Observer:
             try:
                 self._look_at_dead_letters(now)
             except (BotoCoreError, ClientError) as error:
-                self._trouble("dead-letter queue", error)
+                self._trouble_once("dead-letter queue", error)
+            else:
+                self._troubles.pop("dead-letter queue", None)
 
     def seen(self, until: datetime) -> Seen:
         """Everything so far, for the verdict."""
@@ -101,6 +106,12 @@ class Observer:
 
     def _trouble(self, subject: str, error: Exception) -> None:
         self._screen.event(f"{subject}: {error}")
+
+    def _trouble_once(self, subject: str, error: Exception) -> None:
+        """Tell it for as long as it stays the same once."""
+        if self._troubles.get(subject) != str(error):
+            self._troubles[subject] = str(error)
+            self._trouble(subject, error)
 
     def _look_at_runs(self, now: datetime, everything: bool) -> None:
         wanted = None if everything or now - self._all_jobs_at >= self._every_job else self._watcher.pending(now)
@@ -125,10 +136,10 @@ class Observer:
             names = ", ".join(sorted(jobs - self._dead_letter_jobs)) or "a job that has one there already"
             self._dead_letter_jobs.update(jobs)
             self._screen.event(f"dead-letter queue: a message of {names} has arrived ({depth} waiting)")
-        if depth != self._depth or (depth and now - self._metric_at >= METRIC):
-            self._report_depth(depth)
-            self._metric_at = now
         self._depth = depth
+        if depth != self._reported or (depth and now - self._metric_at >= METRIC):
+            self._report_depth(depth)
+            self._metric_at, self._reported = now, depth
 
 
 def observe(stack: Stack, runs: RunSource, log: CallLog, screen: Screen, every_job: timedelta) -> Observer:

@@ -59,7 +59,7 @@ def test_an_unknown_job_cannot_be_paused_or_resumed(api: ApiClient, action: str)
     assert bare(api, f"/v1/jobs/nobody/{action}").status == 404
 
 
-@pytest.mark.parametrize("action", ["pause", "resume"])
+@pytest.mark.parametrize("action", ["pause", "resume", "skip-next"])
 def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_tried_again(
     api: ApiClient, tables: Tables, action: str
 ) -> None:
@@ -74,5 +74,18 @@ def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_tried_again(
     answer = bare(api, f"/v1/jobs/steady/{action}")
     assert (answer.status, answer.json["type"]) == (409, "/problems/job-unreadable")
     assert api.get("/v1/jobs/steady").json["state"] == state
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_a_job_whose_place_cannot_be_read_is_named_among_those_that_could_not_be_changed(
+    api: ApiClient, tables: Tables, action: str
+) -> None:
+    if action == "resume":
+        bare(api, "/v1/jobs/steady/pause")
+    tables.client.update_item(
+        TableName=tables.jobs,
+        Key={"PK": {"S": "JOB#default#steady"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="REMOVE generation",
+    )
     many = api.post({"all": True}, f"/v1/jobs/{action}").json
     assert (many["changed"], many["failed"]) == (0, ["steady"])

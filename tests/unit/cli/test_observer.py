@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -35,16 +36,21 @@ class World:
         self.reported: list[int] = []
         self.log = CallLog()
         self.printed = io.StringIO()
-        self.observer = Observer(
+        self.observer = self.observing(self.reported.append)
+
+    def observing(self, report: Callable[[int], None]) -> Observer:
+        """An observer of this, which reports depths to `report`."""
+        observer = Observer(
             runs=self,
             letters=self,
-            report_depth=self.reported.append,
+            report_depth=report,
             topics=Topics("deaths", "alarms"),
             log=self.log,
             screen=Screen(Console(file=self.printed, highlight=False, soft_wrap=True, width=80), clock=lambda: 0.0),
             every_job=10 * SECOND,
         )
-        self.observer.follow(["tick"])
+        observer.follow(["tick"])
+        return observer
 
     def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         assert (job_id, limit, cursor) == ("tick", 100, None)
@@ -172,3 +178,27 @@ def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> N
     assert world.lines == ["jobs: nothing answers"]
     world.observer.look(NOW)
     assert world.asked == 1
+
+
+def test_what_does_not_answer_again_and_again_is_told_once(world: World) -> None:
+    world.letters_error = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
+    for number in range(1, 6):
+        world.observer.look(NOW + number * 10 * SECOND)
+    assert sum("dead-letter queue" in line for line in world.lines) == 1
+
+
+def test_a_depth_that_could_not_be_reported_is_reported_later_and_its_message_told_once(world: World) -> None:
+    refused = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
+
+    def report(depth: int) -> None:
+        if len(world.reported) < 2:
+            world.reported.append(-1)
+            raise refused
+        world.reported.append(depth)
+
+    world.observer = world.observing(report)
+    world.dead.append("tick")
+    for number in range(1, 6):
+        world.observer.look(NOW + number * 3 * SECOND)
+    assert sum("has arrived" in line for line in world.lines) == 1
+    assert world.reported == [-1, -1, 1]

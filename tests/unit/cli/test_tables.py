@@ -37,6 +37,15 @@ def test_an_error_cannot_steer_the_terminal(command: tuple[str, ...]) -> None:
     assert "a\ufffd[2Jb\ufffdc\ufffdd e" in result.stdout
 
 
+@pytest.mark.parametrize("command", [*LISTS, ("run", "show", "x")], ids=" ".join)
+def test_json_for_programs_says_the_same_and_cannot_steer_the_terminal_either(command: tuple[str, ...]) -> None:
+    run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ud800e \U0001f525"}
+    result = told({"items": [run], "next_cursor": None, **run}, *command, "--json")
+    assert result.exit_code == 0, result.output
+    assert not re.search("[\x1b\x9b\u202e]", result.stdout)
+    assert r'"a\u001b[2Jb\u009bc\u202ed\ud800e 🔥"' in result.stdout
+
+
 def test_a_refusal_cannot_steer_the_terminal() -> None:
     result = told(b"<html>\x1b[2J</html>", "jobs", "list")
     assert result.exit_code == 1

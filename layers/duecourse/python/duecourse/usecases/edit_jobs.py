@@ -125,9 +125,9 @@ class EditJobs:
         """Write the change; None where the job or its cursor is another meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
-            if self.store.get(job.tenant, job.id) is not None:
+            if self.store.get(job.tenant, job.id) == job:
                 raise JobUnreadableError(job.id)
-            return None  # deleted in between
+            return None  # deleted in between, and perhaps created anew
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
         if change.job == job:

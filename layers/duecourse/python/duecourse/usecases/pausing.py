@@ -157,9 +157,9 @@ class Pausing:
                 return None
             cursor = self.store.get_cursor(tenant, job_id)
             if cursor is None:
-                if self.store.get(tenant, job_id) is not None:
+                if self.store.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)
-                continue  # deleted in between
+                continue  # deleted in between, and perhaps created anew
             change = act(job, cursor)
             if self.store.change(job, cursor, change.job, change.cursor):
                 return change

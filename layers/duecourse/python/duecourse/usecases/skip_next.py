@@ -12,7 +12,7 @@ from duecourse.domain.plan import Row
 from duecourse.domain.run import Run, RunState
 from duecourse.ports import Clock, JobStore, Randomness, RunStore
 from duecourse.usecases.asking import MAX_BY
-from duecourse.usecases.job_errors import JobChangedError
+from duecourse.usecases.job_errors import JobChangedError, JobUnreadableError
 
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
@@ -37,10 +37,12 @@ class SkipNext:
     def skip(self, job: Job, count: int, by: str, correlation_id: str | None = None) -> list[Run]:
         """The records of the next `count` occurrences that will not run, oldest first; fewer where there are no more.
 
-        Raises NothingToSkipError where there is none, JobChangedError where the job's cursor is not its own any more or
-        not to be read, and ScheduleError for a schedule that is understood no more.
+        Raises NothingToSkipError where there is none, JobChangedError where the job's cursor is not its own any more,
+        JobUnreadableError where it cannot be read, and ScheduleError for a schedule that is understood no more.
         """
         cursor = self.jobs.get_cursor(job.tenant, job.id)
+        if cursor is None and self.jobs.get(job.tenant, job.id) == job:
+            raise JobUnreadableError(job.id)
         if cursor is None or cursor.generation != job.generation:
             raise JobChangedError(job.id)
         now = self.clock.now()

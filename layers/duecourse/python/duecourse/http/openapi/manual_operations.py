@@ -144,6 +144,7 @@ MANUAL_OPERATIONS: Mapping[tuple[str, str], Operation] = {
         refusals=refusals(
             _UNKNOWN,
             _CHANGED,
+            _UNREADABLE,
             VERSION,
             BODY_REFUSALS,
             _INVALID,
