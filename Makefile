@@ -34,7 +34,7 @@ test: setup ## everything: the checks and all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 --dist loadfile  # each worker has its emulators; much of the time is waiting for them
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # much is waiting for emulators; the longest file has one test
 
 fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .
