@@ -81,9 +81,11 @@ class Archive(Construct):
             raise ValueError("the runs table has no stream: nothing would be archived")
         allow = self.function.allow
         # Reading is the event source's and, for a batch that failed for good, the function's own. ListStreams is asked
-        # for when the event source is made.
+        # for when the event source is made. A table that is restored under its name gets a stream with another label,
+        # which no deployment would put into the role: nothing of the template changes.
         reading = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
-        allow([f"dynamodb:{action}" for action in reading], [stream])
+        streams = f"{runs.arn}/stream/*"
+        allow([f"dynamodb:{action}" for action in reading], [streams])
         objects = self.bucket.arn_for_objects("*")
         allow(["s3:PutObject"], [objects])
         allow(["sqs:SendMessage"], [self.failures.queue_arn])
@@ -91,6 +93,11 @@ class Archive(Construct):
             self.function,
             "The archive's objects are named by day and content when they are written; the bucket holds nothing else.",
             [objects],
+        )
+        acknowledge_wildcards(
+            self.function,
+            "A stream is named by when it was made: a table that was restored under its name has another one.",
+            [streams],
         )
         acknowledge(
             self.failures,
@@ -105,8 +112,8 @@ class Archive(Construct):
         """Let the stream invoke the function; the event source's id. A batch that was not archived comes again as it
         was, until it is too old; one that killed the function is split, so that one record cannot hold up the others.
 
-        Where an alarm watches it (ArchiveSilent), it counts what it reads, filtered or not, an empty poll as 0 (AWS
-        Lambda Developer Guide, "Types of metrics for Lambda functions": event source mapping metrics).
+        Where an alarm watches it (ArchiveSilent), it counts what it reads, filtered or not (AWS Lambda Developer Guide,
+        "Types of metrics for Lambda functions": event source mapping metrics).
         """
         archive, counted = config.archive, lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=["EventCount"])
         return lambda_.CfnEventSourceMapping(

@@ -15,7 +15,7 @@ from infra.runs_table import RunsTable
 
 HOUR = 3600
 SILENT_HOURS = 3
-"""In a row: a write at the end of an hour is read in the next one."""
+"""From the hour of a write on: what is written at the end of an hour is read in the next one."""
 
 
 def alarms_of_archive(
@@ -34,8 +34,8 @@ def alarms_of_archive(
     if config.alarms.metric_math:
         yield AlarmSpec(
             name="ArchiveSilent",
-            means=f"For {SILENT_HOURS} hours the table of runs was written to and its stream was not read: nothing "
-            "that expires is archived, and the stream forgets it after 24 hours.",
+            means=f"The table of runs was written to, and for {SILENT_HOURS} hours from then on nothing of its stream "
+            "was read: nothing that expires is archived, and the stream forgets it after 24 hours.",
             first="see whether the archive's event source is there, enabled and able to read (`duecourse doctor`).",
             metric=_unread(source, runs),
             above=0,
@@ -53,11 +53,16 @@ def alarms_of_archive(
 
 
 def _unread(source: str, runs: RunsTable) -> cloudwatch.MathExpression:
-    """Units written in an hour in which nothing was read of the stream, else 0. What expires is no measure: with a
-    record go locks and requests, which the archive is not invoked for.
+    """1 from an hour on in which something was written and nothing read of the stream, 0 from one on in which something
+    was read. What expires is no measure: with a record go locks and requests, which the archive is not invoked for.
+
+    An hour with neither is 0 / 0, which is no number, and repeats what was before it: a stage of nightly jobs writes in
+    one hour of a day. So it makes no difference whether polls that find nothing count 0 or nothing at all, which a
+    source that is off does as well. CloudWatch repeats within the hours that an alarm looks at: after the last write
+    the alarm goes off once, and back to OK by itself.
     """
     return cloudwatch.MathExpression(
-        expression="IF(FILL(polled, 0) > 0, 0, FILL(written, 0))",
+        expression="FILL(IF(FILL(polled, 0) > 0, 0, FILL(written, 0)) / (FILL(polled, 0) + FILL(written, 0)), REPEAT)",
         using_metrics={
             "polled": of_event_source(source, "PolledEventCount", seconds=HOUR),
             "written": of_table(runs.name, "ConsumedWriteCapacityUnits", seconds=HOUR),

@@ -99,13 +99,13 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
     text = written(resource)
     if text == "*":
         return text
-    if found := re.fullmatch(r"\{(\w+)(?:\.(\w+))?\}(/index/\w+|/results/\*|/\*)?", text):
-        name, attribute, _ = found.groups()
+    if found := re.fullmatch(r"\{(\w+)(?:\.(\w+))?\}(/index/\w+|/results/\*|/stream/\*|/\*)?", text):
+        name, attribute, part = found.groups()
         if name == function["LoggingConfig"]["LogGroup"]["Ref"]:
             return "logs"
         if {"Ref": name} == function["Environment"]["Variables"].get("DUECOURSE_QUEUE_URL"):
             return "own queue"
-        return stores(stack)[name] + (", stream" if attribute == "StreamArn" else "")
+        return stores(stack)[name] + (", stream" if attribute == "StreamArn" or part == "/stream/*" else "")
     arn, partition, service, region, account, name = text.split(":", 5)
     assert (arn, partition, account) == ("arn", "{Partition}", "{AccountId}")
     assert region == ("" if service == "iam" else "{Region}")

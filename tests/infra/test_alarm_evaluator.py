@@ -94,6 +94,13 @@ def test_an_expression_is_worked_out_per_period(expression: str, value: float | 
     assert evaluate(expression, {"failed": 25.0, "started": 100.0, "missing": None}) == value
 
 
+@pytest.mark.parametrize(("told_now", "value"), [(None, 3.0), (0.0, 0.0), (2.0, 2.0)])
+def test_an_expression_that_repeats_has_the_value_of_the_period_before_where_nothing_is_told(
+    told_now: float | None, value: float
+) -> None:
+    assert evaluate("FILL(failed * 1, REPEAT)", {"failed": told_now}, 3.0) == value
+
+
 def test_what_no_alarm_of_ours_uses_is_refused_and_not_guessed() -> None:
     judge = alarm(TreatMissingData="missing")
     with pytest.raises(NotUsedError):
@@ -102,6 +109,8 @@ def test_what_no_alarm_of_ours_uses_is_refused_and_not_guessed() -> None:
         alarm(Statistic="IQM").value(told("X", judge), BEGIN)
     with pytest.raises(NotUsedError):
         evaluate("RATE(failed)", {"failed": 1.0})
+    with pytest.raises(NotUsedError):
+        evaluate("FILL(failed, REPEAT) + 1", {"failed": None})
     with pytest.raises(NotUsedError):
         composite_state('ALARM("a") AND ALARM("b")', {"a": OK, "b": OK})
 

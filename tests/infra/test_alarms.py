@@ -174,13 +174,36 @@ def test_a_new_stream_that_the_old_event_source_does_not_read_is_noticed(tables:
     assert judged(observed).goes_off("ArchiveSilent")
 
 
-def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Tables) -> None:
+@pytest.mark.parametrize("told", [True, False], ids=["polls in vain", "is off"])
+def test_what_was_written_in_one_hour_of_a_day_and_not_read_is_noticed(tables: Tables, told: bool) -> None:
+    """Jobs run at night alone; by the next night the stream has forgotten what expired."""
+    observed = Observed(tables)
+    care.quiet_hours_of_the_stream(observed, 11, told=told)
+    care.hours_of_the_stream(observed, 1, read=False, told=told)
+    care.quiet_hours_of_the_stream(observed, 12, told=told)
+    assert judged(observed).goes_off("ArchiveSilent")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["empty polls count 0", "empty polls count nothing"])
+def test_an_archive_of_nightly_jobs_wakes_nobody(tables: Tables, told: bool) -> None:
+    """Whichever way Lambda counts what it read in vain; what is written at the end of an hour is read in the next."""
+    observed = Observed(tables)
+    for _ in range(2):
+        care.quiet_hours_of_the_stream(observed, 11, told=told)
+        care.hours_of_the_stream(observed, 1, read=False, told=told)
+        observed.of_event_source("Archive", "PolledEventCount", 80)
+        care.quiet_hours_of_the_stream(observed, 12, told=told)
+    assert not judged(observed).goes_off("ArchiveSilent")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["empty polls count 0", "empty polls count nothing"])
+def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Tables, told: bool) -> None:
     observed = Observed(tables)
     care.hours_of_the_stream(observed, 3, read=True)
     care.hours_of_the_stream(observed, 2, read=False)  # what was written at the end of an hour is read in the next
     care.hours_of_the_stream(observed, 3, read=True)
     observed.of_function("Archive", "IteratorAge", 1000 * 3600)
-    observed.world.clock.advance(6 * 3600)  # nothing runs
+    care.quiet_hours_of_the_stream(observed, 6, told=told)
     assert judged(observed).all_that_go_off() & {"ArchiveSilent", "ArchiveBehind"} == set()
 
 

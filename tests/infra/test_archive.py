@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from infra.archive_config import ArchiveConfig
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.support.jobs import job
+from tests.support.policies import as_list, written
 from tests.support.runs import run
 
 DAY = 24 * 3600
@@ -53,6 +55,25 @@ def test_it_reads_the_stream_of_the_runs_table_from_its_beginning_on(stack: Stac
     assert mapping(stack)["StartingPosition"] == "TRIM_HORIZON"
     stream = stack.resource(runs)["Properties"]["StreamSpecification"]
     assert stream["StreamViewType"] == "OLD_IMAGE"
+
+
+@pytest.mark.parametrize("action", ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"])
+def test_it_may_read_any_stream_that_the_runs_table_has_and_no_other_tables(stack: Stack, action: str) -> None:
+    """A table that was restored under its name has a stream with another label, and no deployment changes the role."""
+    (role,) = stack.function("ArchiveFunction")["Role"]["Fn::GetAtt"][:1]
+    allowed = [
+        written(resource)
+        for statement in stack.statements(role)
+        if f"dynamodb:{action}" in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
+    ]
+
+    def may(table: str) -> bool:
+        stream = f"{{{stack.output(table)}.Arn}}/stream/2026-11-21T12:00:00.000"
+        return any(fnmatchcase(stream, pattern) for pattern in allowed)
+
+    assert may("RunsTable")
+    assert not may("JobsTable")
 
 
 def test_a_batch_that_fails_comes_again_for_hours_and_then_its_place_is_noted(stack: Stack) -> None:

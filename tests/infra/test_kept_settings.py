@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,6 +69,24 @@ def test_what_the_command_line_says_wins_for_once(folder: Path) -> None:
     assert config.auth.issuer == ISSUER
 
 
+@pytest.mark.parametrize(
+    ("kept", "given", "kind"),
+    [
+        (OF_PROD, {"auth": "iam"}, "iam"),
+        (OF_PROD, {"auth": "cognito"}, "cognito"),
+        (OF_PROD, {"issuer": "https://other.example.com"}, "jwt"),
+        ({"auth": "iam"}, {"issuer": ISSUER, "audience": "duecourse"}, "jwt"),
+        ({"auth": "iam"}, {"auth": "jwt", "issuer": ISSUER, "audience": "duecourse"}, "jwt"),
+    ],
+)
+def test_callers_that_the_command_line_names_win_over_kept_ones_of_another_kind(
+    folder: Path, kept: dict[str, str], given: dict[str, str], kind: str
+) -> None:
+    keep(folder, "prod", kept)
+    auth = configured(folder, stage="prod", **given).auth
+    assert (auth.kind, auth.issuer) == (kind, given.get("issuer"))
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) -> None:
     assert configured(folder, stage=stage) == STAGES[stage]
@@ -80,6 +99,9 @@ def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) ->
         ({"stage": "dev"}, r"settings/prod\.json: stage is no setting"),
         ({"alarm_email": None}, r"settings/prod\.json: alarm_email must be a text"),
         ({"reserved_concurrency": 5, "alarm_mail": "x"}, "reserved_concurrency must be a text"),
+        ({"alarm_email": ""}, r"settings/prod\.json: alarm_email must not be empty"),
+        ({"deployment": " "}, "deployment must not be empty"),
+        ('{"issuer": "https://a", "issuer": "https://b"}', r"settings/prod\.json: issuer stands there twice"),
         (["alarm_email"], r"settings/prod\.json must be an object"),
         ("alarm_email: ops", r"settings/prod\.json must be JSON"),
         ({"alarm_email": "ops"}, "alarm_email must be an e-mail address"),
@@ -134,10 +156,7 @@ def test_the_app_reads_the_folder_beside_it_wherever_it_is_started(tmp_path: Pat
     assert "settings/prod.json: alarm_mail is no setting" in done.stderr
 
 
-def test_this_checkout_leaves_the_stages_as_they_come() -> None:
-    """What it is given to others with; an operator's own files are not part of it."""
-    tracked = subprocess.run(["git", "ls-files", "settings"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert tracked.stdout == ""
+def test_the_context_of_this_checkout_overrides_nothing_that_is_kept() -> None:
     assert set(json.loads((ROOT / "cdk.json").read_text())["context"]) & set(KEPT) == set()
 
 
@@ -174,3 +193,26 @@ def test_no_documented_command_undoes_what_is_kept(page: Path, folder: Path) -> 
 def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
     found = {page.name: len(list(deploying(page))) for page in PAGES}
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="the pages' commands use jq")
+@pytest.mark.parametrize("reads_the_file", [True, False])
+def test_going_back_gives_what_is_kept_to_a_release_that_does_not_read_it(folder: Path, reads_the_file: bool) -> None:
+    """The very commands of the page, with programs in their places that only write down how they were called."""
+    page = (ROOT / "docs" / "upgrading.md").read_text()
+    (commands,) = re.findall(r"^```bash\n(git checkout v-before.+?)^```", page, re.MULTILINE | re.DOTALL)
+    (folder / "settings").mkdir()
+    keep(folder / "settings", "prod", OF_PROD | {"audience": "duecourse, others"})
+    for program in ("node_modules/.bin/cdk", "bin/git"):
+        (folder / program).parent.mkdir(parents=True)
+        (folder / program).write_text(f"#!/bin/bash\nprintf '%s\\n' \"$@\" > {folder}/called\n")
+        (folder / program).chmod(0o755)
+    if reads_the_file:
+        (folder / "infra").mkdir()
+        (folder / "infra" / "kept_settings.py").touch()
+    path = f"{folder}/bin:{os.environ['PATH']}"
+    subprocess.run(["bash", "-euc", commands], cwd=folder, env={"PATH": path, "STAGE": "prod"}, check=True)
+    command, *words = (folder / "called").read_text().splitlines()
+    assert command == "deploy"
+    given = OF_PROD | {"audience": "duecourse, others"}
+    assert settings_of(words) == ({} if reads_the_file else given) | {"stage": "prod"}

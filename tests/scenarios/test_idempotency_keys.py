@@ -10,10 +10,11 @@ import pytest
 from duecourse.domain.cursor import cursor_for
 from duecourse.domain.job import Job
 from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
-from duecourse.ports import Call
+from duecourse.ports import Call, Conflict
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -34,6 +35,20 @@ class Keys:
     def __call__(self, call: Call) -> Outcome:
         self.given.append(call.idempotency_key)
         return self.outcome
+
+
+@dataclass
+class OfBefore:
+    """ports.RunStore of a version that kept no key in its records."""
+
+    store: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        answer: Conflict | None = self.store.write(replace(run, idempotency_key=None), previous)
+        return answer
 
 
 @pytest.fixture
@@ -89,6 +104,24 @@ def test_a_redrive_calls_with_the_key_of_before(world: World, keys: Keys) -> Non
     keys.outcome = Succeeded()
     world.tell(world.about(dead, MessageKind.REDRIVE))
     assert keys.given == [NAMED] * 2
+
+
+@pytest.mark.parametrize("again", ["an attempt", "a redrive"])
+def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_renamed_or_paused_since(
+    world: World, keys: Keys, again: str
+) -> None:
+    attempts = 2 if again == "an attempt" else 1
+    world.add(job(HOURLY, idempotency_key="{{occurrence}}", retry=replace(LATER, max_attempts=attempts)))
+    present = world.run_store
+    world.run_store = OfBefore(present)  # type: ignore[assignment]
+    world.until(DUE + 10)
+    world.run_store = present
+    edited(world, name="The same by another name")
+    if again == "a redrive":
+        (dead,) = world.runs("tick-tock")
+        world.tell(world.about(dead, MessageKind.REDRIVE))
+    world.until(DUE + 100)
+    assert keys.given == [NAMED, NAMED]
 
 
 def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:

@@ -7,6 +7,7 @@ import pytest
 from duecourse.domain.job import Completion, JobState
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind
+from duecourse.usecases.commands import Commands, Orders
 from duecourse.usecases.skip_next import SKIPPED
 from tests.scenarios.test_edit import Office
 from tests.support.by_hand import ByHand
@@ -62,6 +63,49 @@ def test_what_was_called_off_of_a_deleted_job_runs_for_its_namesake(office: Offi
     world.until(NOON + 300)
     assert world.states("tick-tock") == [(120, S)]
     assert office.job().state is JobState.COMPLETED
+
+
+def called_off_before(office: Office) -> World:
+    """A one-off was cancelled and deleted; its namesake's run of the same name waits in the lane."""
+    world = office.world
+    made = world.add(job(AT))
+    world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
+    office.jobs.delete("default", made.id)
+    world.clock.advance(1)
+    world.add(job(AT, at=NOON + 1))
+    return world
+
+
+def test_a_namesakes_run_that_waits_under_a_name_that_was_called_off_can_be_called_off_again(office: Office) -> None:
+    world = called_off_before(office)
+    world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
+    world.until(NOON + 300)
+    assert (world.states("tick-tock"), world.caller.calls) == ([(120, RunState.CANCELLED)], [])
+    assert world.count("RunsCancelled") == 2
+    assert office.job().state is JobState.COMPLETED
+
+
+def test_the_api_shows_it_as_queued_and_lets_it_be_cancelled(office: Office) -> None:
+    world = called_off_before(office)
+    runs = ByHand(world).runs
+    (shown,) = runs.history.page("default", "tick-tock", limit=10, before=None).items
+    commands = Commands(runs, world.jobs, Orders(world.wheel, world.clock, world.randomness))
+    asked = commands.cancel("default", str(shown.name))
+    assert (shown.state, asked.state) == (RunState.QUEUED, RunState.QUEUED)
+    world.until(NOON + 300)
+    assert (runs.get("default", str(shown.name)).state, world.caller.calls) == (RunState.CANCELLED, [])
+
+
+def test_what_was_called_off_of_a_deleted_job_is_shown_where_its_namesake_has_no_such_run(office: Office) -> None:
+    world = office.world
+    made = world.add(job(AT))
+    world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL))
+    office.jobs.delete("default", made.id)
+    world.clock.advance(1)
+    world.add(job("0 * * * *", at=NOON + 1))
+    runs = ByHand(world).runs
+    (shown,) = runs.history.page("default", "tick-tock", limit=10, before=None).items
+    assert (shown.state, runs.get("default", str(shown.name)).state) == (RunState.CANCELLED, RunState.CANCELLED)
 
 
 def test_a_run_of_a_namesake_that_never_began_is_found_dead_though_its_name_was_called_off_before(

@@ -8,6 +8,7 @@ from duecourse.domain.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind
+from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -67,6 +68,19 @@ def test_a_run_that_waited_and_then_found_no_worker_is_late_by_that_alone(world:
     world.wheel.give_back(late)
     world.work()
     assert lateness(world) == [0.0, 25.0]
+
+
+def test_runs_that_stand_for_missed_ones_are_counted_as_such_though_they_could_not_begin_at_once(world: World) -> None:
+    world.add(job("*/10 * * * *", missed=MissedPolicy(MissedMode.RUN_ALL), max_runs=6))
+    world.until(NOON + 4000, ticking=False)
+    world.dispatch()
+    readable = world.jobs
+    world.jobs = ThrottledStore(readable, "snapshot", 10_000)  # type: ignore[assignment]
+    world.until(NOON + 4040, ticking=False)
+    world.jobs = readable
+    world.until(NOON + 4200, ticking=False)
+    assert world.count("CaughtUp") == len(world.caller.calls) == 6
+    assert min(lateness(world)) > 400
 
 
 def test_a_run_that_stands_for_missed_ones_is_as_late_as_the_first_of_them(world: World) -> None:

@@ -14,6 +14,7 @@ from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Succeeded
 from duecourse.messages import MessageKind
+from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, ONCE, fail, receive, the_run
 from tests.support.tables import Tables
@@ -55,6 +56,28 @@ def test_a_run_that_died_before_its_first_attempt_can_be_redriven_by_the_api(wor
     never_begun(world, job(AT))
     world.tell(world.about(the_run(world), MessageKind.REDRIVE))
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 1)
+
+
+@pytest.mark.parametrize("by", ["console", "api"])
+@pytest.mark.parametrize("days", [0, 2])
+def test_a_redrive_outlasts_minutes_in_which_no_job_can_be_read_however_old_its_run_is(
+    world: World, days: int, by: str
+) -> None:
+    world.caller.answer = fail
+    world.add(job(AT, retry=ONCE))
+    world.until(NOON + 200)
+    world.until(NOON + 200 + days * 86_400, ticking=False)
+    world.caller.answer = lambda _: Succeeded()
+    readable = world.jobs
+    world.jobs = ThrottledStore(readable, "snapshot", 10_000)  # type: ignore[assignment]
+    if by == "console":
+        world.wheel.redrive()
+    else:
+        world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+    world.until(world.clock.now() + 200, ticking=False)
+    world.jobs = readable
+    world.until(world.clock.now() + 300, ticking=False)
+    assert (the_run(world).state, len(world.caller.calls)) == (RunState.SUCCEEDED, 2)
 
 
 def test_a_run_that_died_before_its_first_attempt_is_called_once_for_each_redrive(world: World) -> None:

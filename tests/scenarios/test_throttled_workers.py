@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from duecourse.domain.job import Completion, Delivery, MissedMode, MissedPolicy
+from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
+from duecourse.ports import Conflict
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -20,6 +24,32 @@ LATER = "at(2026-11-21T12:05:00)"
 """Not sent at once by the API, so there is but one message."""
 
 LEASE_ENDS = NOON + 120 + FUNCTION_SECONDS
+
+
+@dataclass
+class Silent:
+    """ports.RunStore: the first start is stored, though its answer is a fault; then so many reads fail."""
+
+    store: Any
+    reads: int
+    stored: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        answer: Conflict | None = self.store.write(run, previous)
+        if run.state is RunState.RUNNING and not self.stored:
+            self.stored = True
+            raise OSError("InternalServerError")
+        return answer
+
+    def get(self, *whose: str) -> Run | None:
+        if self.stored and self.reads:
+            self.reads -= 1
+            raise OSError("InternalServerError")
+        found: Run | None = self.store.get(*whose)
+        return found
 
 
 @pytest.fixture
@@ -87,6 +117,34 @@ def test_what_fails_for_an_hour_is_asked_every_few_minutes_and_begins_soon_after
     assert the_run(world).state is RunState.SUCCEEDED
 
 
+@pytest.mark.parametrize("lease", [FUNCTION_SECONDS, 900], ids=["two minutes", "the longest lease"])
+@pytest.mark.parametrize("delivery", Delivery)
+def test_a_start_that_was_stored_though_no_table_answered_for_long_is_carried_on_when_its_lease_has_ended(
+    world: World, delivery: Delivery, lease: int
+) -> None:
+    world.lease_seconds = lease
+    silent = Silent(world.run_store, reads=4)
+    world.run_store = silent  # type: ignore[assignment]
+    world.add(job(LATER, delivery=delivery))
+    world.until(NOON + 300 + 2 * lease)
+    assert silent.reads == 0
+    if delivery is Delivery.AT_LEAST_ONCE:
+        assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+    else:
+        assert (the_run(world).state, the_run(world).reason) == (RunState.DEAD, "lost")
+        assert len(world.notices.deaths) == 1
+
+
+def test_a_retry_that_cannot_begin_is_asked_for_every_minute_however_long_ago_its_run_was_due(world: World) -> None:
+    hourly = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    world.add(job(LATER, retry=hourly))
+    world.until(NOON + 300 + 7199)
+    jobs_refused(world, 4)
+    world.until(NOON + 300 + 7200 + 100)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+
+
 # After its call.
 
 
@@ -133,6 +191,19 @@ def test_a_run_that_is_to_be_cancelled_while_its_success_cannot_be_written_has_s
     world.add(job(AT))
     world.until(NOON + 130)
     assert (ends.refused, the_run(world).state) == (1, RunState.SUCCEEDED)
+
+
+def test_a_worker_whose_writes_hang_begins_none_that_would_outlast_its_invocation(world: World) -> None:
+    def hangs(run: Run, _: object) -> bool:
+        if run.state is RunState.SUCCEEDED:
+            world.clock.advance(27)  # four tries of five seconds each, and the pauses between them
+        return run.state is RunState.SUCCEEDED
+
+    world.run_store = ThrottledStore(world.run_store, "write", 10_000, hangs)  # type: ignore[assignment]
+    world.add(job(AT))
+    world.until(NOON + 121)
+    assert LEASE_ENDS - 30 < world.clock.now() < LEASE_ENDS
+    assert world.count("MessagesFailed") == 1
 
 
 def test_a_worker_gives_up_writing_an_end_before_its_invocation_is_killed(world: World) -> None:

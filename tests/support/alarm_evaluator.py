@@ -48,10 +48,12 @@ class MetricAlarm:
         of_dynamodb = self.properties.get("Namespace") == "AWS/DynamoDB"
         return "ignore" if of_dynamodb else str(self.properties.get("TreatMissingData", "missing"))
 
-    def value(self, data: MetricData, begin: float) -> float | None:
-        """The number of the period that begins at `begin`; None where nothing was told."""
+    def value(self, data: MetricData, begin: float, before: float | None = None) -> float | None:
+        """The number of the period that begins at `begin`, that of the period before being `before`; None where
+        nothing was told.
+        """
         if "Metrics" in self.properties:
-            return self._expression(data, begin)
+            return self._expression(data, begin, before)
         return _statistic(self.properties, self.properties, data, begin, self.period)
 
     def state(self, data: MetricData, at: float, before: str = OK) -> str:
@@ -60,7 +62,7 @@ class MetricAlarm:
         needed = int(self.properties.get("DatapointsToAlarm", periods))
         last = int(at) // self.period * self.period
         begins = [last - number * self.period for number in range(1, periods + EXTRA_PERIODS + 1)]
-        found = [value for begin in begins if (value := self.value(data, begin)) is not None][:periods]
+        found = [value for value in self._values(data, begins) if value is not None][:periods]
         breaching = [self._breaches(value) for value in found]
         missing = periods - len(found)
         if missing and self.treats_missing == "ignore":
@@ -82,7 +84,14 @@ class MetricAlarm:
     def _breaches(self, value: float) -> bool:
         return COMPARISONS[self.properties["ComparisonOperator"]](value, float(self.properties["Threshold"]))
 
-    def _expression(self, data: MetricData, begin: float) -> float | None:
+    def _values(self, data: MetricData, begins: list[int]) -> list[float | None]:
+        """Of periods, the latest first; what an expression repeats is of the oldest of them at most."""
+        values: list[float | None] = []
+        for begin in reversed(begins):
+            values.append(self.value(data, begin, values[-1] if values else None))
+        return values[::-1]
+
+    def _expression(self, data: MetricData, begin: float, before: float | None) -> float | None:
         (expression,) = [one["Expression"] for one in self.properties["Metrics"] if "Expression" in one]
         values = {
             one["Id"]: _statistic(
@@ -95,7 +104,7 @@ class MetricAlarm:
             for one in self.properties["Metrics"]
             if "MetricStat" in one
         }
-        return evaluate(expression, values)
+        return evaluate(expression, values, before)
 
 
 def _statistic(

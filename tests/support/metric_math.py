@@ -1,4 +1,7 @@
-"""CloudWatch's metric math, as far as our alarms use it: numbers, names, + - * /, comparisons, IF and FILL."""
+"""CloudWatch's metric math, as far as our alarms use it: numbers, names, + - * /, comparisons, IF and FILL.
+
+FILL with REPEAT takes the number of the period before; it may only stand around a whole expression.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,26 @@ class NotUsedError(ValueError):
     """CloudWatch knows more than our alarms use: what they do not use is refused here, and not guessed."""
 
 
-def evaluate(expression: str, values: Mapping[str, float | None]) -> float | None:
-    """The expression's value in one period; None where a metric that it needs told nothing, or it divides by 0."""
+def evaluate(expression: str, values: Mapping[str, float | None], before: float | None = None) -> float | None:
+    """The expression's value in one period; None where a metric that it needs told nothing, or it divides by 0.
+
+    `before` is its value in the period before.
+    """
     # `IF` is no word of Python's, so the whole reads as a Python expression that calls two functions.
-    return _value(ast.parse(expression, mode="eval").body, values)
+    whole = ast.parse(expression, mode="eval").body
+    match whole:
+        case ast.Call(func=ast.Name(id="FILL"), args=[inner, ast.Name(id="REPEAT")]):
+            found = _value(inner, values)
+            return before if found is None else found
+    return _value(whole, values)
 
 
 def _value(node: ast.expr, values: Mapping[str, float | None]) -> float | None:
     match node:
         case ast.Constant(value=int() | float() as number):
             return float(number)
+        case ast.Name(id="REPEAT"):
+            raise NotUsedError("no expression of ours repeats a part of itself")
         case ast.Name(id=name):
             return values[name]
         case ast.Call(func=ast.Name(id="FILL"), args=[inner, default]):

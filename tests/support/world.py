@@ -84,6 +84,7 @@ class World:
         self.rules = rules
         self.clock = SettableClock(at)
         self.worker_clock: Clock = self.clock
+        self.lease_seconds: int = FUNCTION_SECONDS
         self.wheel = Wheel(self.clock)
         self.randomness = Numbered()
         self.caller = RecordedCalls(self.clock)
@@ -162,7 +163,7 @@ class World:
         execute = self.worker()
         while (held := self.wheel.receive()) is not None:
             delivery = self.wheel.delivery(held)
-            batch = execute([(delivery, held.body)], self.clock.now() + FUNCTION_SECONDS)
+            batch = execute([(delivery, held.body)], self.clock.now() + self.lease_seconds)
             self.reports.append(batch.report)
             if batch.left:
                 self.wheel.put_back(held)

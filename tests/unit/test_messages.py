@@ -64,6 +64,7 @@ MESSAGES = st.builds(
     requested_by=st.none() | TEXTS,
     correlation_id=st.none() | TEXTS,
     unstarted=st.booleans(),
+    waited=st.booleans(),
 )
 
 
@@ -245,7 +246,7 @@ def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(
     assert (start.result, start.error, start.code) == (None, None, None)
     assert (start.retryable, start.retry_after, start.reason) == (None, None, None)
     whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by", "correlation_id")
-    for kept in (*whose, "due", "count", "through", "caught_up_at", "final"):
+    for kept in (*whose, "due", "count", "through", "caught_up_at", "waited", "final"):
         assert getattr(start, kept) == getattr(message, kept)
 
 

@@ -75,6 +75,7 @@ def record(at: int, state: RunState = RunState.SUCCEEDED, **changes: Any) -> Run
         generation=1,
         state=state,
         lane=Lane.NORMAL,
+        attempt=1,
         attempts_allowed=4,
     )
     return replace(made, **changes)

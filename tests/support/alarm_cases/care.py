@@ -165,6 +165,15 @@ def hours_of_the_stream(observed: Observed, hours: int, *, read: bool, told: boo
         observed.world.clock.advance(HOUR / 2)
 
 
+def quiet_hours_of_the_stream(observed: Observed, hours: int, *, told: bool) -> None:
+    """Nothing is recorded. An event source that works polls, and counts 0 or, if CloudWatch is not told so, nothing."""
+    for _ in range(2 * hours):
+        if told:
+            observed.of_table("RunsTable", "ConsumedWriteCapacityUnits", 0)
+            observed.of_event_source("Archive", "PolledEventCount", 0)
+        observed.world.clock.advance(HOUR / 2)
+
+
 def a_stream_that_nobody_reads(observed: Observed) -> None:
     """The event source is disabled after two hours."""
     hours_of_the_stream(observed, 2, read=True)

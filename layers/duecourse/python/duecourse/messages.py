@@ -44,7 +44,8 @@ class RunMessage:
     `retry_after` to FAIL, `reason` to CANCEL.
 
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
-    `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time.
+    `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time; with `waited` the run has
+    waited for its turn, and asks again at this time.
     `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`).
     `unstarted` belongs to REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1).
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
@@ -78,6 +79,7 @@ class RunMessage:
     requested_by: str | None = None
     correlation_id: str | None = None
     unstarted: bool = False
+    waited: bool = False
 
     @property
     def name(self) -> RunName:
@@ -111,6 +113,7 @@ class RunMessage:
             count=self.count,
             through=self.through,
             caught_up_at=self.caught_up_at,
+            waited=self.waited,
             final=self.final,
             own_payload=self.own_payload,
             requested_by=self.requested_by,
@@ -218,6 +221,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "requested_by": _TEXT,
     "correlation_id": _TEXT,
     "unstarted": (_is_flag, "true or false"),
+    "waited": (_is_flag, "true or false"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

@@ -25,7 +25,7 @@ from duecourse.domain.finish import cancel, decide_finish, succeed
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.records import ended, first_record
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start, own_job
+from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start, instead_of, of_namesake, own_job
 from duecourse.domain.targets import Failed
 
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
@@ -35,6 +35,8 @@ def decide_command(event: Command, job: JobSnapshot, run: Run | None, hand: Hand
     """Decide on a message that is about a run rather than its start."""
     if run is None:
         return _without_record(event, job, hand, now)
+    if of_namesake(event.offer, job, run):
+        return instead_of(run, _without_record(event, job, hand, now))
     if run.nonce == event.offer.nonce:
         # The run is in the hands of this message: what it asked for is done. If that was a death, it waits among the
         # dead letters, or was brought back from there and carries the attempts that follow, like any message.

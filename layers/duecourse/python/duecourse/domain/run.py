@@ -41,7 +41,8 @@ class Run:
     worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
     A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
     `heartbeat_until` by when the next sign of life is due. `cancel_requested` says why it is to end.
-    `idempotency_key` is what its first attempt was called with, where that was not simply its id.
+    `idempotency_key` is what its first attempt was called with, empty where that was simply its id; None before it, and
+    in records of versions that did not keep it.
     `redriven_at` is when it was given another allowance last.
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
     `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the

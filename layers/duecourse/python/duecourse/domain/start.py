@@ -45,12 +45,15 @@ def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover
 
 
 def of_namesake(offer: Offer, job: JobSnapshot, run: Run) -> bool:
+    """Whether the record only says that another job, deleted since, did not run then, while the offer is this job's."""
+    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= offer.generation
+
+
+def binds_nobody(job: Job, run: Run) -> bool:
     """Whether another job, deleted since, was not to run then (it was skipped, or cancelled before it began): that
     binds no job of the same id.
     """
-    if not isinstance(job, Job) or run.attempt > 0:
-        return False
-    return run.generation < job.created_generation <= offer.generation
+    return run.attempt == 0 and run.generation < job.created_generation
 
 
 def instead_of(run: Run, decision: Decision) -> Decision:

@@ -185,14 +185,10 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
 
 
 def idempotency_key(run: Run, job: Job) -> str:
-    """What makes attempts of a run recognisable as one: the key that it has, the job's template, or the run's id.
-
-    Who has none after the first attempt was called by its id, if the job was changed since: it had no template then.
+    """What makes attempts of a run recognisable as one: the key that it was first called with (Run.idempotency_key), or
+    what the job's template makes of it, or the run's id.
     """
-    if run.idempotency_key is not None:
-        return run.idempotency_key
-    changed = run.attempt > 1 and run.first_started_at is not None and job.updated_at > run.first_started_at
-    if job.idempotency_key is None or changed:
-        return str(run.name)
+    if run.idempotency_key is not None or job.idempotency_key is None:
+        return run.idempotency_key or str(run.name)
     values = values_for(run, job)
     return render_template(job.idempotency_key, {name: values[name] for name in IDEMPOTENCY_NAMES})

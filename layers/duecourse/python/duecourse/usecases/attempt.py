@@ -75,9 +75,9 @@ class Attempts:
         report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Fate.LEFT
 
-    def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
+    def rescue(self, message: RunMessage, delivery: Delivery, deadline: float, report: Report) -> Fate:
         """After a fault on our side."""
-        return self.copies.rescue(message, delivery, report)
+        return self.copies.rescue(message, delivery, deadline, report)
 
     def _step(
         self,

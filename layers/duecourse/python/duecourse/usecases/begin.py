@@ -34,6 +34,7 @@ FINISH_MARGIN_SECONDS = 3
 LAST_FINISH_SECONDS = 8
 """So long before its lease ends a worker begins no further write of a finish that was refused: the SDK's own four tries
 pause for seven seconds at most (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard).
+Where they get no answer at all they take half a minute; once they have, as much is left for the next ones.
 """
 
 PAYLOAD_GONE = Failed(
@@ -73,7 +74,7 @@ class Beginner:
                 if isinstance(waits, Wait) and waits.oust is not None:
                     self._oust(waits.oust, report)
                 # What waits for its turn is not late: only a start deadline ends its waiting.
-                patient = replace(message, caught_up_at=until) if job.overlap in IN_LINE else message
+                patient = replace(message, caught_up_at=until, waited=True) if job.overlap in IN_LINE else message
                 return self.copies.put_off(patient, delivery, decision.previous, until, reason, report)
             case Yield() if decision.previous is not None:
                 until = ask_again(decision.run.due, now)
@@ -100,11 +101,10 @@ class Beginner:
         if previous is None:
             since = float(message.due)
             if message.caught_up_at is not None:
-                # What waited for its turn has the mark of a catch-up, too (`patient`), but may not start before that.
-                if message.not_before < message.caught_up_at:
-                    report.counts["CaughtUp"] += 1
-                else:
+                if message.waited:
                     since = max(since, message.caught_up_at)
+                else:
+                    report.counts["CaughtUp"] += 1
             if decision.run.first_started_at is not None:
                 report.measure("Lateness", decision.run.first_started_at - since)
         elif previous.state is RunState.RUNNING:
@@ -202,9 +202,13 @@ class Beginner:
 
 
 def _with_its_key(run: Run, job: Job) -> Run:
-    """A key made by a template is recorded before the first call: the job may be edited before the next one."""
-    if job.idempotency_key is None or run.idempotency_key is not None:
+    """The key is recorded before the first call, since the job may be edited before the next one; the run's own id as
+    nothing, which is enough to tell it from a record of before keys were kept.
+    """
+    if run.idempotency_key is not None:
         return run
+    if job.idempotency_key is None:
+        return replace(run, idempotency_key="")
     try:
         return replace(run, idempotency_key=idempotency_key(run, job))
     except TemplateError:

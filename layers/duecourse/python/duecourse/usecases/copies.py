@@ -12,6 +12,7 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
+from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.report import Report, in_words
 
@@ -19,13 +20,14 @@ RESCUE_SECONDS = 60
 """How long a message rests, at least, that was received often without its run being dead."""
 
 LONGEST_RESCUE_SECONDS = 300
-"""And at most: a start rests for a quarter of the time it has waited already. What fails for hours shall not be asked
-for every few seconds, and still begin within minutes of the end of that.
+"""And at most: the start of a run rests for a quarter of the time it has waited already. What fails for hours shall not
+be asked for every few seconds, and still begin within minutes of the end of that.
 """
 
 RESCUED_SECONDS = DAY_SECONDS
 """For how long after it was due a run is rescued that has never begun: what fails for a whole day (its job cannot be
-read, say) will fail again, and copies of every occurrence would circle side by side for ever.
+read, say) will fail again, and copies of every occurrence would circle side by side for ever. One that has a record may
+have died long ago, and be brought back just now.
 """
 
 PROMPT_SECONDS = 5
@@ -93,20 +95,28 @@ class Copies:
         run = self._record(message) if previous is None else previous
         return self.send(_carried(message, delivery, run), delivery, not_before, reason, report, lane=lane)
 
-    def rescue(self, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
-        """After a fault on our side: leave the message, or send it afresh before it counts as dead."""
+    def rescue(self, message: RunMessage, delivery: Delivery, deadline: float, report: Report) -> Fate:
+        """After a fault on our side: leave the message, or send it afresh before it counts as dead. `deadline` (UTC
+        seconds) is when the invocation is killed.
+        """
         if not self.rules.near_limit(delivery):
             self.forwarder.postpone(delivery, self._pause(message, delivery))
             return Fate.LEFT
-        if self._given_up(message):
-            return Fate.LEFT  # the sweep records it as dead
-        again_at = self.clock.now() + self._rest(message)
+        now = self.clock.now()
+        again_at = now + self._rest(message)
         try:
             run = self._record(message)
         except Exception as problem:  # noqa: BLE001 - the fault that brought us here may be in that very read
             report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, error=in_words(problem))
-            run = None
+            if message.kind in STARTS:
+                # The start may have been stored by an earlier delivery, though its answer was a fault: before the lease
+                # of that one has ended, which it does before this invocation's, a copy is dropped. (What the lane does
+                # not hold back needs a wake-up to be written, which may fail like the read.)
+                again_at = max(again_at, min(deadline + LEASE_MARGIN_SECONDS, now + MAX_DELAY_SECONDS))
+            return self.send(message, delivery, again_at, "near the receive limit", report)
+        if run is None and self._given_up(message):
+            return Fate.LEFT  # the sweep records it as dead
         if run is not None and run.message_id == delivery.message_id:
             if run.state is RunState.DEAD:
                 return Fate.LEFT  # it belongs to the dead letters, and a copy would be dropped
@@ -123,7 +133,7 @@ class Copies:
         return ceil(min(most, RESCUE_SECONDS) * (1 + self.randomness.draw()) / 2)
 
     def _rest(self, message: RunMessage) -> float:
-        if message.kind not in STARTS:
+        if message.kind not in STARTS or message.attempt > 1:
             return RESCUE_SECONDS
         return min(max(self._waited(message) / 4, RESCUE_SECONDS), LONGEST_RESCUE_SECONDS)
 

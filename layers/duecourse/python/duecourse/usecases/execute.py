@@ -64,4 +64,4 @@ class Execute:
                 receive_count=delivery.receive_count,
                 error=in_words(problem),
             )
-            return self.attempts.rescue(message, delivery, report), report
+            return self.attempts.rescue(message, delivery, deadline, report), report

@@ -14,6 +14,7 @@ from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
+from duecourse.domain.start import binds_nobody
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.job_view import since_when
 from duecourse.usecases.jobs import JobUnknownError, at_once_until
@@ -55,12 +56,16 @@ class History:
         if job is None and not records and before is None:
             raise JobUnknownError(job_id)
         queued = self._queued(job, cursor, records, limit + 1, before) if job is not None and cursor is not None else []
-        merged = sorted([*records, *queued], key=lambda run: run.name.local, reverse=True)
+        again = {run.name for run in queued}
+        standing = [run for run in records if run.name not in again]
+        merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)
         following = merged[limit - 1].name.local if len(merged) > limit else None
         return RunPage(tuple(merged[:limit]), following)
 
     def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
-        """The newest `count` runs between this page's ends that are enqueued and have no record."""
+        """The newest `count` runs between this page's ends that are enqueued and have no record, or one that binds
+        nobody.
+        """
         if job.state is JobState.PAUSED:
             return []
         try:
@@ -73,7 +78,8 @@ class History:
             high = min(high, name.occurrence if name.suffix else name.occurrence - 1)
         if len(records) == count:
             low = max(low, records[-1].occurrence)  # what is older belongs to later pages
-        covered = [(run.occurrence - 1, run.through or run.occurrence) for run in records if not run.suffix]
+        binding = [run for run in records if not run.suffix and not binds_nobody(job, run)]
+        covered = [(run.occurrence - 1, run.through or run.occurrence) for run in binding]
         return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:

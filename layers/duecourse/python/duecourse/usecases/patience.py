@@ -51,15 +51,18 @@ class Patience:
         return True
 
     def insist(self, act: Callable[[], R], put_off: Callable[[Exception], None]) -> R:
-        """What `act` returns; while it raises, and there is time, it is tried again, and `put_off` told why. Raises
-        what it raised last.
+        """What `act` returns; while it raises, and there is time for another try as long as the longest so far, it is
+        tried again, and `put_off` told why. Raises what it raised last.
         """
-        rest = FIRST_WAIT_SECONDS
+        rest, longest = FIRST_WAIT_SECONDS, 0.0
         while True:
+            began = self.clock.now()
             try:
                 return act()
             except Exception as problem:
-                left = self.deadline - self.clock.now()
+                now = self.clock.now()
+                longest = max(longest, now - began)
+                left = self.deadline - longest - now
                 if left < FIRST_WAIT_SECONDS or not self.wait(min(rest, left)):
                     raise
                 put_off(problem)

@@ -11,6 +11,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
+from duecourse.domain.start import binds_nobody
 from duecourse.ports import Input, Inputs, Results, RunStore
 from duecourse.usecases.asking import requested_run
 from duecourse.usecases.history import LANE_RETENTION_DAYS, History
@@ -44,8 +45,8 @@ class Runs:
         except ValueError:
             raise RunUnknownError(run_id) from None
         run = self.store.get(tenant, name.job_id, name.local)
-        if run is None:
-            run = self._asked(tenant, name) if name.suffix else self._enqueued(tenant, name)
+        if run is None or self._binds_nobody(run):
+            run = (self._asked(tenant, name) if name.suffix else self._enqueued(tenant, name)) or run
         if run is None:
             raise RunUnknownError(run_id)
         return run
@@ -53,6 +54,11 @@ class Runs:
     def link(self, run: Run) -> str | None:
         """An address at which a large result can be read for LINK_SECONDS; None where the record holds it."""
         return None if run.result_key is None else self.results.link(run.result_key)
+
+    def _binds_nobody(self, run: Run) -> bool:
+        """Whether its name may wait in the lane for a job that was created after it. Only what never began is asked."""
+        job = self.history.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
+        return job is not None and binds_nobody(job, run)
 
     def _enqueued(self, tenant: str, name: RunName) -> Run | None:
         """What its job's history shows under that name: QUEUED, or a record that was written meanwhile."""

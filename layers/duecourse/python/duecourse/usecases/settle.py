@@ -67,7 +67,9 @@ class Settler:
             asked=message.kind,
         )
         target = type_of(job.target) if isinstance(job, Job) else None
-        before = None if decision.previous is None else decision.previous.state
+        previous = decision.previous
+        # A record of another generation is a namesake's: what it says happened to another job.
+        before = None if previous is None or previous.generation != kept.generation else previous.state
         if (ended := ENDS.get(kept.state)) is not None and before is not kept.state:
             report.count(ended, target)
         if before in _ALIVE and kept.state in _FAILED:
