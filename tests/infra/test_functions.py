@@ -189,5 +189,5 @@ def test_a_clock_is_not_traced_where_nothing_else_is() -> None:
 
 def test_only_the_workers_may_go_round_since_a_run_waits_and_is_tried_again_by_messages(stack: Stack) -> None:
     functions = stack.resources("AWS::Lambda::Function")
-    allowed = {name for name, each in functions.items() if each["Properties"].get("RecursiveLoop") == "Allow"}
+    allowed = {name for name, function in functions.items() if function.get("RecursiveLoop") == "Allow"}
     assert allowed == {stack.output(output) for output, of in SETTINGS.items() if of is ExecuteSettings}
