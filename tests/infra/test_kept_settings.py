@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -195,7 +194,6 @@ def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
     assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="the pages' commands use jq")
 @pytest.mark.parametrize("reads_the_file", [True, False])
 def test_going_back_gives_what_is_kept_to_a_release_that_does_not_read_it(folder: Path, reads_the_file: bool) -> None:
     """The very commands of the page, with programs in their places that only write down how they were called."""

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from duecourse.domain.job import Delivery, MissedMode, MissedPolicy
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.run import RunState
 from tests.support.faulty import FaultyRuns
 from tests.support.jobs import NOON, job
-from tests.support.one_run import hand_over, receive, the_run
+from tests.support.one_run import begins, ends, hand_over, receive, the_run
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
 
@@ -19,14 +19,6 @@ from tests.support.world import Killed, World
 @pytest.fixture
 def world(tables: Tables) -> World:
     return World(tables)
-
-
-def begins(run: Run) -> bool:
-    return run.state is RunState.RUNNING
-
-
-def ends(run: Run) -> bool:
-    return run.state is RunState.SUCCEEDED
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,14 @@ import pytest
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
 from duecourse.domain.cursor import cursor_for
 from duecourse.domain.job import Job, Lane
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.run import RunState
 from duecourse.domain.targets import Succeeded
 from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, begins, ends, hand_over, receive
 from tests.support.tables import Tables
 from tests.support.wheel import Held
 from tests.support.world import FUNCTION_SECONDS, Killed, World
-
-AT = "at(2026-11-21T12:02:00)"
 
 
 @pytest.fixture
@@ -26,24 +25,11 @@ def world(tables: Tables) -> World:
     return World(tables)
 
 
-def begins(run: Run) -> bool:
-    return run.state is RunState.RUNNING
-
-
-def ends(run: Run) -> bool:
-    return run.state is RunState.SUCCEEDED
-
-
-def receive(world: World, second: float = 120) -> Held:
+def received(world: World, second: float = 120) -> Held:
+    """The job's message, at a second after NOON."""
     world.until(NOON + second - 1, ticking=False)
     world.clock.set(NOON + second)
-    held = world.wheel.receive()
-    assert held is not None
-    return held
-
-
-def hand_over(world: World, held: Held) -> tuple[str, ...]:
-    return world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + FUNCTION_SECONDS).left
+    return receive(world)
 
 
 def killed(world: World, held: Held, **when: Judge) -> None:
@@ -57,7 +43,7 @@ def killed(world: World, held: Held, **when: Judge) -> None:
 
 def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_after_its_lease(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     killed(world, held, dies_before=ends)
     world.wheel.put_back(held)
     world.until(NOON + 900)
@@ -69,7 +55,7 @@ def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_a
 
 def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_calls_nobody_again(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     killed(world, held, dies_after=ends)
     world.wheel.put_back(held)
     world.until(NOON + 900)
@@ -80,7 +66,7 @@ def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_call
 
 def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     killed(world, held, dies_after=begins)
     world.wheel.put_back(held)
     world.until(NOON + 900)
@@ -102,7 +88,7 @@ def test_a_write_that_was_applied_though_its_answer_was_lost_counts_as_written(w
 
 def test_the_same_message_in_two_workers_at_the_same_time_is_called_once(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     copies = [replace(held, receives=number) for number in range(1, 9)]
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda copy: hand_over(world, copy), copies))
@@ -112,7 +98,7 @@ def test_the_same_message_in_two_workers_at_the_same_time_is_called_once(world: 
 
 def test_a_message_delivered_again_after_success_is_let_go(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     assert hand_over(world, held) == ()
     assert hand_over(world, replace(held, receives=2)) == ()
     assert len(world.caller.calls) == 1
@@ -134,7 +120,7 @@ def test_a_worker_whose_clock_is_five_seconds_off_runs_each_occurrence_once_and_
 
 def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     killed(world, held, dies_after=begins)
     world.clock.set(NOON + 120 + FUNCTION_SECONDS - 1)  # its lease ends in a second by the first worker's clock
     world.worker_clock = Skewed(world.clock, 5)
@@ -144,7 +130,7 @@ def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world
 
 def test_throttled_deliveries_alone_never_bring_a_run_to_the_dead_letters(world: World) -> None:
     world.add(job(AT))
-    held = receive(world)
+    held = received(world)
     held.receives = 4  # received three times and never handled: a lane at the limit of its concurrency
     assert hand_over(world, held) == ()
     world.until(NOON + 300)

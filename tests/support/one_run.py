@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.run import Run
+from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.wheel import Held
@@ -20,6 +20,16 @@ def the_run(world: World) -> Run:
     """The only record of the job."""
     (run,) = world.runs("tick-tock")
     return run
+
+
+def begins(run: Run) -> bool:
+    """Whether this write starts an attempt."""
+    return run.state is RunState.RUNNING
+
+
+def ends(run: Run) -> bool:
+    """Whether this write ends the run well."""
+    return run.state is RunState.SUCCEEDED
 
 
 def fail(_: Call) -> Outcome:
