@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support import emulators
+from tests.support import emulators, in_process
 from tests.support.tables import Tables, create_tables
 
 
@@ -34,6 +34,12 @@ def any_tables(request: pytest.FixtureRequest) -> Tables:
 
 
 @pytest.fixture
-def tables(ministack: str) -> Tables:
-    """Fresh tables on MiniStack."""
+def served_tables(ministack: str) -> Tables:
+    """Fresh tables on MiniStack, for functions that find them at its endpoint."""
     return create_tables(emulators.client("dynamodb", ministack))
+
+
+@pytest.fixture
+def tables() -> Tables:
+    """Fresh tables of MiniStack's DynamoDB, which answers within this process."""
+    return create_tables(in_process.dynamodb())

@@ -72,9 +72,9 @@ def prefixed(values: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.emulator
 def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queue(
-    ministack: str, tables: Tables
+    ministack: str, served_tables: Tables
 ) -> None:
-    sqs = client("sqs", ministack)
+    sqs, tables = client("sqs", ministack), served_tables
     urls = {lane: sqs.create_queue(QueueName=f"{tables.jobs}-{lane}")["QueueUrl"] for lane in ("NORMAL", "HIGH")}
     queues = {f"QUEUE_URL_{lane}": urls.get(lane, urls["HIGH"]) for lane in ("HIGH", "NORMAL", "LOW", "LONG")}
     environ = {

@@ -48,14 +48,14 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tables: Tables, ministack: str) -> Stage:
+def stage(served_tables: Tables, ministack: str) -> Stage:
     """Fresh tables, queues and a topic whose notices arrive in the queue `deaths`."""
     sqs, sns = client("sqs", ministack), client("sns", ministack)
     deaths = create_queue(sqs)
-    topic: str = sns.create_topic(Name=tables.jobs)["TopicArn"]
+    topic: str = sns.create_topic(Name=served_tables.jobs)["TopicArn"]
     attributes = sqs.get_queue_attributes(QueueUrl=deaths, AttributeNames=["QueueArn"])["Attributes"]
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=attributes["QueueArn"])
-    return Stage(sqs, sns, tables, create_queue(sqs, fifo=True), create_queue(sqs), topic, deaths)
+    return Stage(sqs, sns, served_tables, create_queue(sqs, fifo=True), create_queue(sqs), topic, deaths)
 
 
 @pytest.fixture
