@@ -110,5 +110,6 @@ class Run:
         return None if self.first_started_at is None else self.first_started_at - self.due
 
     def written_as(self, other: Run) -> bool:
-        """Whether `other`, read back after a failed condition, is this very write: only its answer was lost."""
-        return (self.token, self.state, self.attempt) == (other.token, other.state, other.attempt)
+        """Whether `other`, read back after a write, is this very write: only its answer was lost."""
+        ours = (self.token, self.state, self.attempt, self.notified)
+        return ours == (other.token, other.state, other.attempt, other.notified)

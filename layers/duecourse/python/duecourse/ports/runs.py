@@ -32,7 +32,9 @@ class RunStore(Protocol):
         """By the run's local name (`RunName.local`). Strongly consistent."""
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        """Write `run` where exactly `previous` stands (None: nothing). None when it is done."""
+        """Write `run` where exactly `previous` stands (None: nothing). None when it stands: a write that is refused, or
+        not answered, is read back, and counts as done where the record is this very write (`Run.written_as`).
+        """
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         """Newest first, those whose local name sorts before `before`. Strongly consistent."""

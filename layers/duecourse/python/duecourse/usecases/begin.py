@@ -86,7 +86,7 @@ class Beginner:
         if decision.run.deadline is not None and not self._arm(decision.run, message, decision.run.deadline):
             return put_off(now, "its deadline could not be armed", report)
         run = _with_its_key(decision.run, job)
-        if conflict := self.settler.write(run, decision.previous):
+        if conflict := self.settler.runs.write(run, decision.previous):
             if decision.previous is None and conflict.found is not None and conflict.found.state is RunState.DEAD:
                 self.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
             return conflict

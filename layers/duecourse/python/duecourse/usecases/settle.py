@@ -52,7 +52,7 @@ class Settler:
         write that fails is made again: nobody but this worker knows what it says.
         """
         kept = self.keep.kept(decision.run, report)
-        write = partial(self.write, kept, decision.previous)
+        write = partial(self.runs.write, kept, decision.previous)
         if conflict := write() if patience is None else patience.insist(write, partial(_put_off, report)):
             return conflict
         report.add(
@@ -79,13 +79,6 @@ class Settler:
     def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> Fate:
         """Do what follows from a record."""
         return Fate.DONE if self.aftermath.follow(run, job, message, delivery, report) else Fate.LEFT
-
-    def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        """Write; a refusal that turns out to be our own write (its answer was lost) counts as written."""
-        conflict = self.runs.write(run, previous)
-        if conflict is not None and conflict.found is not None and run.written_as(conflict.found):
-            return None
-        return conflict
 
 
 def _put_off(report: Report, problem: Exception) -> None:

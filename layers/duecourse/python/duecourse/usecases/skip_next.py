@@ -61,13 +61,11 @@ class SkipNext:
         return skipped
 
     def _written(self, record: Run, job: Job) -> bool:
-        """Whether this record stands now; a refusal that turns out to be our own write counts as written, and what a
-        job of the same id left, which was deleted since, is written over.
-        """
+        """Whether this record stands now. What a job of the same id left, which was deleted since, is written over."""
         conflict = self.runs.write(record, None)
         if conflict is not None and conflict.found is not None and conflict.found.generation < job.created_generation:
             conflict = self.runs.write(record, conflict.found)
-        return conflict is None or (conflict.found is not None and record.written_as(conflict.found))
+        return conflict is None
 
     def _record(self, job: Job, cursor: Cursor, occurrence: int, due: int, by: str, now: float) -> Run:
         return Run(

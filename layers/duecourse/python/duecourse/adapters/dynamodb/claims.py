@@ -1,4 +1,7 @@
-"""Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `statements`."""
+"""Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `statements`.
+
+A claim without an answer may have been made: its cursor is read back, and the claim is WON where it stands as wanted.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from duecourse.adapters.dynamodb.keys import CURSOR, job_partition
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.statements import CONDITION_FAILED, Outcome, Statement, execute
 from duecourse.adapters.dynamodb.values import pack
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew
+
+READ_BATCH = 100
+"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
 
 _LOST = Claimed(ClaimResult.LOST)
 _CONDITIONS = ("PK", "SK", "due", "generation")
@@ -23,21 +31,43 @@ def claim(client: Any, table: str, claims: Sequence[Claim], shards: int, clock: 
     unique = list(first.values())
     now = clock.now()
     outcomes = execute(client, [_statement(table, claims[index], shards, now) for index in unique], clock, crew)
+    unknown = [claims[index] for index, outcome in zip(unique, outcomes, strict=True) if _is_unknown(outcome)]
+    standing = _read_back(client, table, unknown)
     results = [_LOST] * len(claims)
     for index, outcome in zip(unique, outcomes, strict=True):
-        results[index] = _judge(outcome, claims[index])
+        wanted = claims[index]
+        found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
+        made = outcome.code is not None and found is not None and _stands(found, wanted)
+        results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if made else outcome.claimed()
     return results
 
 
-def _judge(outcome: Outcome, claim: Claim) -> Claimed:
-    """Where it stands as the claim wanted, either the claim's own answer was lost, or somebody made the very same."""
-    if outcome.code in CONDITION_FAILED and outcome.found:
-        stands = outcome.found.get("occurrence", {}).get("N")
-        generation = outcome.found.get("generation", {}).get("N")
-        wanted = None if claim.moved.occurrence is None else str(claim.moved.occurrence)
-        if stands == wanted and generation == str(claim.cursor.generation):
-            return outcome.claimed(lost=ClaimResult.WON)
-    return outcome.claimed()
+def _is_unknown(outcome: Outcome) -> bool:
+    """Whether the outcome does not say if the claim was made: no answer, or a failed condition without the item."""
+    if outcome.code in CONDITION_FAILED:
+        return not outcome.found
+    return outcome.claimed().result is ClaimResult.FAILED
+
+
+def _read_back(client: Any, table: str, claims: Sequence[Claim]) -> dict[str, Item]:
+    """The cursors of claims as they stand now, by partition key; without those that cannot be read."""
+    found: dict[str, Item] = {}
+    for begin in range(0, len(claims), READ_BATCH):
+        keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in claims[begin : begin + READ_BATCH]]
+        try:
+            answer = client.batch_get_item(RequestItems={table: {"Keys": keys, "ConsistentRead": True}})
+        except (BotoCoreError, ClientError):
+            continue  # the claims stay as their outcomes say
+        found |= {item["PK"]["S"]: item for item in answer["Responses"].get(table, ())}
+    return found
+
+
+def _stands(found: Item, claim: Claim) -> bool:
+    """Whether the cursor stands as the claim wanted: the claim's answer was lost, or somebody made the very same."""
+    wanted = {"occurrence": claim.moved.occurrence, "due": claim.moved.due, "generation": claim.cursor.generation}
+    return all(
+        found.get(name, {}).get("N") == (None if value is None else str(value)) for name, value in wanted.items()
+    )
 
 
 def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:

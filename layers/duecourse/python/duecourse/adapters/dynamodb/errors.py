@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb.keys import Item
 
@@ -26,14 +26,14 @@ Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledExcept
 """
 
 
-def condition_failed(error: ClientError) -> bool:
+def condition_failed(error: BotoCoreError | ClientError) -> bool:
     """Whether a write was refused for its condition alone."""
-    return bool(error.response["Error"]["Code"] == "ConditionalCheckFailedException")
+    return isinstance(error, ClientError) and error.response["Error"]["Code"] == "ConditionalCheckFailedException"
 
 
-def found(error: ClientError) -> Item | None:
+def found(error: BotoCoreError | ClientError) -> Item | None:
     """The item as it is, where the write asked for it (ReturnValuesOnConditionCheckFailure)."""
-    response: dict[str, Any] = error.response
+    response: dict[str, Any] = error.response if isinstance(error, ClientError) else {}
     return response.get("Item") or None
 
 

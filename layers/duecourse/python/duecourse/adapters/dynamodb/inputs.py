@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.errors import condition_failed, found
@@ -31,12 +31,15 @@ class DynamoInputs:
                 ConditionExpression="attribute_not_exists(PK)",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
-            if not condition_failed(error):
-                raise
+        except (BotoCoreError, ClientError) as error:
             item = found(error)
             # One that is not there any more was removed for its age this very moment.
-            return self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
+            standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
+            if standing == wanted:
+                return None  # an answer was lost
+            if not condition_failed(error):
+                raise
+            return standing
         return None
 
     def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import cursor_item, job_item, tag_markers, used_keys, values
 from duecourse.adapters.dynamodb.errors import condition_failed
@@ -13,7 +14,7 @@ from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD,
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, JobSnapshot
+from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
 from duecourse.ports import Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
 
 GONE_SECONDS = 86_400
@@ -58,7 +59,10 @@ class DynamoJobStore:
         ]
         if key is not None:
             writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
-        failed = transact(self._client, writes, self._clock)
+        try:
+            failed = transact(self._client, writes, self._clock)
+        except (BotoCoreError, ClientError) as error:
+            return self._read_back(job, lambda standing: _is_creation(standing, job), error)
         # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
         if key is not None and len(writes) - 1 in failed:
             raise KeyUsedError
@@ -122,7 +126,7 @@ class DynamoJobStore:
             writes.append({"Delete": self._key(job, PAYLOAD)})
         if job.revision == 0:
             writes.append(self._counted(job, 1))
-        return self._written(writes)
+        return self._written(job, writes, lambda standing: standing == changed)
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """See ports.JobStore."""
@@ -136,7 +140,7 @@ class DynamoJobStore:
         ]
         if job.revision > 0:
             writes.append(self._counted(job, -1))
-        return self._written(writes)
+        return self._written(job, writes, lambda standing: standing == Gone(deleted_at))
 
     def complete(self, job: Job, *, at: float) -> bool:
         """See ports.JobStore."""
@@ -154,10 +158,10 @@ class DynamoJobStore:
                 ExpressionAttributeNames=names,
                 ExpressionAttributeValues=values.pack(stand),
             )
-        except ClientError as error:
-            if not condition_failed(error):
-                raise
-            return False
+        except (BotoCoreError, ClientError) as error:
+            if condition_failed(error):
+                return False
+            return self._read_back(job, lambda standing: _is_completion(standing, job, at), error)
         return True
 
     def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
@@ -208,12 +212,41 @@ class DynamoJobStore:
         bound = {} if quota is None else {"ConditionExpression": "attribute_not_exists(#jobs) OR #jobs < :quota"}
         return {"Update": update | bound}
 
-    def _written(self, writes: list[dict[str, Any]]) -> bool:
-        """Whether all was written; nothing is where a condition failed, or others kept writing the same."""
+    def _written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+        """Whether all was written; nothing is where a condition failed, or others kept writing the same. `made` knows
+        the job after these writes.
+        """
         try:
             return not transact(self._client, writes, self._clock)
         except StoreBusyError:
             return False
+        except (BotoCoreError, ClientError) as error:
+            return self._read_back(job, made, error)
+
+    def _read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
+        """True where the job stands as `made` knows it: a write without an answer was made. Raises `error` otherwise:
+        nobody knows then.
+        """
+        try:
+            standing = self.snapshot(job.tenant, job.id)
+        except (BotoCoreError, ClientError):
+            raise error from None
+        if not made(standing):
+            raise error
+        return True
+
+
+def _is_creation(standing: JobSnapshot, job: Job) -> bool:
+    """Whether a job was created by the very write that was to create `job`, whatever became of it since."""
+    born = (job.created_generation, job.created_at)
+    return isinstance(standing, Job) and (standing.created_generation, standing.created_at) == born
+
+
+def _is_completion(standing: JobSnapshot, job: Job, at: float) -> bool:
+    """Whether `job` was completed at `at`."""
+    if not isinstance(standing, Job) or standing.state is not JobState.COMPLETED:
+        return False
+    return (standing.generation, standing.updated_at) == (job.generation, at)
 
 
 def _standing(cursor: Cursor) -> dict[str, Any]:

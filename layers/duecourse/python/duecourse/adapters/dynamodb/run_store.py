@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import run_item, values
 from duecourse.adapters.dynamodb.dead_index import DeadIndex
@@ -53,9 +53,24 @@ class DynamoRunStore:
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **condition,
             )
-        except ClientError as error:
-            return self._conflict(error)
+        except (BotoCoreError, ClientError) as error:
+            standing = self._standing(run, previous, error)
+            return None if standing is not None and run.written_as(standing) else Conflict(standing)
         return None
+
+    def _standing(self, run: Run, previous: Run | None, error: BotoCoreError | ClientError) -> Run | None:
+        """The record as it is after a write that failed. Where it is not known whether the write was made it is read;
+        `error` is raised where nothing was written.
+        """
+        if condition_failed(error):
+            return self._conflict(error).found
+        try:
+            standing = self.get(run.tenant, run.job_id, run.name.local)
+        except (BotoCoreError, ClientError):
+            raise error from None
+        if standing is None or (previous is not None and previous.written_as(standing)):
+            raise error
+        return standing
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         """See ports.RunStore."""
@@ -146,7 +161,7 @@ class DynamoRunStore:
             if not condition_failed(error):
                 raise
 
-    def _conflict(self, error: ClientError) -> Conflict:
+    def _conflict(self, error: BotoCoreError | ClientError) -> Conflict:
         """The record that was in the way of a write. Raises the error where that failed for another reason."""
         if not condition_failed(error):
             raise error

@@ -41,12 +41,12 @@ class Outcome:
     found: Item | None = None
     throttled: int = 0
 
-    def claimed(self, *, lost: ClaimResult = ClaimResult.LOST) -> Claimed:
-        """In the words of the ports; `lost` for a condition that failed."""
+    def claimed(self) -> Claimed:
+        """In the words of the ports; LOST for a condition that failed."""
         if self.code is None:
             return Claimed(ClaimResult.WON, throttled=self.throttled)
         if self.code in CONDITION_FAILED:
-            return Claimed(lost, throttled=self.throttled)
+            return Claimed(ClaimResult.LOST, throttled=self.throttled)
         return Claimed(self._result, f"{self.code}: {self.message}", self.throttled)
 
     @property

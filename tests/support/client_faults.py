@@ -1,0 +1,98 @@
+"""A DynamoDB client whose writes meet a fault: what production's adapters see of a network and a table in trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from tests.support.world import Killed
+
+WRITES = frozenset(
+    {
+        "batch_execute_statement",
+        "batch_write_item",
+        "delete_item",
+        "put_item",
+        "transact_write_items",
+        "update_item",
+    }
+)
+READS = frozenset({"batch_get_item", "get_item", "query", "scan"})
+
+SDK_TRIES = 3
+"""How often a request without an answer reaches the table."""
+
+
+class Fault(StrEnum):
+    """What happens to a request. ANSWER_LOST: at every try of the SDK. TWICE: the first answer is lost, the second is
+    heard.
+    """
+
+    DIES_BEFORE = "dies before"
+    DIES_AFTER = "dies after"
+    ANSWER_LOST = "answer lost"
+    REFUSED = "refused"
+    TWICE = "twice"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request of a client: the name of its method, and what it asks."""
+
+    operation: str
+    asked: dict[str, Any]
+
+
+@dataclass
+class FaultyClient:
+    """`fault_of` says what happens to a request of `kinds` (None: nothing); `seen` has all of these requests."""
+
+    client: Any
+    fault_of: Callable[[Request], Fault | None] = lambda _: None
+    kinds: frozenset[str] = WRITES
+    seen: list[Request] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.client, name)
+        if name not in self.kinds:
+            return real
+
+        def ask(**asked: Any) -> Any:
+            request = Request(name, asked)
+            self.seen.append(request)
+            return answered(lambda: real(**asked), self.fault_of(request), name)
+
+        return ask
+
+
+def answered(send: Callable[[], Any], fault: Fault | None, operation: str) -> Any:
+    """What a caller gets of a request that meets a fault; `send` makes it and returns the server's answer."""
+    match fault:
+        case None:
+            return send()
+        case Fault.DIES_BEFORE:
+            raise Killed
+        case Fault.DIES_AFTER:
+            send()
+            raise Killed
+        case Fault.ANSWER_LOST:
+            for _ in range(SDK_TRIES):
+                _unheard(send)
+            raise ReadTimeoutError(endpoint_url="http://table.invalid")
+        case Fault.REFUSED:
+            refusal = {"Code": "ThrottlingException", "Message": "Rate exceeded"}
+            raise ClientError({"Error": refusal, "ResponseMetadata": {"HTTPStatusCode": 400}}, operation)
+        case Fault.TWICE:
+            _unheard(send)
+            return send()
+
+
+def _unheard(send: Callable[[], Any]) -> None:
+    try:
+        send()
+    except ClientError:
+        return  # the server said no, and nobody heard it
