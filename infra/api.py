@@ -122,6 +122,7 @@ class Api(Construct):
             "PutItem",
             "UpdateItem",
             "DeleteItem",
+            "ConditionCheckItem",  # of a deletion, when its job is created anew
         )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant

@@ -52,10 +52,11 @@ class Dispatch(Construct):
             },
         )
         allow = self.function.allow
-        change = ("GetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")  # PartiQLDelete: wake-ups that were sent
+        # BatchGetItem: claims without an answer are read back; PartiQLDelete: wake-ups that were sent
+        change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
-        allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
+        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
         allow(["events:PutEvents"], [bus.arn])  # skipped ranges, where a job wants them told
         self.function.consume(

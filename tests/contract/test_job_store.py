@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from duecourse.domain.job import (
     Completion,
     EventKind,
@@ -17,6 +19,7 @@ from duecourse.domain.job import (
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import HttpTarget
+from duecourse.ports import StoreBusyError
 from tests.support.clock import SettableClock
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, cursor, job
@@ -105,9 +108,25 @@ def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> 
     store.create(made, cursor(made))
     assert store.snapshot("default", made.id) == made
     assert store.delete(made, deleted_at=NOON + 5)
-    assert store.snapshot("default", made.id) == Gone(NOON + 5)
+    assert store.snapshot("default", made.id) == Gone(NOON + 5, made.generation)
     assert store.get_cursor("default", made.id) is None
     assert store.snapshot("default", "unknown") is None
+
+
+def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    assert store.gone("default", made.id) is None
+    store.create(made, cursor(made))
+    store.delete(made, deleted_at=NOON + 5)
+    gone = store.gone("default", made.id)
+    assert gone == Gone(NOON + 5, made.generation)
+    store.create(made, cursor(made), after=gone)
+    store.delete(made, deleted_at=NOON + 6)
+    with pytest.raises(StoreBusyError):
+        store.create(made, cursor(made), after=gone)
+    assert store.get("default", made.id) is None
+    assert store.create(made, cursor(made), after=store.gone("default", made.id))
 
 
 def test_a_job_that_changed_meanwhile_is_not_deleted(any_tables: Tables) -> None:

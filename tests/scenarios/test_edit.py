@@ -6,51 +6,16 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
+from duecourse.domain.job import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.run import RunState
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.usecases.after_claim import AfterClaim
-from duecourse.usecases.draft import Draft
-from duecourse.usecases.edit_jobs import Edited, EditJobs
-from duecourse.usecases.jobs import Jobs
-from duecourse.usecases.pausing import Pausing
 from tests.support.jobs import NOON, cursor, job
+from tests.support.office import Office
 from tests.support.tables import Tables
-from tests.support.tasks import Registered
 from tests.support.world import World
 
 pytestmark = pytest.mark.emulator
 
 SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
-
-
-class Office:
-    """A world whose jobs are edited as over the API."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        records = AfterClaim(world.jobs, world.run_store, world.clock, 90)
-        self.jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered())
-        self.editing = EditJobs(self.jobs, world.jobs, records, world.clock)
-        self.pausing = Pausing(self.jobs, world.jobs, records, world.clock)
-
-    def edit(self, job_id: str = "tick-tock", expression: str | None = None, **changes: Any) -> Edited:
-        def draft_for(found: Job) -> Draft:
-            asked = {name: getattr(found, name) for name in Draft.__dataclass_fields__} | changes
-            if expression is not None:
-                asked["schedule"] = ScheduleSpec(expression)
-            return Draft(**asked)
-
-        return self.editing.patch("default", job_id, draft_for)
-
-    def seconds(self, state: RunState = SUCCEEDED, job_id: str = "tick-tock") -> list[int]:
-        """Seconds after NOON of the occurrences that the records in a state cover."""
-        return [second for second, found in self.world.states(job_id) if found is state]
-
-    def job(self, job_id: str = "tick-tock") -> Job:
-        found = self.world.jobs.get("default", job_id)
-        assert found is not None
-        return found
 
 
 @pytest.fixture
@@ -117,7 +82,8 @@ def test_an_edit_of_the_schedule_drops_exactly_what_was_enqueued_under_the_old_o
 
 
 def test_what_was_due_by_the_old_schedule_and_waits_in_its_lane_still_runs(office: Office) -> None:
-    office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
+    patient = MissedPolicy(grace_seconds=120)
+    office.world.add(job("* * * * *", overlap=Overlap.ALLOW, missed=patient))
     office.world.dispatch()
     office.world.clock.set(NOON + 125)  # no worker was free so far
     office.edit(expression="0 * * * *")

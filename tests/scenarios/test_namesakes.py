@@ -9,9 +9,9 @@ from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.commands import Commands, Orders
 from duecourse.usecases.skip_next import SKIPPED
-from tests.scenarios.test_edit import Office
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
+from tests.support.office import Office
 from tests.support.one_run import AT
 from tests.support.tables import Tables
 from tests.support.world import World

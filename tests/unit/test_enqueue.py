@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.occurrences import Rules
 from duecourse.domain.plan import plan
 from duecourse.messages import RunMessage
 from duecourse.usecases.attempt import CLOCK_SLACK_SECONDS
@@ -107,6 +108,7 @@ def test_each_firing_of_a_plan_is_one_message_with_a_nonce_of_its_own() -> None:
             lane=Lane.HIGH,
             not_before=float(firing.due),
             nonce=f"nonce-{number}",
+            following=firing.following,
         )
         for number, firing in enumerate(made.firings, 1)
     ]
@@ -129,9 +131,12 @@ def test_the_run_for_all_that_was_missed_says_so_and_is_sent_at_once() -> None:
     assert (first.delay_seconds, first.message.count) == (0, 418)
     assert (first.message.through, first.message.caught_up_at) == (T0 + 7 * 3600 - 120, hours)
     assert (first.message.occurrence, first.message.not_before) == (T0 + 60, NOON + 60)
+    assert first.message.rules == Rules(standing.schedule, standing.exclude, standing.jitter_seconds)
+    assert first.message.following == on_time[0].message.due
     assert [(one.message.count, one.message.through, one.message.caught_up_at) for one in on_time] == [
         (1, None, None)
     ] * 2
+    assert {one.message.rules for one in on_time} == {None}
 
 
 def test_a_single_missed_occurrence_is_caught_up_and_stands_for_itself() -> None:

@@ -82,7 +82,7 @@ def test_a_missed_one_off_job_that_skips_ends_with_the_skipped_one_as_its_last()
 
 def test_what_a_job_has_missed_is_one_run_named_after_the_first_and_told_how_many_it_stands_for() -> None:
     made = planned(standing(), T0 + HOUR)
-    assert made.firings[0] == Firing(T0 + 60, T0 + 60, T0 + HOUR - 120, 58, caught_up=True)
+    assert made.firings[0] == Firing(T0 + 60, T0 + 60, T0 + HOUR - 120, 58, caught_up=True, following=T0 + HOUR - 60)
     assert on_time(made) == [HOUR - 60, HOUR, HOUR + 60, HOUR + 120]
     assert (made.skipped, made.missed, made.reason) == ((), 58, "caught up")
     assert made.cursor.occurrence == T0 + HOUR + 180
@@ -90,7 +90,7 @@ def test_what_a_job_has_missed_is_one_run_named_after_the_first_and_told_how_man
 
 def test_a_single_missed_occurrence_runs_under_its_own_name() -> None:
     made = planned(standing("0 * * * *"), T0 + HOUR + 300)
-    assert made.firings == (Firing(T0 + HOUR, T0 + HOUR, T0 + HOUR, 1, caught_up=True),)
+    assert made.firings == (Firing(T0 + HOUR, T0 + HOUR, T0 + HOUR, 1, caught_up=True, following=T0 + 2 * HOUR),)
 
 
 def test_a_missed_one_off_job_runs_and_is_exhausted() -> None:
@@ -191,7 +191,7 @@ def test_a_bound_on_runs_leaves_what_was_not_missed() -> None:
 
 def test_excluded_times_are_not_missed() -> None:
     made = planned(standing("0 * * * *", exclude=("2026-11-21T14:00:00Z",)), T0 + 4 * HOUR - 120)
-    assert made.firings[0] == Firing(T0 + HOUR, T0 + HOUR, T0 + 3 * HOUR, 2, caught_up=True)
+    assert made.firings[0] == Firing(T0 + HOUR, T0 + HOUR, T0 + 3 * HOUR, 2, caught_up=True, following=T0 + 4 * HOUR)
 
 
 def test_a_cursor_moved_by_other_zone_data_catches_up_from_where_it_really_stood() -> None:

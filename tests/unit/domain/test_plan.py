@@ -28,7 +28,7 @@ def seconds(made: Plan) -> list[int]:
 
 def test_every_occurrence_within_reach_is_enqueued_and_the_cursor_stands_at_the_one_after_it() -> None:
     made = planned(cursor(job("* * * * *")), reach=200)
-    assert made.firings == tuple(Firing(T0 + at, T0 + at, T0 + at) for at in (60, 120, 180))
+    assert made.firings == tuple(Firing(T0 + at, T0 + at, T0 + at, following=T0 + at + 60) for at in (60, 120, 180))
     assert (made.cursor.occurrence, made.cursor.due, made.cursor.after) == (T0 + 240, T0 + 240, T0 + 180)
     assert (made.skipped, made.missed, made.reason) == ((), 0, "due")
 

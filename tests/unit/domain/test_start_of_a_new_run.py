@@ -238,10 +238,64 @@ def test_a_run_for_missed_occurrences_that_waited_on_is_superseded_by_the_one_af
     assert isinstance(decide(job("* * * * *"), ahead, now=hours + GRACE + 1), Start)
 
 
-def test_an_old_generation_is_judged_for_lateness_like_any_other() -> None:
-    decision = decide(edited(DUE + 0.5, schedule=job("* * * * *").schedule), now=LATE)
+def test_an_old_generation_is_judged_for_lateness_by_the_schedule_that_it_is_of() -> None:
+    minutely, weekly = job("* * * * *").schedule, job("0 0 * * 1").schedule
+    after_the_next = edited(DUE + 60.5, schedule=weekly)
+    decision = decide(after_the_next, offer(following=DUE + 60), now=LATE)
     assert isinstance(decision, Settle)
     assert decision.reason == "superseded"
+    assert isinstance(decide(edited(DUE + 0.5, schedule=minutely), offer(following=DUE + 86_400), now=LATE), Start)
+
+
+def test_a_late_run_is_not_superseded_by_one_that_a_change_took_back() -> None:
+    assert isinstance(decide(edited(DUE + 59.5), offer(following=DUE + 60), now=LATE), Start)
+
+
+def test_of_an_old_message_that_does_not_say_what_follows_nothing_is_guessed() -> None:
+    assert isinstance(decide(edited(DUE + 0.5, schedule=job("* * * * *").schedule), now=LATE), Start)
+
+
+# What came between it and the present definition.
+
+
+def changes(*since: float, **of: Any) -> Job:
+    """A job whose definition changed at these instants, one after the other."""
+    made = job(**of)
+    for instant in since:
+        made = made.redefined(instant)
+    return made
+
+
+def test_of_several_changes_the_one_that_ended_its_definition_counts() -> None:
+    assert isinstance(decide(changes(DUE + 0.5, DUE + 20), now=DUE + 21), Start)
+    assert decide(changes(DUE - 0.5, DUE + 20), now=DUE + 21) == Drop("the schedule changed before this was due")
+    between = changes(DUE - 0.5, DUE + 20)
+    assert isinstance(decide(between, offer(generation=between.earlier[-1].generation), now=DUE + 21), Start)
+
+
+def test_what_a_resumed_job_catches_up_on_is_no_part_of_the_pause_that_is_over() -> None:
+    resumed = changes(DUE - 30, DUE + 300, paused_at=DUE - 30)
+    edited_since = resumed.redefined(DUE + 310)
+    caught_up = offer(generation=resumed.generation, caught_up_at=DUE + 301.0)
+    assert isinstance(decide(edited_since, caught_up, now=DUE + 311), Start)
+    assert decide(edited_since, now=DUE + 311) == Drop("the schedule changed before this was due")
+
+
+def test_a_job_paused_and_resumed_by_the_release_before_still_drops_what_its_pause_took_back() -> None:
+    resumed = job(generation=EDITED, changed_at=DUE + 30, paused_at=DUE - 30.0)
+    assert decide(resumed, now=DUE + 31) == Drop("the schedule changed before this was due")
+
+
+def test_definitions_are_forgotten_when_no_message_can_be_of_them_any_more() -> None:
+    fortnight = 15 * 86_400
+    assert len(changes(*(NOON + hour for hour in range(50))).earlier) == 20
+    assert [each.since for each in changes(NOON + 10, NOON + 20, NOON + 10 + fortnight).earlier] == [NOON + 20]
+
+
+def test_time_never_goes_back_from_one_definition_to_the_next() -> None:
+    made = changes(NOON + 10, NOON + 5)
+    assert made.changed_at == NOON + 10
+    assert made.generation > made.earlier[-1].generation
 
 
 # It has a start deadline.

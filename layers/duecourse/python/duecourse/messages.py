@@ -11,6 +11,8 @@ import orjson
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
+from duecourse.domain.occurrences import Rules
+from duecourse.domain.schedule import ScheduleSpec
 
 _SAID = frozenset({"result", "retryable"})
 """What is sent even when it is empty: an empty text, or a no, is something that was said."""
@@ -46,7 +48,9 @@ class RunMessage:
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
     `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time; with `waited` the run has
     waited for its turn, and asks again at this time.
-    `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`).
+    `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`). `following` is when the
+    occurrence after it is due. `rules` come with a run that stands for several missed occurrences: those by which they
+    were named.
     `unstarted` belongs to REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1).
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
     that was given then (ports.Inputs), not its job's.
@@ -80,6 +84,8 @@ class RunMessage:
     correlation_id: str | None = None
     unstarted: bool = False
     waited: bool = False
+    following: int | None = None
+    rules: Rules | None = None
 
     @property
     def name(self) -> RunName:
@@ -114,6 +120,7 @@ class RunMessage:
             through=self.through,
             caught_up_at=self.caught_up_at,
             waited=self.waited,
+            rules=self.rules,
             final=self.final,
             own_payload=self.own_payload,
             requested_by=self.requested_by,
@@ -150,7 +157,21 @@ def read_run_message(body: str) -> RunMessage:
         elif name in _REQUIRED:
             raise MessageError(f"not a run message: {name} is missing")
     values["kind"] = MessageKind(values.get("kind", MessageKind.START))
+    if "rules" in values:
+        values["rules"] = _rules(values["rules"])
     return RunMessage(**values | {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])})
+
+
+def _rules(raw: dict[str, Any]) -> Rules:
+    """Fields of later versions are passed over."""
+    spec = {
+        field.name: raw["schedule"].get(field.name) for field in fields(ScheduleSpec) if field.name in raw["schedule"]
+    }
+    return Rules(ScheduleSpec(**spec), tuple(raw.get("exclude", ())), raw.get("jitter_seconds", 0))
+
+
+def _are_rules(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("schedule"), dict) and "expression" in value["schedule"]
 
 
 def _is_text(value: object) -> bool:
@@ -222,6 +243,8 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "correlation_id": _TEXT,
     "unstarted": (_is_flag, "true or false"),
     "waited": (_is_flag, "true or false"),
+    "following": _INSTANT,
+    "rules": (_are_rules, "the rules of a schedule"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

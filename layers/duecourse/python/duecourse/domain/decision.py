@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duecourse.domain.job import Job, JobSnapshot
+from duecourse.domain.occurrences import Occurrences, Rules, occurrences_of
 from duecourse.domain.run import Run
 from duecourse.domain.targets import Failed, Outcome
 
@@ -25,7 +27,9 @@ class Handover:
 class Offer:
     """What the message says (see `messages.RunMessage`; the domain does not import it). As an event: an attempt may
     start. `redrive`: somebody asks for another allowance of attempts for a dead run. `requested_by` asked for a
-    run that no schedule named, with `own_payload` where it brings a payload other than its job's.
+    run that no schedule named, with `own_payload` where it brings a payload other than its job's. `following` is when
+    the occurrence after it is due by the definition that enqueued it; `rules` are that definition's, which a catch-up
+    brings.
     """
 
     tenant: str
@@ -44,6 +48,22 @@ class Offer:
     own_payload: bool = False
     requested_by: str | None = None
     correlation_id: str | None = None
+    following: int | None = None
+    rules: Rules | None = None
+
+    def occurrences(self, job: JobSnapshot) -> Occurrences | None:
+        """What the definition names that enqueued it; None where that is not known any more. Raises ScheduleError or
+        ExclusionError.
+        """
+        if self.rules is not None:
+            return occurrences_of(
+                self.tenant,
+                self.job_id,
+                self.rules.schedule,
+                exclude=self.rules.exclude,
+                jitter_seconds=self.rules.jitter_seconds,
+            )
+        return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
 
     @property
     def manual(self) -> bool:

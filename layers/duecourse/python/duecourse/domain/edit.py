@@ -20,7 +20,7 @@ from duecourse.domain.target_document import target_document
 
 KEPT = (
     "tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation", "state",
-    "paused_at", "paused_because", "paused_by", "resumed_at",
+    "paused_at", "paused_because", "paused_by", "resumed_at", "earlier",
 )  # fmt: skip
 """What no edit sets by itself."""
 
@@ -46,6 +46,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
     if _same(asked, job):
         return Change(job, cursor)
+    now = max(now, job.changed_at)
     edited = replace(asked, updated_at=now, revision=job.revision + 1)
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
         return _rescheduled(job, cursor, edited, now, sent_until)
@@ -77,10 +78,8 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     paused = job.state is JobState.PAUSED
     was_paused = job.paused_at is not None and not paused
     changed = replace(
-        edited,
+        edited.redefined(now),
         state=JobState.PAUSED if paused else JobState.ACTIVE,
-        generation=max(int(now * 1000), job.generation + 1),
-        changed_at=now,
         # The moment that `changed_at` stood for until now: what came due after that was no part of the pause.
         resumed_at=(job.changed_at if job.resumed_at is None else job.resumed_at) if was_paused else None,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.occurrences import Occurrences, occurrences_of
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.schedule import ScheduleSpec
@@ -100,6 +101,19 @@ LONG_TIMEOUT_SECONDS = 840
 """The longest attempt at all: a Lambda function lives 15 minutes, and a worker needs time to record the end."""
 
 
+REMEMBERED_DEFINITIONS = 20
+REMEMBERED_SECONDS = 15 * DAY_SECONDS
+"""How many earlier definitions of a schedule are remembered, and for how long: a lane keeps a message for 14 days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A schedule that a job had: its generation, and since when it held (UTC seconds), until the next one did."""
+
+    generation: int
+    since: float
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
@@ -113,6 +127,7 @@ class Job:
     With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
     heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
     `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
+    `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
     """
 
     tenant: str
@@ -151,6 +166,30 @@ class Job:
     completion_seconds: int = COMPLETION_SECONDS
     heartbeat_seconds: int | None = None
     events: tuple[EventKind, ...] = ()
+    earlier: tuple[Definition, ...] = ()
+
+    def redefined(self, now: float) -> Job:
+        """The job with a new generation, which holds from `now` on (UTC seconds): its schedule, or whether it fires, is
+        another. Time never goes back, whatever the clocks say.
+        """
+        since = max(now, self.changed_at)
+        known = (*self.earlier, Definition(self.generation, self.changed_at))
+        return replace(
+            self,
+            generation=max(int(since * 1000), self.generation + 1),
+            changed_at=since,
+            earlier=tuple(each for each in known if each.since > since - REMEMBERED_SECONDS)[-REMEMBERED_DEFINITIONS:],
+        )
+
+    def superseded_at(self, generation: int) -> float | None:
+        """Until when (UTC seconds) a definition held; None for the present one. What it had enqueued for later was
+        taken back then.
+        """
+        earlier = self.earlier
+        if not earlier and self.paused_at is not None:  # written before definitions were remembered
+            earlier = (Definition(int(self.paused_at * 1000), self.paused_at),)
+        later = (*earlier, Definition(self.generation, self.changed_at))
+        return min((each.since for each in later if each.generation > generation), default=None)
 
     @property
     def version(self) -> str:
@@ -186,9 +225,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What is known of a job that was deleted: when (UTC seconds)."""
+    """What is known of a job that was deleted: when (UTC seconds), and its generation then."""
 
     deleted_at: float
+    generation: int = 0
 
 
 JobSnapshot = Job | Gone | None

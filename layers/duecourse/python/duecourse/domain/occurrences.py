@@ -43,6 +43,15 @@ class Occurrences:
         return occurrence + int.from_bytes(digest) % (room + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What makes the occurrences of a job, by itself: a message that outlives a definition brings those it is of."""
+
+    schedule: ScheduleSpec
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+
+
 def occurrences_of(
     tenant: str, job_id: str, spec: ScheduleSpec, *, exclude: tuple[str, ...] = (), jitter_seconds: int = 0
 ) -> Occurrences:

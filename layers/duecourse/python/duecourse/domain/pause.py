@@ -28,7 +28,8 @@ def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, b
     and does not count towards `max_runs`. What came due before and nobody has enqueued is left to whoever ends the
     pause: its cursor stays before it (see `resume`). `because`: why; `by`: who did it (None: Duecourse by itself).
     """
-    paused = replace(_changed(job, JobState.PAUSED, now, paused_at=now), paused_because=because, paused_by=by)
+    now = max(now, job.changed_at)
+    paused = replace(_changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by)
     try:
         after, given = _enqueued_through(cursor, now), _not_due_yet(cursor, now)
     except (ScheduleError, ExclusionError):  # a schedule that is understood no more can be paused, not walked
@@ -51,6 +52,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
     was not enqueued. A pause counts from the last change of the schedule: what it had covered by then was recorded with
     that change. Raises ScheduleError or ExclusionError for a schedule that is understood no more.
     """
+    now = max(now, job.changed_at)
     active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
@@ -101,14 +103,5 @@ def _enqueued_through(cursor: Cursor, now: float) -> int:
     return int(now) if at is None else min(int(now), occurrences.due(at) - 1)
 
 
-def _changed(job: Job, state: JobState, now: float, paused_at: float | None = None) -> Job:
-    return replace(
-        job,
-        state=state,
-        generation=max(int(now * 1000), job.generation + 1),
-        updated_at=now,
-        changed_at=now,
-        paused_at=job.paused_at if paused_at is None else paused_at,
-        resumed_at=None,
-        revision=job.revision + 1,
-    )
+def _changed(job: Job, state: JobState, now: float) -> Job:
+    return replace(job.redefined(now), state=state, updated_at=now, resumed_at=None, revision=job.revision + 1)

@@ -27,7 +27,8 @@ COUNT_LIMIT = 10_000
 class Firing:
     """One run to enqueue, due at `due`. `count` > 1: it stands for the missed ones from `occurrence` to `through`.
 
-    `caught_up`: it is late because nobody dispatched in time, which its worker must not hold against it.
+    `caught_up`: it is late because nobody dispatched in time, which its worker must not hold against it. `following` is
+    when the occurrence after it is due; None where the schedule ends with it.
     """
 
     occurrence: int
@@ -35,6 +36,7 @@ class Firing:
     through: int
     count: int = 1
     caught_up: bool = False
+    following: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,18 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
     if at is None:
         # Newer zone data can end a schedule that had an occurrence to come: what was passed last was its last, then.
         ended = cursor.after if cursor.last is None else cursor.last
-        return Plan((), (), _moved(cursor, occurrences, None, cursor.after, cursor.remaining, ended), "exhausted")
+        return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
     row = Row(occurrences, at, cursor.remaining)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds)
     caught_up = bool(firings or skipped)
-    while (at := row.at) is not None and (due := occurrences.due(at)) <= now + reach and len(firings) < MAX_FIRINGS:
-        firings.append(Firing(at, due, at))
+    due = row.due
+    while (at := row.at) is not None and due is not None and due <= now + reach and len(firings) < MAX_FIRINGS:
         row.step()
+        following = row.due
+        firings.append(Firing(at, due, at, following=following))
+        due = following
     last = firings[-1].through if firings else skipped[-1].last if skipped else cursor.last
-    moved = _moved(cursor, occurrences, row.at, row.passed, row.remaining, last)
+    moved = _moved(cursor, row.at, due, row.passed, row.remaining, last)
     reason = "caught up" if caught_up else "due" if firings else "not due"
     return Plan(tuple(firings), tuple(skipped), moved, reason)
 
@@ -95,12 +100,12 @@ def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
 
 
 def _moved(
-    cursor: Cursor, occurrences: Occurrences, at: int | None, after: int, remaining: int | None, last: int | None
+    cursor: Cursor, at: int | None, due: int | None, after: int, remaining: int | None, last: int | None
 ) -> Cursor:
     return replace(
         cursor,
         occurrence=at,
-        due=None if at is None else occurrences.due(at),
+        due=due,
         after=after,
         remaining=remaining,
         last=last if at is None else None,
@@ -127,6 +132,11 @@ class Row:
         if at is None:
             row.at = None
         return row
+
+    @property
+    def due(self) -> int | None:
+        """When the next one is due (UTC seconds)."""
+        return None if self.at is None else self.occurrences.due(self.at)
 
     def step(self) -> None:
         """Pass one."""
@@ -158,8 +168,9 @@ def _catch_up(cursor: Cursor, row: Row, on_time: int) -> tuple[list[Firing], lis
         case MissedMode.SKIP:
             return [], range_before(row, on_time)
         case MissedMode.RUN_ONCE:
+            due = row.due
             return [
-                Firing(each.first, row.occurrences.due(each.first), each.last, each.count, caught_up=True)
+                Firing(each.first, due or each.first, each.last, each.count, caught_up=True, following=row.due)
                 for each in range_before(row, on_time)
             ], []
         case MissedMode.RUN_ALL:

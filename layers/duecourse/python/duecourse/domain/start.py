@@ -76,22 +76,16 @@ def outdated(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | N
         return Drop("the job was deleted and created anew")
     if offer.manual:
         return None  # whatever the job's state: who asked for it meant this run, not the schedule
-    if offer.generation == job.generation:
+    held_until = job.superseded_at(offer.generation)
+    if held_until is None:
         return _ended_job(offer, job, hand, now)
-    if offer.due > job.changed_at:
+    if offer.due > held_until:
         return Drop("the schedule changed before this was due")
-    if job.paused_at is not None and _fell_into_pause(offer, job, job.paused_at):
-        return Drop("it came due while the job was paused")
     match job.state:
         case JobState.PAUSED:
             return skipped(offer, job, hand, "paused")
         case JobState.ACTIVE | JobState.COMPLETED:
             return None
-
-
-def _fell_into_pause(offer: Offer, job: Job, paused_at: float) -> bool:
-    """Whether it came due in the job's last pause, which a record of its own answers for."""
-    return paused_at < offer.due <= (job.changed_at if job.resumed_at is None else job.resumed_at)
 
 
 def _ended_job(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | None:
@@ -111,22 +105,39 @@ def late_since(offer: Offer) -> float:
 
 def _lateness(offer: Offer, job: Job, hand: Handover, now: float) -> Decision | None:
     """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
-    if job.start_deadline_seconds is not None and now > offer.due + job.start_deadline_seconds:
+    if job.start_deadline_seconds is not None and now > _newest_due(offer, job) + job.start_deadline_seconds:
         return skipped(offer, job, hand, "start_deadline")
     if offer.manual or now - late_since(offer) <= job.missed.grace_seconds:
         return None
     match job.missed.mode:
         case MissedMode.RUN_ALL:
             return None
-        case MissedMode.RUN_ONCE if offer.final:
-            return None  # what follows by the schedule lies beyond `max_runs`
         case MissedMode.SKIP:
             return skipped(offer, job, hand, "missed")
         case MissedMode.RUN_ONCE:
-            occurrences = job.occurrences()
-            later = occurrences.next(offer.through or offer.occurrence)
-            come_due = later is not None and occurrences.due(later) <= now
+            later = _following(offer, job)
+            held_until = job.superseded_at(offer.generation)
+            come_due = later is not None and later <= now and (held_until is None or later <= held_until)
             return skipped(offer, job, hand, "superseded") if come_due else None
+
+
+def _newest_due(offer: Offer, job: Job) -> int:
+    """When the newest occurrence came due that it stands for."""
+    if offer.through is None:
+        return offer.due
+    occurrences = offer.occurrences(job)
+    return offer.through if occurrences is None else occurrences.due(offer.through)
+
+
+def _following(offer: Offer, job: Job) -> int | None:
+    """When the occurrence after it came due, or will, by the definition that enqueued it; None where there is none.
+    Messages of before `RunMessage.following` do not say, and an earlier definition is not known.
+    """
+    if offer.following is not None or offer.final:
+        return offer.following
+    occurrences = offer.occurrences(job)
+    at = None if occurrences is None else occurrences.next(offer.through or offer.occurrence)
+    return None if occurrences is None or at is None else occurrences.due(at)
 
 
 def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:
@@ -136,13 +147,11 @@ def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:
     after a long outage is still named after the first of them, since names come from the cursor alone.
     """
     covered = run.occurrence if run.through is None else run.through
-    if offer.through is None or offer.through <= covered or not isinstance(job, Job):
+    if offer.through is None or offer.through <= covered:
         return None
-    if offer.generation != job.generation:
-        return None
-    occurrences = job.occurrences()
-    uncovered = occurrences.next(covered)
-    if uncovered is None or uncovered > offer.through:
+    occurrences = offer.occurrences(job)
+    uncovered = None if occurrences is None else occurrences.next(covered)
+    if occurrences is None or uncovered is None or uncovered > offer.through:
         return None
     left = max(offer.count - run.count, 1)
     return Remainder(uncovered, occurrences.due(uncovered), left, "the first of the missed ones has run already")

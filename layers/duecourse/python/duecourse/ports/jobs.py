@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Job, JobSnapshot
+from duecourse.domain.job import Gone, Job, JobSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,17 @@ class JobStore(Protocol):
         now: float | None = None,
         quota: int | None = None,
         key: UsedKey | None = None,
+        after: Gone | None = None,
     ) -> bool:
         """Write both; False, and nothing written, when the id is taken.
 
         `quota`: how many jobs the tenant may have then. `key` is used up by it, which `now` (UTC seconds) judges.
-        Raises JobQuotaError, KeyUsedError, StoreBusyError; nothing is written then.
+        `after` is the deletion that the job comes after. Raises JobQuotaError, KeyUsedError, StoreBusyError (another
+        job of that id was created and deleted meanwhile, too); nothing is written then.
         """
+
+    def gone(self, tenant: str, job_id: str) -> Gone | None:
+        """The last deletion under that id, kept for a day. Strongly consistent."""
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
         """The key of that digest, if it was used and is still kept. Strongly consistent."""

@@ -11,6 +11,7 @@ from duecourse.domain.job import (
     Completion,
     Delivery,
     EventKind,
+    Gone,
     Job,
     Lane,
     MissedPolicy,
@@ -52,9 +53,11 @@ class Draft:
     heartbeat_seconds: int | None = None
     events: tuple[EventKind, ...] = ()
 
-    def new(self, job_id: str, now: float) -> Job:
-        """The job that it makes at `now` (UTC seconds). Raises ScheduleError for a schedule that is not understood."""
-        generation = int(now * 1000)
+    def new(self, job_id: str, now: float, after: Gone | None = None) -> Job:
+        """The job that it makes at `now` (UTC seconds), which comes after the one that was deleted, whatever the clocks
+        say. Raises ScheduleError for a schedule that is not understood.
+        """
+        generation = max(int(now * 1000), 0 if after is None else after.generation + 1)
         return Job(
             generation=generation,
             created_at=now,

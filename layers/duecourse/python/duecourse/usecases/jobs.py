@@ -116,13 +116,14 @@ class Jobs:
         JobExistsError, ScheduleError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
         now = self.clock.now()
+        gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
         for _ in range(ID_TRIES):
-            job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now)
+            job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
             cursor = cursor_for(job, now)
             if cursor.occurrence is None:
                 raise nothing_left()
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
-            if self.store.create(job, cursor, now=now, quota=self.limits.quota, key=used):
+            if self.store.create(job, cursor, now=now, quota=self.limits.quota, key=used, after=gone):
                 return self.send_soon(JobView(job, cursor.occurrence), cursor, correlation_id)
             if draft.id is not None:
                 break

@@ -52,6 +52,8 @@ def offer_of(message: RunMessage) -> Offer:
         own_payload=message.own_payload,
         requested_by=message.requested_by,
         correlation_id=message.correlation_id,
+        following=message.following,
+        rules=message.rules,
     )
 
 

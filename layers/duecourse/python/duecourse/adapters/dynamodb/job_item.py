@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from hashlib import blake2b
 from typing import Any
 
@@ -11,6 +11,7 @@ from duecourse.adapters.dynamodb.keys import JOB, PAYLOAD, Item, job_key
 from duecourse.domain.job import (
     COMPLETION_SECONDS,
     Completion,
+    Definition,
     Delivery,
     EventKind,
     Job,
@@ -72,6 +73,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "paused_because": job.paused_because,
             "paused_by": job.paused_by,
             "resumed_at": job.resumed_at,
+            "earlier": values.document([astuple(each) for each in job.earlier]) if job.earlier else None,
             "revision": job.revision,
             "definition": values.document(definition),
             "payload": payload if inline else None,
@@ -148,6 +150,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         completion_seconds=definition.get("completion_seconds", COMPLETION_SECONDS),
         heartbeat_seconds=definition.get("heartbeat_seconds"),
         events=tuple(EventKind(kind) for kind in definition.get("events", ())),
+        earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
 
 

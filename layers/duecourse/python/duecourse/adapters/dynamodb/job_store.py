@@ -47,6 +47,7 @@ class DynamoJobStore:
         now: float | None = None,
         quota: int | None = None,
         key: UsedKey | None = None,
+        after: Gone | None = None,
     ) -> bool:
         """See ports.JobStore."""
         item, payload = job_item.to_item(job)
@@ -59,13 +60,17 @@ class DynamoJobStore:
         ]
         if key is not None:
             writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
+        if after is not None:
+            writes.append({"ConditionCheck": self._key(job, GONE) | _still(after)})
         try:
             failed = transact(self._client, writes, self._clock)
         except (BotoCoreError, ClientError) as error:
             return self._read_back(job, lambda standing: _is_creation(standing, job), error)
         # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
-        if key is not None and len(writes) - 1 in failed:
+        if key is not None and len(writes) - 1 - (after is not None) in failed:
             raise KeyUsedError
+        if after is not None and failed == [len(writes) - 1]:
+            raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
         if failed == [1]:
             raise JobQuotaError
         return not failed
@@ -88,8 +93,14 @@ class DynamoJobStore:
         job = self.get(tenant, job_id)
         if job is not None:
             return job
+        return self.gone(tenant, job_id)
+
+    def gone(self, tenant: str, job_id: str) -> Gone | None:
+        """See ports.JobStore."""
         gone = self._get(job_key(tenant, job_id, GONE))
-        return None if gone is None else Gone(float(gone["deleted_at"]["N"]))
+        if gone is None:
+            return None
+        return Gone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """See ports.JobStore."""
@@ -130,7 +141,8 @@ class DynamoJobStore:
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """See ports.JobStore."""
-        gone = values.pack({"deleted_at": deleted_at, "expires_at": int(deleted_at) + GONE_SECONDS})
+        note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
+        gone = values.pack(note)
         writes = [
             {"Delete": self._key(job, JOB) | _unchanged(job)},
             {"Delete": self._key(job, CURSOR)},
@@ -140,7 +152,7 @@ class DynamoJobStore:
         ]
         if job.revision > 0:
             writes.append(self._counted(job, -1))
-        return self._written(job, writes, lambda standing: standing == Gone(deleted_at))
+        return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation))
 
     def complete(self, job: Job, *, at: float) -> bool:
         """See ports.JobStore."""
@@ -234,6 +246,15 @@ class DynamoJobStore:
         if not made(standing):
             raise error
         return True
+
+
+def _still(gone: Gone) -> dict[str, Any]:
+    """The condition that a deletion is still the last one, or is not remembered any more."""
+    return {
+        "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",
+        "ExpressionAttributeNames": {"#deleted_at": "deleted_at"},
+        "ExpressionAttributeValues": values.pack({":deleted_at": gone.deleted_at}),
+    }
 
 
 def _is_creation(standing: JobSnapshot, job: Job) -> bool:
