@@ -41,7 +41,7 @@ DO = st.sampled_from(
     [
         *(["deliver"] * 6 + ["deliver late"] * 2 + ["hold"] * 2 + ["go on"] * 2 + ["end"] * 4),
         *["crash", "wait", "long wait", "very long wait", "forge", "complete", "fail", "cancel", "redrive", "beat"],
-        *["strand", "bring back", "sweep", "sweep", "change", "delete", "recreate"],
+        *["strand", "bring back", "send afresh", "sweep", "sweep", "change", "delete", "recreate"],
     ]
 )
 OUTCOMES = st.sampled_from(
@@ -97,6 +97,8 @@ BEGINNINGS = st.sampled_from(
         [first("deliver"), first("end", Failed("HTTP 503"), crash=True), first("strand")],
         [first("deliver"), TAKEN, first("fail"), first("deliver"), first("strand"), first("bring back")],
         [first("deliver"), first("crash"), first("strand")],
+        [first("deliver"), first("crash"), first("send afresh")],
+        [first("deliver"), TAKEN, first("fail"), first("deliver"), first("send afresh"), first("strand")],
     ]
 )
 """What chance alone would seldom come to: one is played before the steps that are drawn."""
@@ -143,6 +145,8 @@ def play(world: World, step: Step, original: Job) -> None:
             world.strand(newest)
         case "bring back":
             world.bring_back(newest)
+        case "send afresh":
+            world.send_afresh(newest)
         case "sweep":
             world.sweep(letter, skew=step.skew)
         case "change" if step.crash:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duecourse.domain.decision import (
     CancelAsked,
@@ -52,7 +52,7 @@ class Promises:
         if after.state is RunState.RETRYING:
             assert after.not_before is not None
             assert after.attempt < after.attempts_allowed
-        if after.state is RunState.DEAD:
+        if after.state is RunState.DEAD and (before is None or before.state is not RunState.DEAD):
             self._dies(write)
         if after.state is RunState.CANCELLED:
             assert after.reason
@@ -86,18 +86,20 @@ class Promises:
         self.begun[after.attempt] = write.thought.worker.killed_at
 
     def _leaves_the_end(self, write: Write) -> None:
-        """A final record changes by a redrive only."""
+        """A final record changes by a redrive only, but for the message in whose hands a dead run is."""
         before, after = write.before, write.after
         assert before is not None
         assert before.state is RunState.DEAD
+        if after.state is RunState.DEAD:
+            offered = _offered(write)
+            assert offered is not None
+            assert offered.is_known_to(before)
+            assert replace(after, token=before.token, message_id=before.message_id, nonce=before.nonce) == before
+            return
         assert isinstance(write.thought.decision, Start)
-        offered = (
-            write.thought.event
-            if isinstance(write.thought.event, Offer)
-            else getattr(write.thought.event, "offer", None)
-        )
+        offered = _offered(write)
         assert offered is not None
-        brought_back = offered.nonce == before.nonce and write.thought.worker.hand.message_id != before.message_id
+        brought_back = offered.is_known_to(before) and write.thought.worker.hand.message_id != before.message_id
         assert brought_back or (offered.redrive and offered.attempt == before.attempt + 1)
         assert after.attempts_allowed > before.attempts_allowed or after.attempts_allowed > before.attempt
 
@@ -108,7 +110,7 @@ class Promises:
         match write.thought.event:
             case Completed(named) | GivenUp(named) | DeadlineCame(named):
                 # What was redriven carries its run on; what it once said changes nothing any more.
-                if named.nonce == before.nonce:
+                if named.is_known_to(before):
                     assert isinstance(write.thought.decision, Start) or write.after.reason in (
                         "lost",
                         "deleted",
@@ -126,11 +128,7 @@ class Promises:
         """By nonce and message id a redrive will be known."""
         after = write.after
         assert after.message_id == write.thought.worker.hand.message_id
-        offered = (
-            write.thought.event
-            if isinstance(write.thought.event, Offer)
-            else getattr(write.thought.event, "offer", None)
-        )
+        offered = _offered(write)
         if offered is not None:
             assert after.nonce == offered.nonce
         assert after.nonce

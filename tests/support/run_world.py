@@ -76,6 +76,15 @@ class World:
             number = next(self.numbers)
             self.letters.append(Letter(letter.kind, letter.offer, f"message-{number}", 0.0))
 
+    def send_afresh(self, letter: Letter) -> None:
+        """A worker near the receive limit, who cannot read the record, sends a copy and deletes the letter."""
+        if letter.home == "lane":
+            letter.home = "gone"
+            number = next(self.numbers)
+            replaced = (*letter.offer.replaces, (letter.message_id, letter.offer.nonce))
+            offered = replace(letter.offer, nonce=f"nonce-{number}", replaces=replaced)
+            self.letters.append(Letter(letter.kind, offered, f"message-{number}", letter.not_before))
+
     # Workers.
 
     def deliver(self, letter: Letter, *, skew: float, hold: bool, crash: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import orjson
@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
-from duecourse.messages import LATEST, MessageError, MessageKind, RunMessage, read_run_message
+from duecourse.domain.occurrences import Rules
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.messages import LATEST, MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
 from tests.support.chance import steadily
 
 BODY = {
@@ -224,9 +226,31 @@ def test_a_message_names_its_run() -> None:
 def test_a_fresh_copy_differs_in_its_nonce_and_in_what_was_asked_for_only() -> None:
     message = read_run_message(body(attempt=2, count=3, through=1_795_243_800))
     assert message.again(nonce="n-2") == read_run_message(body(attempt=2, count=3, through=1_795_243_800, nonce="n-2"))
-    moved = message.again(nonce="n-2", not_before=1_795_243_700.5, attempt=3)
-    assert (moved.nonce, moved.not_before, moved.attempt) == ("n-2", 1_795_243_700.5, 3)
+    moved = message.again(nonce="n-2", not_before=1_795_243_700.5)
+    assert (moved.nonce, moved.not_before) == ("n-2", 1_795_243_700.5)
     assert message.nonce == "n-1"
+
+
+def test_copies_name_the_messages_that_they_are_sent_instead_of() -> None:
+    copy = read_run_message(body()).again(nonce="n-2", instead_of="m-1").again(nonce="n-3", instead_of="m-2")
+    assert copy.replaces == (("m-1", "n-1"), ("m-2", "n-2"))
+    assert read_run_message(copy.to_json()) == copy
+    many = copy
+    for number in range(3, 40):
+        many = many.again(nonce=f"n-{number + 1}", instead_of=f"m-{number}")
+    assert len(many.replaces) == MAX_REPLACED
+    assert many.replaces[-1] == ("m-39", "n-39")
+
+
+def test_a_catch_up_brings_the_rules_that_named_it_and_what_a_later_release_adds_to_them_is_passed_over() -> None:
+    spec = ScheduleSpec("*/5 * * * *", "Europe/Berlin", dst_gap="skip", start=1_795_000_000)
+    rules = Rules(spec, ("2026-12-24",), 30)
+    said = replace(read_run_message(body()), rules=rules, following=1_795_243_900)
+    assert read_run_message(said.to_json()) == said
+    raw = orjson.loads(said.to_json())
+    raw["rules"]["schedule"]["moon"] = "full"
+    raw["rules"]["tide"] = "low"
+    assert read_run_message(orjson.dumps(raw).decode()).rules == rules
 
 
 def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:

@@ -18,6 +18,7 @@ from duecourse.domain.decision import (
     Start,
 )
 from duecourse.domain.job import Delivery, Gone, JobSnapshot, JobState
+from duecourse.domain.occurrences import Rules
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
@@ -357,7 +358,7 @@ def caught_up(through: int, count: int, **changes: object) -> Offer:
 
 def test_what_a_catch_up_stands_for_beyond_a_run_that_is_there_needs_a_run_of_its_own() -> None:
     offered = caught_up(DUE + 600, 11)
-    decision = decide(run(RunState.SUCCEEDED), offered, job(EVERY_MINUTE), now=DUE + 660.0)
+    decision = decide(run(RunState.SUCCEEDED), offered, job(EVERY_MINUTE), by=hand("message-2"), now=DUE + 660.0)
     assert isinstance(decision, Remainder)
     assert (decision.occurrence, decision.count) == (DUE + 60, 10)
 
@@ -376,22 +377,42 @@ def test_a_catch_up_leaves_no_remainder_where_its_own_run_is_there() -> None:
 
 
 def test_a_catch_up_leaves_no_remainder_where_no_occurrence_lies_in_what_is_left() -> None:
-    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 59, 2), job(EVERY_MINUTE)), FollowUp)
-    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 60, 2), job(EVERY_MINUTE)), Remainder)
-    one_off = job("at(2026-11-21T12:01:00)")
-    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 2), one_off), FollowUp)
+    there, by = run(RunState.SUCCEEDED), hand("message-2")
+    assert isinstance(decide(there, caught_up(DUE + 59, 2), job(EVERY_MINUTE), by=by), FollowUp)
+    assert isinstance(decide(there, caught_up(DUE + 60, 2), job(EVERY_MINUTE), by=by), Remainder)
+    assert isinstance(decide(there, caught_up(DUE + 600, 2), job("at(2026-11-21T12:01:00)"), by=by), FollowUp)
 
 
 def test_the_remainder_of_a_count_that_was_cut_short_is_one_at_least() -> None:
     there = run(RunState.SUCCEEDED, count=12, through=DUE + 60)
-    decision = decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE))
+    decision = decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE), by=hand("message-2"))
     assert isinstance(decision, Remainder)
     assert decision.count == 1
 
 
-@pytest.mark.parametrize("of", [GONE, job(EVERY_MINUTE, generation=GENERATION + 1)], ids=["deleted", "edited"])
-def test_a_catch_up_of_a_job_that_is_gone_or_changed_leaves_no_remainder(of: JobSnapshot) -> None:
-    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 11), of), FollowUp)
+def test_a_run_in_the_hands_of_its_own_catch_up_leaves_no_remainder_it_was_sent_before() -> None:
+    there = run(RunState.SUCCEEDED, count=4, through=DUE + 180)
+    assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
+
+
+CHANGED = job("0 0 1 1 *", generation=GENERATION + 1)
+
+
+@pytest.mark.parametrize("of", [GONE, CHANGED], ids=["deleted", "edited"])
+def test_what_is_left_of_a_catch_up_is_read_by_the_rules_that_it_brings_whatever_became_of_its_job(
+    of: JobSnapshot,
+) -> None:
+    offered = replace(caught_up(DUE + 600, 11), rules=Rules(job(EVERY_MINUTE).schedule))
+    decision = decide(run(RunState.SUCCEEDED), offered, of, by=hand("message-2"))
+    assert isinstance(decision, Remainder)
+    assert (decision.occurrence, decision.count) == (DUE + 60, 10)
+
+
+@pytest.mark.parametrize("of", [GONE, CHANGED], ids=["deleted", "edited"])
+def test_an_old_catch_up_that_brings_no_rules_leaves_no_remainder_where_its_job_is_gone_or_changed(
+    of: JobSnapshot,
+) -> None:
+    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 11), of, by=hand("message-2")), FollowUp)
 
 
 def test_a_single_occurrence_leaves_no_remainder() -> None:

@@ -17,6 +17,9 @@ from duecourse.domain.schedule import ScheduleSpec
 _SAID = frozenset({"result", "retryable"})
 """What is sent even when it is empty: an empty text, or a no, is something that was said."""
 
+MAX_REPLACED = 20
+"""Messages that a copy names. One is enough unless record after record cannot be read."""
+
 LATEST = 253_402_300_799
 """The last second that has a name (9999-12-31T23:59:59Z)."""
 
@@ -52,6 +55,8 @@ class RunMessage:
     occurrence after it is due. `rules` come with a run that stands for several missed occurrences: those by which they
     were named.
     `unstarted` belongs to REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1).
+    `replaces` are ids and nonces of the messages that this one was sent instead of, the newest last: it carries on what
+    they had begun.
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
     that was given then (ports.Inputs), not its job's.
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in messages
@@ -86,6 +91,7 @@ class RunMessage:
     waited: bool = False
     following: int | None = None
     rules: Rules | None = None
+    replaces: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> RunName:
@@ -97,7 +103,7 @@ class RunMessage:
         body = {
             name: value
             for name in _NAMES
-            if (value := getattr(self, name)) is not None and (name in _SAID or (value != "" and value is not False))
+            if (value := getattr(self, name)) is not None and (name in _SAID or not _is_empty(value))
         }
         if self.kind is MessageKind.START:
             del body["kind"]  # as messages have always been
@@ -127,14 +133,19 @@ class RunMessage:
             correlation_id=self.correlation_id,
         )
 
-    def again(self, *, nonce: str, not_before: float | None = None, attempt: int | None = None) -> RunMessage:
-        """A fresh copy to send instead of this one."""
+    def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
+        """A fresh copy; `instead_of` is the id under which this one was received, where the copy is to replace it."""
+        replaced = () if instead_of is None else ((instead_of, self.nonce),)
         return replace(
             self,
             nonce=nonce,
             not_before=self.not_before if not_before is None else not_before,
-            attempt=self.attempt if attempt is None else attempt,
+            replaces=(*self.replaces, *replaced)[-MAX_REPLACED:],
         )
+
+
+def _is_empty(value: object) -> bool:
+    return value is False or value in ("", ())
 
 
 def read_run_message(body: str) -> RunMessage:
@@ -159,6 +170,7 @@ def read_run_message(body: str) -> RunMessage:
     values["kind"] = MessageKind(values.get("kind", MessageKind.START))
     if "rules" in values:
         values["rules"] = _rules(values["rules"])
+    values["replaces"] = tuple((message_id, nonce) for message_id, nonce in values.get("replaces", ()))
     return RunMessage(**values | {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])})
 
 
@@ -172,6 +184,12 @@ def _rules(raw: dict[str, Any]) -> Rules:
 
 def _are_rules(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("schedule"), dict) and "expression" in value["schedule"]
+
+
+def _are_pairs(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, list) and [type(part) for part in each] == [str, str] for each in value
+    )
 
 
 def _is_text(value: object) -> bool:
@@ -245,6 +263,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "waited": (_is_flag, "true or false"),
     "following": _INSTANT,
     "rules": (_are_rules, "the rules of a schedule"),
+    "replaces": (_are_pairs, "pairs of a message id and a nonce"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

@@ -37,7 +37,7 @@ def decide_command(event: Command, job: JobSnapshot, run: Run | None, hand: Hand
         return _without_record(event, job, hand, now)
     if of_namesake(event.offer, job, run):
         return instead_of(run, _without_record(event, job, hand, now))
-    if run.nonce == event.offer.nonce:
+    if event.offer.is_known_to(run):
         # The run is in the hands of this message: what it asked for is done. If that was a death, it waits among the
         # dead letters, or was brought back from there and carries the attempts that follow, like any message.
         return decide_start(event.offer, job, run, hand, now=now)

@@ -29,7 +29,7 @@ class Offer:
     start. `redrive`: somebody asks for another allowance of attempts for a dead run. `requested_by` asked for a
     run that no schedule named, with `own_payload` where it brings a payload other than its job's. `following` is when
     the occurrence after it is due by the definition that enqueued it; `rules` are that definition's, which a catch-up
-    brings.
+    brings. `replaces` are ids and nonces of the messages that it was sent instead of.
     """
 
     tenant: str
@@ -50,6 +50,7 @@ class Offer:
     correlation_id: str | None = None
     following: int | None = None
     rules: Rules | None = None
+    replaces: tuple[tuple[str, str], ...] = ()
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
         """What the definition names that enqueued it; None where that is not known any more. Raises ScheduleError or
@@ -64,6 +65,18 @@ class Offer:
                 jitter_seconds=self.rules.jitter_seconds,
             )
         return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
+
+    def carries(self, run: Run, message_id: str) -> bool:
+        """Whether the run is in the hands of this message, which was received as `message_id`, or of one that it was
+        sent instead of.
+        """
+        return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in self.replaces)
+
+    def is_known_to(self, run: Run) -> bool:
+        """Whether the run's record was written by this message, whatever id it had then, or by one that it was sent
+        instead of.
+        """
+        return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
     @property
     def manual(self) -> bool:

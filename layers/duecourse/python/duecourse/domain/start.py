@@ -32,7 +32,9 @@ def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover
     if run is not None and of_namesake(offer, job, run):
         return instead_of(run, decide_start(offer, job, None, hand, now=now))
     if run is not None:
-        return _remainder(offer, job, run) or _go_on(offer, own_job(job, run), run, hand, now)
+        # What is in the hands of this message has sent on what it does not stand for.
+        rest = None if offer.carries(run, hand.message_id) else _remainder(offer, job, run)
+        return rest or _go_on(offer, own_job(job, run), run, hand, now)
     if offer.attempt > 1 or offer.redrive:
         return Drop("the record of an earlier attempt is gone")
     if not isinstance(job, Job):
@@ -165,7 +167,7 @@ def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
 
 def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:
     """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
-    redriven = run.nonce == offer.nonce and run.message_id != hand.message_id
+    redriven = offer.is_known_to(run) and not offer.carries(run, hand.message_id)
     match run.state:
         case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
             return FollowUp(run, f"already {run.state}")
@@ -175,6 +177,8 @@ def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
             return Start(begun(allowed, offer, job, hand, now), run, "redriven")
         case RunState.DEAD if run.message_id == hand.message_id:
             return FollowUp(run, "dead")
+        case RunState.DEAD if offer.carries(run, hand.message_id):
+            return adopted(run, offer, hand)
         case RunState.DEAD:
             return Drop("a copy for a dead run")
         case RunState.WAITING:
@@ -183,6 +187,12 @@ def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
             return _retry(offer, job, run, hand, now)
         case RunState.RUNNING | RunState.QUEUED:
             return _take_over(offer, job, run, hand, now)
+
+
+def adopted(run: Run, offer: Offer, hand: Handover) -> Settle:
+    """The dead run in the hands of this message: it becomes the dead letter, by which the run can be redriven."""
+    taken = replace(run, token=hand.token, message_id=hand.message_id, nonce=offer.nonce)
+    return Settle(taken, run, "its message was sent afresh as this one")
 
 
 def asked_again(offer: Offer, run: Run) -> bool:
@@ -209,7 +219,7 @@ def _take_over(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: fl
     believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
     if now < believed_until:
         # The same send under another id comes from the dead letters: nobody else carries the run on.
-        if run.message_id == hand.message_id or run.nonce == offer.nonce:
+        if offer.carries(run, hand.message_id) or offer.is_known_to(run):
             return Leave(believed_until, "its attempt may still be alive")
         return Drop("another message has started it")
     if not isinstance(job, Job):

@@ -15,6 +15,7 @@ from duecourse.domain.records import ended, first_record
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import (
     LEASE_MARGIN_SECONDS,
+    adopted,
     asked_again,
     instead_of,
     late_since,
@@ -37,8 +38,10 @@ def decide_stranded(event: Stranded, job: JobSnapshot, run: Run | None, hand: Ha
     offer = event.offer
     if of_namesake(offer, job, run):
         return instead_of(run, _unknown(event, job, hand, now))
-    in_hand = run.nonce == offer.nonce
+    in_hand = offer.is_known_to(run)
     match run.state:
+        case RunState.DEAD if in_hand and run.nonce != offer.nonce:
+            return adopted(run, offer, hand)
         case RunState.DEAD if in_hand and not run.notified:
             return FollowUp(run, "its death was not announced")
         case RunState.DEAD if in_hand:
@@ -67,7 +70,7 @@ def _running(event: Stranded, job: JobSnapshot, run: Run, hand: Handover, now: f
     lease_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
     if now < lease_until:
         return Leave(lease_until, "its worker may still be alive")
-    if run.message_id != hand.message_id and now < lease_until + LOST_SECONDS:
+    if not event.offer.carries(run, hand.message_id) and now < lease_until + LOST_SECONDS:
         return Leave(lease_until + LOST_SECONDS, "another message may take it over")
     return _buried(event, job, run, hand, now)
 

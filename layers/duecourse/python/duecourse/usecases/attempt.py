@@ -52,8 +52,9 @@ class Attempts:
         """Bring the message's run as far as it can go before `deadline` (UTC seconds, when Lambda kills us)."""
         early = message.not_before - self.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
-            return self.copies.send(message, delivery, message.not_before, "early", report)
-        if early > 0:
+            if not self._has_begun(message, delivery):
+                return self.copies.send(message, delivery, message.not_before, "early", report)
+        elif early > 0:
             self.clock.sleep_until(message.not_before)
         hand = Handover(
             message_id=delivery.message_id,
@@ -74,6 +75,16 @@ class Attempts:
             run = outcome.found
         report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Fate.LEFT
+
+    def _has_begun(self, message: RunMessage, delivery: Delivery) -> bool:
+        """Whether the run is in the hands of this message already: it was on time by the clock of another worker, and a
+        copy would leave the run without a message.
+        """
+        if delivery.receive_count == 1 and not message.replaces:
+            return False
+        run = self.runs.get(message.tenant, message.job_id, message.name.local)
+        ours = {delivery.message_id, *(message_id for message_id, _ in message.replaces)}
+        return run is not None and run.message_id in ours
 
     def rescue(self, message: RunMessage, delivery: Delivery, deadline: float, report: Report) -> Fate:
         """After a fault on our side."""

@@ -69,7 +69,7 @@ class Copies:
         """Send a copy, with a nonce of its own, into this worker's lane unless one is given."""
         # Held back for 900 s at most: a copy that comes early must be known as early, and be sent on.
         wanted = max(message.not_before, not_before)
-        copy = message.again(nonce=self.randomness.nonce(), not_before=wanted)
+        copy = message.again(nonce=self.randomness.nonce(), not_before=wanted, instead_of=delivery.message_id)
         sent = self.forwarder.send(copy, not_before, lane)
         report.add(
             "message_forwarded" if sent else "send_refused",

@@ -54,6 +54,7 @@ def offer_of(message: RunMessage) -> Offer:
         correlation_id=message.correlation_id,
         following=message.following,
         rules=message.rules,
+        replaces=message.replaces,
     )
 
 
