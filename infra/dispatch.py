@@ -56,7 +56,7 @@ class Dispatch(Construct):
         change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
-        allow(["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
+        allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
         allow(["sqs:SendMessage"], lanes.arns)
         allow(["events:PutEvents"], [bus.arn])  # skipped ranges, where a job wants them told
         self.function.consume(

@@ -16,9 +16,10 @@ from benchmarks.burst.limits import FIFO_CALLS, SEND_BATCH
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
 from duecourse.ports import Progress
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.report import Report
+from duecourse.usecases.skipping import Skipping
 
 TICK_SECONDS = 60
 RETENTION_SECONDS = 300
@@ -73,7 +74,7 @@ class Station:
             lanes=lanes,
             clock=clock,
             randomness=Numbered(shard),
-            after_claim=AfterClaim(Untouched(), Untouched(), clock, 90),
+            claiming=Claiming(Untouched(), Skipping(Untouched(), clock, 90), clock),
             rules=DispatchRules(shards=scenario.shards, lead=scenario.lead, reach=scenario.reach),
         )
         return cls(shard, jobs, ledger, clock, lanes, cursors, dispatch)

@@ -13,8 +13,9 @@ from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, named
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.sharding import bucket_of
 from duecourse.ports import Claim, Claimed, ClaimResult, Outgoing
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
+from duecourse.usecases.skipping import Skipping
 
 PHASES = 20
 """Rounds, each begun another twentieth of a second later: nobody knows when in its second a round begins."""
@@ -89,7 +90,7 @@ def _round(cursors: Sequence[Cursor], begun: float) -> float:
     ports: Any = Passing(clock, cursors, Assumptions())
     unused = cast("Any", Untouched())
     rules = DispatchRules(SHARDS, LEAD, REACH)
-    dispatch = Dispatch(ports, ports, clock, Numbered(1), AfterClaim(unused, unused, clock, 90), rules)
+    dispatch = Dispatch(ports, ports, clock, Numbered(1), Claiming(unused, Skipping(unused, clock, 90), clock), rules)
     report = dispatch(SHARD, NOW + 46.0)
     if report.counts["Enqueued"] != len(cursors):
         raise AssertionError(f"{report.counts} of {len(cursors)} jobs")

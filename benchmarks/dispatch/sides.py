@@ -104,7 +104,7 @@ def ours(dispatch: Dispatch, least: int) -> int:
     return report.counts["Enqueued"]
 
 
-WRONG = ("ClaimsLost", "ClaimsFailed", "SendsRefused", "CursorsSetAside", "AfterClaimsFailed")
+WRONG = ("ClaimsLost", "ClaimsFailed", "SendsRefused", "CursorsSetAside", "ClaimsDeferred")
 
 
 @dataclass(frozen=True, slots=True)

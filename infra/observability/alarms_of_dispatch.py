@@ -149,12 +149,14 @@ def _claims(config: StageConfig) -> Iterator[AlarmSpec]:
         above=0,
     )
     yield AlarmSpec(
-        name="AfterClaimsFailed",
-        means="What follows from a claim failed and is not repeated: records of skipped occurrences may be missing, or "
-        "a job's completion.",
-        first="read the error and the job in the log (action after_claim_failed).",
-        metric=ours(config, "dispatch", "AfterClaimsFailed"),
+        name="ClaimsDeferred",
+        means="Claims that skip occurrences or end a schedule could not be made in three of five minutes, since the "
+        "records of runs cannot be read: those jobs stand still until they can.",
+        first="read the error and the jobs in the log (action claim_deferred).",
+        metric=ours(config, "dispatch", "ClaimsDeferred", seconds=MINUTE),
         above=0,
+        periods=3,
+        of=5,
     )
     yield AlarmSpec(
         name="DispatchEventsRefused",

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
-from duecourse.adapters.dynamodb.audited_runs import DynamoAuditedRuns
 from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
 from duecourse.domain.audit import Gap, Recorded, Turn
 from duecourse.domain.job import JobState, Lane
@@ -156,9 +155,7 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(any_tables
     by_hand = run(made, RunState.SUCCEEDED, after=30, suffix=".mabc")
     for each in (skipped, by_hand, caught_up, run(made, RunState.DEAD), run(made, RunState.DEAD, after=60)):
         assert store.write(each, None) is None
-    records = DynamoAuditedRuns(any_tables.client, any_tables.runs).between(
-        "default", made.id, N, N + 50, strongly=True
-    )
+    records = store.between("default", made.id, N, N + 50, strongly=True)
     assert records == [
         Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
         Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False),

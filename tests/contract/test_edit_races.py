@@ -16,11 +16,11 @@ from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, JobStore
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import Edited, EditJobs
 from duecourse.usecases.job_errors import Expected, JobChangedError, JobVersionError
 from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.skipping import Skipping
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -34,7 +34,7 @@ def editing(tables: Tables, store: JobStore | None = None) -> EditJobs:
     clock = SettableClock(NOON + 30)
     stored = tables.job_store(SystemClock()) if store is None else store
     jobs = Jobs(stored, Wheel(clock), clock, Numbered(), 840, Registered())
-    return EditJobs(jobs, stored, AfterClaim(stored, tables.run_store(), clock, 90), clock)
+    return EditJobs(jobs, stored, Skipping(tables.run_store(), clock, 90), clock)
 
 
 def with_changes(**changes: Any) -> Callable[[Job], Draft]:

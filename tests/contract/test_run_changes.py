@@ -78,9 +78,9 @@ def test_a_removal_without_an_image_is_told_with_its_key() -> None:
 
 
 @pytest.mark.emulator
-def test_a_failed_batch_is_read_again_with_the_same_objects(tables: Tables, streams: SignedStream) -> None:
-    expire(tables, *RUNS)
-    failed = batch_info(streams, stream_of(tables))
+def test_a_failed_batch_is_read_again_with_the_same_objects(served_tables: Tables, streams: SignedStream) -> None:
+    expire(served_tables, *RUNS)
+    failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again(failed)
     assert stretch.whole
     archived = [change for change in stretch.changes if is_archived(change)]
@@ -90,11 +90,11 @@ def test_a_failed_batch_is_read_again_with_the_same_objects(tables: Tables, stre
 
 
 @pytest.mark.emulator
-def test_only_the_changes_of_the_batch_are_read_again(tables: Tables, streams: SignedStream) -> None:
-    expire(tables, RUNS[0])
-    first = batch_info(streams, stream_of(tables))
-    expire(tables, RUNS[1])
-    both = batch_info(streams, stream_of(tables))
+def test_only_the_changes_of_the_batch_are_read_again(served_tables: Tables, streams: SignedStream) -> None:
+    expire(served_tables, RUNS[0])
+    first = batch_info(streams, stream_of(served_tables))
+    expire(served_tables, RUNS[1])
+    both = batch_info(streams, stream_of(served_tables))
     changes = DynamoRunChanges(streams).again(first).changes
     assert [change.content for change in changes if is_archived(change)] == [RUNS[0]]
     rest = {**both, "startSequenceNumber": first["endSequenceNumber"]}
@@ -103,26 +103,28 @@ def test_only_the_changes_of_the_batch_are_read_again(tables: Tables, streams: S
 
 
 @pytest.mark.emulator
-def test_what_the_stream_has_forgotten_is_told_and_the_rest_is_read(tables: Tables, streams: SignedStream) -> None:
-    expire(tables, *RUNS)
-    failed = batch_info(streams, stream_of(tables))
+def test_what_the_stream_has_forgotten_is_told_and_the_rest_is_read(
+    served_tables: Tables, streams: SignedStream
+) -> None:
+    expire(served_tables, *RUNS)
+    failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again({**failed, "startSequenceNumber": "1"})
     assert not stretch.whole
     assert [change.content for change in stretch.changes if is_archived(change)] == RUNS
 
 
 @pytest.mark.emulator
-def test_a_shard_that_is_gone_is_told(tables: Tables, streams: SignedStream) -> None:
-    expire(tables, RUNS[0])
-    failed = batch_info(streams, stream_of(tables))
+def test_a_shard_that_is_gone_is_told(served_tables: Tables, streams: SignedStream) -> None:
+    expire(served_tables, RUNS[0])
+    failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again({**failed, "shardId": "shardId-00000000000000000001-00000001"})
     assert (stretch.changes, stretch.whole) == ((), False)
 
 
 @pytest.mark.emulator
-def test_a_stretch_whose_end_is_never_met_is_not_whole(tables: Tables, streams: SignedStream) -> None:
-    expire(tables, RUNS[0])
-    failed = batch_info(streams, stream_of(tables))
+def test_a_stretch_whose_end_is_never_met_is_not_whole(served_tables: Tables, streams: SignedStream) -> None:
+    expire(served_tables, RUNS[0])
+    failed = batch_info(streams, stream_of(served_tables))
     stretch = DynamoRunChanges(streams).again({**failed, "endSequenceNumber": "9" * 40})
     assert not stretch.whole
     assert [change.content for change in stretch.changes if is_archived(change)] == [RUNS[0]]

@@ -20,7 +20,6 @@ TARGET = "duecourse-target-*"
 
 STORES = {
     "DynamoAuditStore": "jobs",
-    "DynamoAuditedRuns": "runs",
     "DynamoCompletedJobs": "jobs",
     "DynamoCursorStore": "jobs",
     "DynamoInputs": "runs",

@@ -14,10 +14,11 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Lane
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.hand import Delivery
+from duecourse.usecases.skipping import Skipping
 from tests.support import emulators
 from tests.support.clock import SettableClock
 from tests.support.jobs import cursor, job
@@ -45,8 +46,8 @@ def test_two_dispatchers_over_one_shard_of_a_thousand_due_jobs_execute_each_exac
     together(16, lambda share: [store.create(of, cursor(of)) for of in jobs[share::16]])
 
     def dispatch(_: int) -> Any:
-        after = AfterClaim(store, runs, clock, 90)
-        round_ = Dispatch(cursors, lanes, clock, SystemRandomness(), after, RULES)
+        claiming = Claiming(store, Skipping(runs, clock, 90), clock)
+        round_ = Dispatch(cursors, lanes, clock, SystemRandomness(), claiming, RULES)
         return round_(0, clock.now() + 60)
 
     reports = together(2, dispatch)

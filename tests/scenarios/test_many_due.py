@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.audit import Recorded
 from duecourse.domain.plan import SkippedRange
-from duecourse.domain.run import Run, RunState
-from duecourse.ports import Claim, Claimed, ClaimResult, Conflict, CursorStore, RunStore, StoreBusyError
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.domain.run import RunState
+from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
 from duecourse.usecases.planning import LARGEST_GROUP, SMALLEST_GROUP, GroupSize
+from duecourse.usecases.skipping import Skipping
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
 from tests.support.tables import Tables
@@ -213,17 +214,17 @@ def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -
 
 @dataclass
 class Counted:
-    """A run store that counts its writes."""
+    """A run store that counts its reads of windows."""
 
     store: RunStore
-    writes: int = 0
+    reads: int = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        self.writes += 1
-        return self.store.write(run, previous)
+    def between(self, *window: Any, **how: Any) -> list[Recorded]:
+        self.reads += 1
+        return self.store.between(*window, **how)
 
 
 def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_in_a_few_requests(
@@ -234,10 +235,8 @@ def test_a_skipped_range_is_recorded_from_the_first_occurrence_without_a_record_
     for second in range(1, 121):  # the first two minutes, which the API sent at once
         assert world.run_store.write(run(of, RunState.SUCCEEDED, after=second), None) is None
     runs = Counted(world.run_store)
-    after = AfterClaim(world.jobs, runs, world.clock, 90)
     first, last = int(NOON) + 1, int(NOON) + 600
-    record = after.record(standing, SkippedRange(first, last, 600, "missed"))
-    assert record is not None
+    (record,) = Skipping(runs, world.clock, 90).records(standing, [SkippedRange(first, last, 600, "missed")])
     assert (record.occurrence, record.through, record.count) == (int(NOON) + 121, last, 480)
-    assert runs.writes == 2
-    assert after.record(standing, SkippedRange(first, first + 99, 100, "missed")) is None
+    assert runs.reads == 1
+    assert Skipping(runs, world.clock, 90).records(standing, [SkippedRange(first, first + 99, 100, "missed")]) == ()

@@ -12,10 +12,11 @@ from duecourse.domain.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.commands import Orders
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
+from duecourse.usecases.skipping import Skipping
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -120,8 +121,8 @@ def test_a_run_that_waited_for_its_turn_caught_nothing_up(world: World) -> None:
     assert world.count("CaughtUp") == 0
 
 
-def after_claim(world: World) -> AfterClaim:
-    return AfterClaim(world.jobs, world.run_store, world.clock, 90)
+def claiming(world: World) -> Claiming:
+    return Claiming(world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
 
 
 @dataclass
@@ -165,7 +166,7 @@ def test_a_shard_that_has_no_watermark_yet_is_not_behind(tables: Tables) -> None
 
 def test_a_round_that_stops_early_is_counted(world: World) -> None:
     assert round_of(world).counts["RoundsUnfinished"] == 0
-    round_ = Dispatch(world.cursors, world.wheel, world.clock, world.randomness, after_claim(world), world.rules)
+    round_ = Dispatch(world.cursors, world.wheel, world.clock, world.randomness, claiming(world), world.rules)
     stopped = round_(0, world.clock.now())
     assert stopped.counts["RoundsUnfinished"] == 1
     assert [event.action for event in stopped.events] == ["round_stopped", "dispatched"]

@@ -8,9 +8,9 @@ from duecourse.domain.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Succeeded
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.pausing import Pausing
+from duecourse.usecases.skipping import Skipping
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
@@ -25,7 +25,7 @@ def world(tables: Tables) -> World:
 @pytest.fixture
 def pausing(world: World) -> Pausing:
     jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered())
-    return Pausing(jobs, world.jobs, AfterClaim(world.jobs, world.run_store, world.clock, 90), world.clock)
+    return Pausing(jobs, world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
 
 
 def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(world: World, pausing: Pausing) -> None:

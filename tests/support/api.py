@@ -18,7 +18,6 @@ from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
 from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Wakes
 from duecourse.settings import AllowedTargets, ApiSettings
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
 from duecourse.usecases.commands import Commands, Orders
@@ -34,6 +33,7 @@ from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 from duecourse.usecases.runs import Runs
 from duecourse.usecases.skip_next import SkipNext
+from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.stats import Stats
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
@@ -190,8 +190,8 @@ class ApiClient:
         history = History(
             self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
         )
-        records = AfterClaim(self.jobs, self.runs, self.clock, self.settings.run_retention_days)
-        pausing = Pausing(jobs, self.jobs, records, self.clock)
+        skipping = Skipping(self.runs, self.clock, self.settings.run_retention_days)
+        pausing = Pausing(jobs, self.jobs, skipping, self.clock)
         single = Runs(self.runs, history, Linked(), self.inputs)
         orders = Orders(lanes, self.clock, self.randomness)
         limits = Limits(self.counters, self.clock, Rules(self.settings.requests_per_second, self.settings.burst))
@@ -199,7 +199,7 @@ class ApiClient:
         kept_days = self.settings.run_retention_days
         api = TestApi(
             jobs=jobs,
-            editing=EditJobs(jobs, self.jobs, records, self.clock),
+            editing=EditJobs(jobs, self.jobs, skipping, self.clock),
             pausing=pausing,
             history=history,
             runs=single,

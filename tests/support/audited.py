@@ -6,12 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
-from duecourse.adapters.dynamodb.audited_runs import DynamoAuditedRuns
 from duecourse.domain.audit import Turn
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.audit import Audit
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import EditJobs
@@ -20,6 +18,7 @@ from duecourse.usecases.judging import Judge
 from duecourse.usecases.looking import Looker
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.report import Report
+from duecourse.usecases.skipping import Skipping
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
@@ -50,17 +49,16 @@ class AuditedWorld(World):
     def __init__(self, tables: Tables, *, limit: int | None = None) -> None:
         super().__init__(tables)
         self.audits: AuditStore = DynamoAuditStore(tables.client, tables.jobs, limit=limit)
-        self.records = DynamoAuditedRuns(tables.client, tables.runs)
         self.depths = WheelDepths(self.wheel)
         service = Jobs(self.jobs, self.wheel, self.clock, self.randomness, 840, Registered())
-        records = AfterClaim(self.jobs, self.run_store, self.clock, 90)
-        self.editing = EditJobs(service, self.jobs, records, self.clock)
-        self.pausing = Pausing(service, self.jobs, records, self.clock)
+        skipping = Skipping(self.run_store, self.clock, 90)
+        self.editing = EditJobs(service, self.jobs, skipping, self.clock)
+        self.pausing = Pausing(service, self.jobs, skipping, self.clock)
         assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
 
     def auditor(self, segments: int = 1) -> Audit:
-        judge = Judge(self.records, self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        return Audit(self.audits, Looker(self.records), judge, self.clock, segments, 90)
+        judge = Judge(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
+        return Audit(self.audits, Looker(self.run_store), judge, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
         """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""

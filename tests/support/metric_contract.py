@@ -17,7 +17,7 @@ OURS: Mapping[str, frozenset[str]] = {
         {
             *("SlotsRead", "CursorsRead", "Enqueued", "ClaimsWon", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
             *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsSetAside", "Missed", "Skipped"),
-            *("RoundsFailed", "RoundsUnfinished", "AfterClaimsFailed", "WatermarkAge", "EventsRefused"),
+            *("RoundsFailed", "RoundsUnfinished", "ClaimsDeferred", "WatermarkAge", "EventsRefused"),
         }
     ),
     "execute": BY_TARGET

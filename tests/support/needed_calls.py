@@ -50,6 +50,9 @@ SERVICES = (
 """Services that adapters have clients of; the first that has a request gives it its name."""
 
 PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
+PARTS_FOR = {"duecourse.adapters.dynamodb.run_item": "DynamoRunStore"}
+"""Modules whose parts of transactions are about another adapter's table than that of the adapter which uses them."""
+
 STATEMENTS = ("INSERT", "UPDATE", "DELETE", "SELECT")
 
 
@@ -88,7 +91,8 @@ class Reach:
                     if isinstance(named, ast.Constant) and named.value == "IndexName":
                         self._index(module, value)
                 parts = {str(each.value) for each in node.keys if isinstance(each, ast.Constant)} & PARTS
-                self.calls |= {Call(self.adapter, f"transact:{part}") for part in parts}
+                adapter = PARTS_FOR.get(module.name, self.adapter)
+                self.calls |= {Call(adapter, f"transact:{part}") for part in parts}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if "_" in node.value and node.value in requests():
                     self.calls.add(Call(self.adapter, node.value))  # for getattr(client, "put_item")

@@ -9,11 +9,11 @@ from duecourse.domain.run import RunState
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import HttpTarget
 from duecourse.ports import Clock
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import Edited, EditJobs
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.pausing import Pausing
+from duecourse.usecases.skipping import Skipping
 from tests.support.tasks import Registered
 from tests.support.world import World
 
@@ -25,10 +25,10 @@ class Office:
         """`clock` is that of the API's machine, the world's own unless it is given."""
         self.world = world
         clock = clock or world.clock
-        records = AfterClaim(world.jobs, world.run_store, clock, 90)
+        skipping = Skipping(world.run_store, clock, 90)
         self.jobs = Jobs(world.jobs, world.wheel, clock, world.randomness, 840, Registered())
-        self.editing = EditJobs(self.jobs, world.jobs, records, clock)
-        self.pausing = Pausing(self.jobs, world.jobs, records, clock)
+        self.editing = EditJobs(self.jobs, world.jobs, skipping, clock)
+        self.pausing = Pausing(self.jobs, world.jobs, skipping, clock)
 
     def edit(self, job_id: str = "tick-tock", expression: str | None = None, **changes: Any) -> Edited:
         def draft_for(found: Job) -> Draft:

@@ -8,11 +8,11 @@ from random import Random
 
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.domain.job import Job
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.dispatch import DispatchRules
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.tick import Tick
 from tests.support.limits import MemoryMark
 from tests.support.tables import Tables
@@ -63,12 +63,12 @@ class RaisedWorld(World):
         """An edit that writes the cursor and leaves the schedule as it is."""
         store = self._store("api")
         jobs = Jobs(store, self.wheel, self.clock, self.randomness, LEAD_SECONDS, Registered())
-        records = AfterClaim(store, self.run_store, self.clock, 90)
+        skipping = Skipping(self.run_store, self.clock, 90)
 
         def renamed(found: Job) -> Draft:
             return Draft(**{each: getattr(found, each) for each in Draft.__dataclass_fields__} | {"name": name})
 
-        EditJobs(jobs, store, records, self.clock).patch("default", job_id, renamed)
+        EditJobs(jobs, store, skipping, self.clock).patch("default", job_id, renamed)
 
     def tick(self) -> None:
         """The minute's tick by a function of either count, then every shard's round, in any order, by either."""

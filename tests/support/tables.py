@@ -25,10 +25,10 @@ class Tables:
     runs: str
 
     def job_store(self, clock: Clock, shards: int = 1) -> DynamoJobStore:
-        return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock)
+        return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock, runs_table=self.runs)
 
     def cursor_store(self, clock: Clock) -> DynamoCursorStore:
-        return DynamoCursorStore(self.client, self.jobs, clock)
+        return DynamoCursorStore(self.client, self.jobs, clock, runs_table=self.runs)
 
     def wakes(self, shards: int = 1) -> DynamoWakes:
         return DynamoWakes(self.client, self.jobs, shards=shards)

@@ -14,13 +14,14 @@ from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, DeadLetterQueue, Outgoing, RunStore
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.announce import Announcements
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.commands import Orders
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.report import Report
+from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.sweep import Sweep
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
@@ -113,8 +114,9 @@ class World:
     def dispatch(self, cursors: CursorStore | None = None, shard: int = 0) -> Report:
         """One round, on this world's cursor store unless another one is given."""
         store = self.cursors if cursors is None else cursors
-        after = AfterClaim(self.jobs, self.run_store, self.clock, 90, Announcements(self.bus, self.clock))
-        round_ = Dispatch(store, self.wheel, self.clock, self.randomness, after, self.rules)
+        skipping = Skipping(self.run_store, self.clock, 90)
+        claiming = Claiming(self.jobs, skipping, self.clock, Announcements(self.bus, self.clock))
+        round_ = Dispatch(store, self.wheel, self.clock, self.randomness, claiming, self.rules)
         report = round_(shard, self.clock.now() + 45, self.round_id)
         self.reports.append(report)
         return report

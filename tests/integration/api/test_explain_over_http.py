@@ -13,7 +13,7 @@ from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.run import RunState
 from duecourse.ports import Claim, ClaimResult, Depth
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.skipping import Skipping
 from tests.support import runs
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event
@@ -104,7 +104,8 @@ def test_a_range_of_skipped_ones_answers_for_each_though_another_record_lies_bet
     clock.set(NOON + 20 * HOUR)
     store = tables.run_store()
     ranged = SkippedRange(int(NOON) + 2 * HOUR, int(NOON) + 9 * HOUR, 8, "missed")
-    AfterClaim(tables.job_store(clock), store, clock, 90).record(standing, ranged)
+    for record in Skipping(store, clock, 90).records(standing, [ranged]):
+        assert store.write(record, None) is None
     store.write(runs.run(hourly, RunState.SUCCEEDED, after=4 * HOUR), None)
     store.write(runs.run(hourly, RunState.SUCCEEDED, after=4 * HOUR + 5, suffix=".mabcdefgh"), None)
     assert asked(api, 4 * HOUR)["verdict"] == "fired"

@@ -230,7 +230,7 @@ def test_a_deleted_job_is_gone_with_all_its_items_but_the_note(
     assert (answer.status, answer.text) == (204, "")
     assert [api.get("/v1/jobs/nightly").status, api.delete("/v1/jobs/nightly").status] == [404, 404]
     assert api.get("/v1/jobs").json["items"] == []
-    assert tables.job_store(clock).snapshot("default", "nightly") == Gone(NOON)
+    assert tables.job_store(clock).snapshot("default", "nightly") == Gone(NOON, int(NOON * 1000))
     assert item_count(tables) == 3, "the note, the count of the tenant's jobs, and that of the shards"
 
 

@@ -32,7 +32,7 @@ CASES: dict[str, Case] = {
     "ClaimsRefused": dispatch.claims_that_are_refused,
     "StatementsThrottled": dispatch.throttling_that_stays,
     "CursorsSetAside": dispatch.a_cursor_that_makes_no_sense,
-    "AfterClaimsFailed": dispatch.records_of_skips_that_cannot_be_written,
+    "ClaimsDeferred": dispatch.records_of_runs_that_cannot_be_read,
     "DispatchEventsRefused": dispatch.a_bus_that_refuses_skips,
     "DeadLettersWaiting": runs.a_dead_run,
     "RunsDying": runs.many_dead_runs,

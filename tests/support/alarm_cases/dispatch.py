@@ -101,11 +101,11 @@ def a_cursor_that_makes_no_sense(observed: Observed) -> None:
     observed.minutes(2)
 
 
-def records_of_skips_that_cannot_be_written(observed: Observed) -> None:
+def records_of_runs_that_cannot_be_read(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)", missed=MissedPolicy(MissedMode.SKIP, grace_seconds=30)))
     observed.world.clock.set(NOON + 3600)
-    observed.world.run_store = Broken(observed.world.run_store, "write")
-    observed.minutes(1, working=False)
+    observed.world.run_store = Broken(observed.world.run_store, "between")
+    observed.minutes(5, working=False)
 
 
 def a_bus_that_refuses_skips(observed: Observed) -> None:

@@ -19,7 +19,6 @@ from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.tasks import SsmTasks
 from duecourse.domain.bucket import Rules
 from duecourse.settings import ApiSettings
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
 from duecourse.usecases.commands import Commands, Orders
@@ -35,6 +34,7 @@ from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.preview import Preview
 from duecourse.usecases.runs import Runs
 from duecourse.usecases.skip_next import SkipNext
+from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.stats import Stats
 
 
@@ -65,7 +65,9 @@ def api(environ: Mapping[str, str]) -> Api:
     """The API of this environment. Raises SettingsError."""
     settings = ApiSettings.from_env(environ)
     clock, randomness, dynamodb = SystemClock(), SystemRandomness(), client("dynamodb", hurried=True)
-    jobs = DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock)
+    jobs = DynamoJobStore(
+        dynamodb, settings.jobs_table, shards=settings.shards, clock=clock, runs_table=settings.runs_table
+    )
     store = DynamoRunStore(dynamodb, settings.runs_table)
     lanes = SqsLanes(client("sqs", hurried=True, once=True), settings.queue_urls, clock, randomness, hurried=True)
     depths = SqsDepths(client("sqs", hurried=True), settings.queue_urls, clock)
@@ -75,7 +77,7 @@ def api(environ: Mapping[str, str]) -> Api:
     tasks = SsmTasks(client("ssm", hurried=True), settings.stage, clock)
     jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds)
     use = Jobs(jobs, lanes, clock, randomness, settings.reach_seconds, tasks, jobs_may)
-    records = AfterClaim(jobs, store, clock, settings.run_retention_days)
+    skipping = Skipping(store, clock, settings.run_retention_days)
     history = History(jobs, store, clock, settings.reach_seconds, settings.run_retention_days)
     inputs = DynamoInputs(dynamodb, settings.runs_table)
     runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket), inputs)
@@ -83,8 +85,8 @@ def api(environ: Mapping[str, str]) -> Api:
     orders = Orders(lanes, clock, randomness)
     return Api(
         jobs=use,
-        editing=EditJobs(use, jobs, records, clock),
-        pausing=Pausing(use, jobs, records, clock),
+        editing=EditJobs(use, jobs, skipping, clock),
+        pausing=Pausing(use, jobs, skipping, clock),
         history=history,
         runs=runs,
         callbacks=Callbacks(store, jobs, clock, orders),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock
 from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
-from duecourse.adapters.dynamodb.audited_runs import DynamoAuditedRuns
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.sqs.depths import SqsDepths
@@ -25,11 +24,10 @@ def audit(environ: Mapping[str, str]) -> Audit:
     """The audit of this environment. Raises SettingsError."""
     settings = AuditSettings.from_env(environ)
     clock, dynamodb = SystemClock(), client("dynamodb")
-    records = DynamoAuditedRuns(dynamodb, settings.runs_table)
+    runs = DynamoRunStore(dynamodb, settings.runs_table)
     judge = Judge(
-        records=records,
         jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
-        runs=DynamoRunStore(dynamodb, settings.runs_table),
+        runs=runs,
         depths=SqsDepths(client("sqs"), settings.queue_urls, clock),
         clock=clock,
         lead=settings.lead_seconds,
@@ -38,7 +36,7 @@ def audit(environ: Mapping[str, str]) -> Audit:
     )
     return Audit(
         store=DynamoAuditStore(dynamodb, settings.jobs_table, limit=PAGE_ITEMS),
-        looker=Looker(records),
+        looker=Looker(runs),
         judge=judge,
         clock=clock,
         segments=settings.audit_segments,

@@ -13,9 +13,10 @@ from duecourse.adapters.event_bus import EventBridgeBus
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.threads import Threads
 from duecourse.settings import DispatchSettings
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.announce import Announcements
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.skipping import Skipping
 
 
 def dispatch(environ: Mapping[str, str]) -> Dispatch:
@@ -24,15 +25,14 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
     clock, randomness, threads = SystemClock(), SystemRandomness(), Threads()
     dynamodb, sqs = client("dynamodb", hurried=True), client("sqs", hurried=True, once=True)  # a round is short
     return Dispatch(
-        cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads),
+        cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads, runs_table=settings.runs_table),
         lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, crew=threads),
         clock=clock,
         randomness=randomness,
-        after_claim=AfterClaim(
+        claiming=Claiming(
             jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
-            runs=DynamoRunStore(dynamodb, settings.runs_table),
+            skipping=Skipping(DynamoRunStore(dynamodb, settings.runs_table), clock, settings.run_retention_days),
             clock=clock,
-            run_retention_days=settings.run_retention_days,
             announcements=Announcements(EventBridgeBus(client("events", hurried=True), settings.bus_name), clock),
         ),
         rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),

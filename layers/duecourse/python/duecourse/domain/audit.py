@@ -31,7 +31,8 @@ MOST_ROWS = 25
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What a record of the schedule's own (nobody asked for it by hand) says: it stands for the occurrences from
-    `occurrence` through `through` (UTC seconds), was `due` then, and `ran` where an attempt was made.
+    `occurrence` through `through` (UTC seconds), was `due` then, and `ran` where an attempt was made. `caught_up`: it
+    was enqueued because it was missed.
     """
 
     occurrence: int
@@ -39,6 +40,7 @@ class Recorded:
     due: int
     lane: Lane
     ran: bool
+    caught_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)

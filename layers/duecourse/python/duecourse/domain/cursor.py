@@ -16,7 +16,8 @@ class Cursor:
 
     `occurrence` is nominal, `due` when it is really due, by which the due index is sorted (UTC seconds). Both are None
     when the schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last
-    run. `occurrence` is the first after `after`, computed with zone data of version `tzdata`. `remaining` says how many
+    run; one that is `ending` stays in the index until it was looked whether its job is completed.
+    `occurrence` is the first after `after`, computed with zone data of version `tzdata`. `remaining` says how many
     occurrences may still be passed; None: any number.
     """
 
@@ -36,6 +37,7 @@ class Cursor:
     tzdata: str = TZDATA_VERSION
     error: str | None = None
     last: int | None = None
+    ending: bool = False
 
     def slot(self, shards: int, *, now: float) -> str | None:
         """Its partition in the due index of a stage with `shards` shards, when it is written at `now` (UTC seconds).

@@ -40,6 +40,7 @@ def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, b
         occurrence=None,
         due=None,
         last=None if given else cursor.last,  # a schedule that is over stays so: its last run may be under way
+        ending=False,
         after=after,
         remaining=None if cursor.remaining is None else cursor.remaining + given,
     )
@@ -57,15 +58,18 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
     skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
+    over = row.at is None
+    last = row.passed if skipped or cursor.last is None else cursor.last
     moved = replace(
         cursor,
         generation=active.generation,
         occurrence=row.at,
-        due=None if row.at is None else occurrences.due(row.at),
+        due=last if over else row.due,
         after=cursor.after if row.at is None else min(row.at - 1, int(now)),
         remaining=row.remaining,
         error=None,
-        last=None if row.at is not None else row.passed if skipped or cursor.last is None else cursor.last,
+        last=last if over else None,
+        ending=over,
     )
     return Change(active, moved, skipped)
 

@@ -7,7 +7,7 @@ decides how far the plan goes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -64,11 +64,12 @@ class Plan:
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 
-def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
+def plan(cursor: Cursor, *, now: float, reach: float, on_time: Collection[int] = ()) -> Plan:
     """Plan a cursor's occurrences up to and including those due at `now + reach` (s), at most MAX_FIRINGS of them.
 
     Occurrences due before `now - grace` are missed and treated by the job's policy: `skip` drops them, `run_once` makes
-    one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest.
+    one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest. `on_time` are occurrences
+    that have a run of their own though nobody claimed them: `run_all` does not count them.
     Raises ScheduleError or ExclusionError for a cursor that makes no sense.
     """
     occurrences = cursor.occurrences()
@@ -78,7 +79,7 @@ def plan(cursor: Cursor, *, now: float, reach: float) -> Plan:
         ended = cursor.after if cursor.last is None else cursor.last
         return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
     row = Row(occurrences, at, cursor.remaining)
-    firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds)
+    firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
     caught_up = bool(firings or skipped)
     due = row.due
     while (at := row.at) is not None and due is not None and due <= now + reach and len(firings) < MAX_FIRINGS:
@@ -110,6 +111,7 @@ def _moved(
         remaining=remaining,
         last=last if at is None else None,
         tzdata=TZDATA_VERSION,
+        ending=False,
     )
 
 
@@ -162,21 +164,24 @@ class Row:
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
 
 
-def _catch_up(cursor: Cursor, row: Row, on_time: int) -> tuple[list[Firing], list[SkippedRange]]:
-    """Treat what is missed (due before `on_time`); the row then stands at the first occurrence that is not."""
+def _catch_up(
+    cursor: Cursor, row: Row, grace_begins: int, on_time: Collection[int]
+) -> tuple[list[Firing], list[SkippedRange]]:
+    """Treat what is missed (due before `grace_begins`); the row then stands at the first occurrence that is not."""
     match cursor.missed.mode:
         case MissedMode.SKIP:
-            return [], range_before(row, on_time)
+            return [], range_before(row, grace_begins)
         case MissedMode.RUN_ONCE:
             due = row.due
             return [
                 Firing(each.first, due or each.first, each.last, each.count, caught_up=True, following=row.due)
-                for each in range_before(row, on_time)
+                for each in range_before(row, grace_begins)
             ], []
         case MissedMode.RUN_ALL:
-            oldest = islice(row.before(on_time), cursor.missed.max_missed)
+            missed = (at for at in row.before(grace_begins) if at not in on_time)
+            oldest = islice(missed, cursor.missed.max_missed)
             firings = [Firing(at, row.occurrences.due(at), at, caught_up=True) for at in oldest]
-            return firings, range_before(row, on_time)
+            return firings, range_before(row, grace_begins)
 
 
 def range_before(row: Row, on_time: int) -> list[SkippedRange]:

@@ -47,6 +47,7 @@ class Run:
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
     `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the
     payload that was given then (ports.Inputs) instead of its job's.
+    `caught_up`: it was enqueued because it, or all that it stands for, was missed.
     `correlation_id` is that of its message: the request that asked for it bears it, and all that is logged of it.
     """
 
@@ -85,6 +86,7 @@ class Run:
     own_payload: bool = False
     requested_by: str | None = None
     correlation_id: str | None = None
+    caught_up: bool = False
     idempotency_key: str | None = None
     expires_at: int | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.ports.audit import AuditedRuns, AuditStore, Finding, JobsPage, Undecided
+from duecourse.ports.audit import AuditStore, Finding, JobsPage, Undecided
 from duecourse.ports.basics import Alone, Clock, Crew, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
 from duecourse.ports.jobs import JobPage, JobQuotaError, JobStore, KeyUsedError, StoreBusyError, UsedKey
@@ -28,7 +28,6 @@ __all__ = [
     "LINK_SECONDS",
     "Alone",
     "AuditStore",
-    "AuditedRuns",
     "BrokenCursor",
     "BucketConflict",
     "Bus",

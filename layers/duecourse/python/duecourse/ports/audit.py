@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.audit import Gap, Recorded, Turn
+from duecourse.domain.audit import Gap, Turn
 from duecourse.domain.job import Job
 
 
@@ -69,12 +69,3 @@ class AuditStore(Protocol):
 
     def settle(self, standing: Undecided, left: Sequence[Gap], *, now: float) -> bool:
         """Leave nothing open of a job but `left`; False, and nothing written, when it was written meanwhile."""
-
-
-class AuditedRuns(Protocol):
-    """Records of runs by window."""
-
-    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
-        """Records of a job's own occurrences after `low` and up to `high` (UTC seconds), ascending. What was asked for
-        by hand is left out. Raises KeyError or ValueError for a record that this version cannot read.
-        """

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from duecourse.domain.cursor import Cursor
+from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
 
 
@@ -22,16 +23,19 @@ class BrokenCursor:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index."""
+    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index, unless it
+    is `ending`. With it, or not at all, `records` of what it skips are written, each of which must be new.
+    """
 
     cursor: Cursor
     moved: Cursor
+    records: tuple[Run, ...] = ()
 
 
 class ClaimResult(StrEnum):
-    """WON; LOST: its condition failed, somebody else moved or changed it; BUSY: to be made again a little later
-    (throttled, or in conflict with a transaction); REFUSED: this very write can never be made, whoever tries and
-    whenever; FAILED: anything else (no answer, no permission).
+    """WON; LOST: its condition failed, since somebody else moved or changed it or one of its records is there already;
+    BUSY: to be made again a little later (throttled, or in conflict with a transaction); REFUSED: this very write can
+    never be made, whoever tries and whenever; FAILED: anything else (no answer, no permission).
     """
 
     WON = "won"

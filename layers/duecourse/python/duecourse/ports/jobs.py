@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
+from duecourse.domain.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,9 @@ class JobStore(Protocol):
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
 
-    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
-        """Write `changed` and `cursor` over `job` and `standing`; False, and nothing written, when either changed.
+    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor, records: Sequence[Run] = ()) -> bool:
+        """Write `changed` and `cursor` over `job` and `standing`, and `records` of what the change skips; False, and
+        nothing written, when either changed, or one of the records is there already.
 
         A job has changed when its generation, its revision or its state is another.
         """

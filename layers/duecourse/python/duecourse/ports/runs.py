@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from duecourse.domain.audit import Recorded
 from duecourse.domain.backfill import Backfill
 from duecourse.domain.overlap import Lock, Waiter
 from duecourse.domain.run import Run
@@ -38,6 +39,11 @@ class RunStore(Protocol):
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         """Newest first, those whose local name sorts before `before`. Strongly consistent."""
+
+    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+        """Records of a job's own occurrences after `low` and up to `high` (UTC seconds), ascending. What was asked for
+        by hand is left out. Raises KeyError or ValueError for a record that this version cannot read.
+        """
 
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
         """Raise the heartbeat deadline of a RUNNING or WAITING run, of this very attempt; nothing else is touched."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from duecourse.domain.cursor import Cursor
 from duecourse.domain.ids import RunName
 from duecourse.domain.run import Run
 from duecourse.ports import JobStore, RunStore
@@ -13,16 +16,22 @@ RECENT_RUNS = 50
 def complete_if_ended(jobs: JobStore, runs: RunStore, tenant: str, job_id: str, *, at: float) -> bool:
     """Set the job COMPLETED if nothing of it is left to run; whether this call did it. Idempotent.
 
-    Asked by the worker that ended a run and by the dispatcher that claimed the last occurrence: whichever comes second
-    finds both done.
+    Asked by the worker that ended a run, after the record of its end. The dispatcher that claims the last occurrence
+    asks as well (see `Claiming`): whichever comes second finds both done.
     """
     cursor = jobs.get_cursor(tenant, job_id)
-    if cursor is None or cursor.occurrence is not None or cursor.last is None:
+    return cursor is not None and cursor.occurrence is None and complete_if_over(jobs, runs, cursor, at=at)
+
+
+def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: float, besides: Iterable[Run] = ()) -> bool:
+    """The same for a cursor that is exhausted, or is to be; `besides` are records that are about to be written."""
+    tenant, job_id, last = cursor.tenant, cursor.job_id, cursor.last
+    if last is None:
         return False
     recent = runs.page(tenant, job_id, limit=RECENT_RUNS, before=None)
-    if recent and recent[-1].occurrence > cursor.last:  # many were run by hand since
-        recent += runs.page(tenant, job_id, limit=RECENT_RUNS, before=RunName(job_id, cursor.last + 1).local)
-    if not all(run.state.final for run in recent) or not any(_covers(run, cursor.last) for run in recent):
+    if recent and recent[-1].occurrence > last:  # many were run by hand since
+        recent += runs.page(tenant, job_id, limit=RECENT_RUNS, before=RunName(job_id, last + 1).local)
+    if not all(run.state.final for run in recent) or not any(_covers(run, last) for run in (*recent, *besides)):
         return False
     job = jobs.get(tenant, job_id)
     return job is not None and job.generation == cursor.generation and jobs.complete(job, at=at)

@@ -14,7 +14,7 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
 from duecourse.ports import Alone, BrokenCursor, Clock, Crew, CursorStore, Lanes, Randomness, StoreBusyError, Wake
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.patience import LONGEST_WAIT_SECONDS, Patience
 from duecourse.usecases.planning import SMALLEST_GROUP, Aside, GroupSize, Planned, Planning
 from duecourse.usecases.report import Report, in_words
@@ -60,7 +60,7 @@ class Dispatch:
     lanes: Lanes
     clock: Clock
     randomness: Randomness
-    after_claim: AfterClaim
+    claiming: Claiming
     rules: DispatchRules
     crew: Crew = field(default_factory=Alone)
 
@@ -89,14 +89,14 @@ class _Round:
     @classmethod
     def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
         """A round that has not begun."""
-        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.after_claim, uses.crew, uses.rules.shards)
+        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.crew, uses.rules.shards)
         named = {} if correlation_id is None else {"correlation_id": correlation_id}
         return cls(
             uses,
             shard,
             Patience(uses.clock, uses.randomness, deadline),
             SendAndClaim(*parts, correlation_id=correlation_id),
-            Planning(uses.clock, uses.rules.reach),
+            Planning(uses.clock, uses.rules.reach, uses.claiming.skipping.runs),
             Report(about={"shard": shard, **named}),
         )
 

@@ -13,7 +13,6 @@ from duecourse.domain.occurrences import occurrences_of
 from duecourse.domain.plan import plan
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
 from duecourse.ports import Clock, JobStore
-from duecourse.usecases.after_claim import AfterClaim
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.job_errors import (
     ANYTHING,
@@ -25,6 +24,7 @@ from duecourse.usecases.job_errors import (
 )
 from duecourse.usecases.job_view import JobView, at_once_until, view_of
 from duecourse.usecases.jobs import Created, Jobs
+from duecourse.usecases.skipping import Skipping
 
 TRIES = 5
 
@@ -56,7 +56,7 @@ class EditJobs:
 
     jobs: Jobs
     store: JobStore
-    records: AfterClaim
+    skipping: Skipping
     clock: Clock
 
     def check_over(self, job: Job | None) -> CheckSchedule:
@@ -122,7 +122,7 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def _edit(self, job: Job, draft: Draft, correlation_id: str | None) -> Edited | None:
-        """Write the change; None where the job or its cursor is another meanwhile. Raises JobUnreadableError."""
+        """Write the change; None where the job, its cursor or a run is another meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
             if self.store.get(job.tenant, job.id) == job:
@@ -132,14 +132,13 @@ class EditJobs:
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
-        if not self.store.change(job, cursor, change.job, change.cursor):
+        records = self.skipping.records(cursor, change.skipped)
+        if not self.store.change(job, cursor, change.job, change.cursor, records):
             return None
         view = view_of(change.job, change.cursor, now=now)
         if change.job.generation == job.generation:
             return Edited(Created(view, 0, 0))
-        for skipped in change.skipped:
-            self.records.record(cursor, skipped)
-        count = sum(skipped.count for skipped in change.skipped)
+        count = sum(record.count for record in records)
         if change.job.state is not JobState.ACTIVE:
             return Edited(Created(view, 0, 0), skipped=count)
         if cursor.due is not None and cursor.due <= min(sent_until, now):

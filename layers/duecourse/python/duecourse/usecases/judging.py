@@ -17,10 +17,12 @@ from duecourse.domain.job import Job, JobState, Lane, Overlap
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Verdict
-from duecourse.ports import AuditedRuns, Clock, Depths, JobStore, RunStore
-from duecourse.usecases.after_claim import RECORDED_SECONDS
+from duecourse.ports import Clock, Depths, JobStore, RunStore
 from duecourse.usecases.history import LANE_RETENTION_DAYS, between
 from duecourse.usecases.skip_next import SKIPPED
+
+RECORDED_SECONDS = 900
+"""How long occurrences may have run without a claim: as long as a lane holds messages back; one a second at most."""
 
 PAGE = 100
 PIECE_SECONDS = 6 * 3600
@@ -33,7 +35,6 @@ MOST_READ = 3000
 class Judge:
     """`lead`, `reach` (s) and `retention_days` are the stage's own."""
 
-    records: AuditedRuns
     jobs: JobStore
     runs: RunStore
     depths: Depths
@@ -123,7 +124,7 @@ class _Case:
         schedule that named them.
         """
         low, high, firsts = gaps[0].first - 1, gaps[-1].last, [gap.first for gap in gaps]
-        records = self.by.records.between(self.job.tenant, self.job.id, low, high, strongly=True)
+        records = self.by.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
         left = reconcile(between(self.occurrences, low, high), records).missing
         rows = [
             [

@@ -9,7 +9,7 @@ from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.schedule import ScheduleError
-from duecourse.ports import AuditedRuns
+from duecourse.ports import RunStore
 from duecourse.usecases.history import between
 from duecourse.usecases.job_view import since_when
 from duecourse.usecases.judging import PIECE_SECONDS
@@ -33,7 +33,7 @@ class Looked:
 class Looker:
     """Looks at one job after the other, or at several side by side."""
 
-    records: AuditedRuns
+    runs: RunStore
 
     def __call__(self, job: Job, turn: Turn) -> Looked:
         """What one job holds keeps nobody from the others: it is said in `error`."""
@@ -72,4 +72,4 @@ class Looker:
         )
 
     def _records(self, job: Job, low: int, high: int) -> list[Recorded]:
-        return self.records.between(job.tenant, job.id, low, high, strongly=False)
+        return self.runs.between(job.tenant, job.id, low, high, strongly=False)

@@ -11,10 +11,10 @@ from duecourse.domain.job import Job, JobState
 from duecourse.domain.pause import Change, pause, resume
 from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Clock, JobStore, StoreBusyError
-from duecourse.usecases.after_claim import AfterClaim
-from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobUnknownError, JobUnreadableError
 from duecourse.usecases.jobs import Jobs, JobView
+from duecourse.usecases.skipping import Skipping
 
 TRIES = 3
 
@@ -49,7 +49,7 @@ class Pausing:
 
     jobs: Jobs
     store: JobStore
-    records: AfterClaim
+    skipping: Skipping
     clock: Clock
 
     def pause(
@@ -111,10 +111,9 @@ class Pausing:
         change = self._change(tenant, job_id, JobState.PAUSED, act, expected)
         if change is None:
             return False
-        for skipped in change.skipped:
-            self.records.record(change.cursor, skipped)
         self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
-        complete_if_ended(self.store, self.records.runs, tenant, job_id, at=self.clock.now())
+        if change.cursor.ending:  # at once, for the answer; the next round of dispatch looks in any case
+            complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
 
     def _many(self, tenant: str, choice: Choice, after: str | None, act: Callable[[str], bool]) -> Swept:
@@ -161,6 +160,7 @@ class Pausing:
                     raise JobUnreadableError(job_id)
                 continue  # deleted in between, and perhaps created anew
             change = act(job, cursor)
-            if self.store.change(job, cursor, change.job, change.cursor):
+            records = self.skipping.records(cursor, change.skipped)
+            if self.store.change(job, cursor, change.job, change.cursor, records):
                 return change
         raise JobChangedError(job_id)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.job import MissedMode
 from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleError
-from duecourse.ports import BrokenCursor, Clock
+from duecourse.ports import BrokenCursor, Clock, RunStore
 
 SMALLEST_GROUP = 100
 """Cursors: ten full batches of messages, four of claims."""
@@ -54,10 +55,13 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Plans pages of the due index up to `reach` seconds ahead."""
+    """Plans pages of the due index up to `reach` seconds ahead; `runs` are read where a job runs all that it missed and
+    missed more than it may: what ran on time is none of that.
+    """
 
     clock: Clock
     reach: int
+    runs: RunStore
 
     def groups(
         self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, aside: list[Aside]
@@ -96,9 +100,19 @@ class Planning:
                 aside.append(Aside(cursor, error))
             case Cursor():
                 try:
-                    return Planned(cursor, plan(cursor, now=self.clock.now(), reach=self.reach))
+                    return Planned(cursor, self._made(cursor))
                 except (ScheduleError, ExclusionError) as problem:
                     aside.append(Aside(cursor, str(problem)))
                 except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
                     aside.append(Aside(cursor, f"the cursor cannot be planned: {problem!r}"))
         return None
+
+    def _made(self, cursor: Cursor) -> Plan:
+        now = self.clock.now()
+        made = plan(cursor, now=now, reach=self.reach)
+        if cursor.missed.mode is not MissedMode.RUN_ALL or not made.skipped:
+            return made
+        first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
+        known = self.runs.between(cursor.tenant, cursor.job_id, first - 1, last, strongly=True)
+        on_time = frozenset(record.occurrence for record in known if not record.caught_up)
+        return plan(cursor, now=now, reach=self.reach, on_time=on_time) if on_time else made

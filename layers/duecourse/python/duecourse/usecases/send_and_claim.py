@@ -1,13 +1,13 @@
-"""Send the messages of a group of cursors, then claim them. What follows from a claim follows once it is won."""
+"""Send the messages of a group of cursors, then claim them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, CursorStore, Lanes, Outgoing, Randomness
-from duecourse.usecases.after_claim import AfterClaim
+from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
 from duecourse.usecases.patience import Patience
 from duecourse.usecases.planning import Planned
@@ -33,36 +33,36 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class SendAndClaim:
-    """`shards` is where claimed cursors go; `crew` does what follows from claims side by side."""
+    """`shards` is where claimed cursors go; `crew` makes claims that need reads side by side."""
 
     cursors: CursorStore
     lanes: Lanes
     clock: Clock
     randomness: Randomness
-    after_claim: AfterClaim
+    claiming: Claiming
     crew: Crew
     shards: int
     correlation_id: str | None = None
     """What the messages are to bear."""
 
     def __call__(self, group: list[Planned], patience: Patience, report: Report, *, aligned: bool = True) -> Group:
-        """Send, claim those whose messages were all accepted, and let follow what follows. Claims that a busy table
-        puts off are made again with `patience`: their messages are sent, and nothing new is meanwhile. `aligned`: wait
-        for the start of the next second before sending, so that messages are visible on theirs.
+        """Send, and claim those whose messages were all accepted. Claims that a busy table puts off are made again with
+        `patience`: their messages are sent, and nothing new is meanwhile. `aligned`: wait for the start of the next
+        second before sending, so that messages are visible on theirs.
         """
         sent = self._send(group, report, aligned=aligned)
-        claims = patience.make(
-            lambda wanted: self.cursors.claim(wanted, self.shards),
-            [Claim(planned.cursor, planned.plan.cursor) for planned in sent],
-        )
-        done = _sorted(sent, claims, all_sent=len(sent) == len(group))
+        wanted = self._claims(sent, report)
+        claims = patience.make(lambda some: self.cursors.claim(some, self.shards), [claim for _, claim in wanted])
+        done = _sorted(wanted, claims, all_sent=len(wanted) == len(group))
         counted = [claimed.result for claimed in claims]
         report.counts["ClaimsWon"] += len(done.won)
         report.counts["ClaimsLost"] += counted.count(ClaimResult.LOST)
         report.counts["ClaimsRefused"] += len(done.refused)
         report.counts["ClaimsFailed"] += counted.count(ClaimResult.FAILED) + counted.count(ClaimResult.BUSY)
         report.counts["StatementsThrottled"] += done.throttled
-        self._follow(done.won, report)
+        for (planned, claim), claimed in zip(wanted, claims, strict=True):
+            if claimed.result is ClaimResult.WON and planned.plan.missed:
+                self.claiming.tell(planned, claim.records, report)
         return done
 
     def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
@@ -93,35 +93,42 @@ class SendAndClaim:
             return self.clock.now()
         return now
 
-    def _follow(self, won: list[Planned], report: Report) -> None:
-        """Most claims have nothing to follow from them; the others' records are written side by side."""
-        now = self.clock.now()
-        busy = [planned for planned in won if self.after_claim.has_work(planned.plan, now)]
-        if busy:
-            for told in self.crew.map(lambda planned: self._follow_one(planned, report.part()), busy):
-                report.merge(told)
+    def _claims(self, sent: list[Planned], report: Report) -> list[tuple[Planned, Claim]]:
+        """The claims of these plans. Most move the cursor and nothing else; one that needs what cannot be read now is
+        left to the next round.
+        """
+        claims: list[tuple[Planned, Claim]] = []
+        others: list[Planned] = []
+        for planned in sent:
+            if self.claiming.is_plain(planned.plan):
+                claims.append((planned, Claim(planned.cursor, planned.plan.cursor)))
+            else:
+                others.append(planned)
+        for planned, claim, part in self.crew.map(lambda one: self._claim(one, report.part()), others):
+            report.merge(part)
+            if claim is not None:
+                claims.append((planned, claim))
+        return claims
 
-    def _follow_one(self, planned: Planned, report: Report) -> Report:
-        """Nobody repeats what follows from a claim, so one that fails must not take the others' with it."""
+    def _claim(self, planned: Planned, report: Report) -> tuple[Planned, Claim | None, Report]:
         try:
-            self.after_claim.follow(planned.cursor, planned.plan, report)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the claim stands
+            return planned, self.claiming.claim(planned), report
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not take the other claims with it
             whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
-            error = in_words(problem)
-            report.counts["AfterClaimsFailed"] += 1
-            report.add("after_claim_failed", alarming=True, reason=planned.plan.reason, error=error, **whose)
-        return report
+            report.counts["ClaimsDeferred"] += 1
+            report.add("claim_deferred", alarming=True, reason=planned.plan.reason, error=in_words(problem), **whose)
+            return planned, None, report
 
 
-def _sorted(sent: list[Planned], claims: list[Claimed], *, all_sent: bool) -> Group:
+def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> Group:
     """Each by what became of it; the lost ones are somebody else's."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
     failed: str | None = None
-    for planned, claimed in zip(sent, claims, strict=True):
+    for (planned, claim), claimed in zip(wanted, claims, strict=True):
         match claimed.result:
             case ClaimResult.WON:
-                won.append(planned)
+                won.append(Planned(planned.cursor, replace(planned.plan, cursor=claim.moved)))
             case ClaimResult.REFUSED:
                 refused.append((planned, claimed.error or "refused"))
             case ClaimResult.FAILED | ClaimResult.BUSY:

@@ -6,15 +6,18 @@ A claim without an answer may have been made: its cursor is read back, and the c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.run_item import put_new
 from duecourse.adapters.dynamodb.statements import CONDITION_FAILED, Outcome, Statement, execute
+from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.adapters.dynamodb.values import pack
-from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew
+from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, StoreBusyError
 
 READ_BATCH = 100
 """Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
@@ -23,23 +26,64 @@ _LOST = Claimed(ClaimResult.LOST)
 _CONDITIONS = ("PK", "SK", "due", "generation")
 
 
-def claim(client: Any, table: str, claims: Sequence[Claim], shards: int, clock: Clock, crew: Crew) -> list[Claimed]:
-    """Claim each; the results in the order of the claims. A cursor named twice is claimed once, the rest is LOST."""
-    first: dict[tuple[str, str], int] = {}
-    for index, wanted in enumerate(claims):
-        first.setdefault((wanted.cursor.tenant, wanted.cursor.job_id), index)
-    unique = list(first.values())
-    now = clock.now()
-    outcomes = execute(client, [_statement(table, claims[index], shards, now) for index in unique], clock, crew)
-    unknown = [claims[index] for index, outcome in zip(unique, outcomes, strict=True) if _is_unknown(outcome)]
-    standing = _read_back(client, table, unknown)
-    results = [_LOST] * len(claims)
-    for index, outcome in zip(unique, outcomes, strict=True):
-        wanted = claims[index]
-        found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
-        made = outcome.code is not None and found is not None and _stands(found, wanted)
-        results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if made else outcome.claimed()
-    return results
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Makes claims on the cursors in the table `jobs`; records are written into the table `runs`."""
+
+    client: Any
+    jobs: str
+    runs: str
+    clock: Clock
+    crew: Crew
+
+    def make(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
+        """Make each; the results in the order of the claims. A cursor named twice is claimed once, the rest is LOST.
+        Those that write a cursor alone go together; each of the others is a transaction.
+        """
+        first: dict[tuple[str, str], int] = {}
+        for index, wanted in enumerate(claims):
+            first.setdefault((wanted.cursor.tenant, wanted.cursor.job_id), index)
+        now = self.clock.now()
+        alone = [index for index in first.values() if not claims[index].records]
+        statements = [_statement(self.jobs, claims[index], shards, now) for index in alone]
+        outcomes = dict(zip(alone, execute(self.client, statements, self.clock, self.crew), strict=True))
+        with_records = [index for index in first.values() if claims[index].records]
+        made = self.crew.map(lambda index: self._transact(claims[index], shards, now), with_records)
+        outcomes |= zip(with_records, made, strict=True)
+        standing = self._read_back([claims[index] for index, outcome in outcomes.items() if _is_unknown(outcome)])
+        results = [_LOST] * len(claims)
+        for index, outcome in outcomes.items():
+            wanted = claims[index]
+            found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
+            stands = outcome.code is not None and found is not None and _stands(found, wanted)
+            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else outcome.claimed()
+        return results
+
+    def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
+        """One claim and its records, or nothing."""
+        writes = [_update(self.jobs, claim, shards, now), *(put_new(run, self.runs) for run in claim.records)]
+        try:
+            failed = transact(self.client, writes, self.clock)
+        except StoreBusyError as busy:
+            return Outcome("TransactionConflict", str(busy))
+        except ClientError as problem:
+            return Outcome(problem.response["Error"]["Code"], str(problem))
+        except BotoCoreError as problem:
+            return Outcome(type(problem).__name__, str(problem))
+        return Outcome("ConditionalCheckFailed" if failed else None)
+
+    def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
+        """The cursors of claims as they stand now, by partition key; without those that cannot be read."""
+        found: dict[str, Item] = {}
+        for begin in range(0, len(claims), READ_BATCH):
+            some = claims[begin : begin + READ_BATCH]
+            keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in some]
+            try:
+                answer = self.client.batch_get_item(RequestItems={self.jobs: {"Keys": keys, "ConsistentRead": True}})
+            except (BotoCoreError, ClientError):
+                continue  # the claims stay as their outcomes say
+            found |= {item["PK"]["S"]: item for item in answer["Responses"].get(self.jobs, ())}
+        return found
 
 
 def _is_unknown(outcome: Outcome) -> bool:
@@ -47,19 +91,6 @@ def _is_unknown(outcome: Outcome) -> bool:
     if outcome.code in CONDITION_FAILED:
         return not outcome.found
     return outcome.claimed().result is ClaimResult.FAILED
-
-
-def _read_back(client: Any, table: str, claims: Sequence[Claim]) -> dict[str, Item]:
-    """The cursors of claims as they stand now, by partition key; without those that cannot be read."""
-    found: dict[str, Item] = {}
-    for begin in range(0, len(claims), READ_BATCH):
-        keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in claims[begin : begin + READ_BATCH]]
-        try:
-            answer = client.batch_get_item(RequestItems={table: {"Keys": keys, "ConsistentRead": True}})
-        except (BotoCoreError, ClientError):
-            continue  # the claims stay as their outcomes say
-        found |= {item["PK"]["S"]: item for item in answer["Responses"].get(table, ())}
-    return found
 
 
 def _stands(found: Item, claim: Claim) -> bool:
@@ -70,9 +101,9 @@ def _stands(found: Item, claim: Claim) -> bool:
     )
 
 
-def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
-    cursor, moved = claim.cursor, claim.moved
-    written = pack(
+def _written(claim: Claim, shards: int, now: float) -> Item:
+    moved = claim.moved
+    return pack(
         {
             "slot": moved.slot(shards, now=now),
             "due": moved.due,
@@ -81,10 +112,21 @@ def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
             "remaining": moved.remaining,
             "last": moved.last,
             "tzdata": moved.tzdata,
+            "ending": True if moved.ending else None,
         }
     )
+
+
+def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
+    """An exhausted cursor leaves the index; what was never there need not be removed."""
+    could_stand = ("slot", "due", "occurrence") + (("ending",) if claim.cursor.ending else ())
+    return tuple(name for name in could_stand if name not in written)
+
+
+def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
+    cursor, written = claim.cursor, _written(claim, shards, now)
     return {
-        "Statement": _text(table, tuple(written)),
+        "Statement": _text(table, tuple(written), _removed(claim, written)),
         "Parameters": [
             *written.values(),
             {"S": job_partition(cursor.tenant, cursor.job_id)},
@@ -97,11 +139,25 @@ def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
 
 
 @lru_cache
-def _text(table: str, written: tuple[str, ...]) -> str:
-    """An exhausted cursor leaves the index; what was never there need not be removed. One that was set aside keeps its
-    due time, and is not to be put back by whoever had read it before.
-    """
-    gone = [name for name in ("slot", "due", "occurrence") if name not in written]
-    change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in gone]
+def _text(table: str, written: tuple[str, ...], removed: tuple[str, ...]) -> str:
+    """A cursor that was set aside keeps its due time, and is not to be put back by whoever had read it before."""
+    change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in removed]
     conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS) + ' AND "error" IS MISSING'
     return f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}'
+
+
+def _update(table: str, claim: Claim, shards: int, now: float) -> dict[str, Any]:
+    """The same as a part of a transaction."""
+    cursor, written = claim.cursor, _written(claim, shards, now)
+    removed = _removed(claim, written)
+    standing = pack({":was_due": cursor.due, ":was_generation": cursor.generation})
+    change = "SET " + ", ".join(f"#{name} = :{name}" for name in written)
+    update = {
+        "TableName": table,
+        "Key": job_key(cursor.tenant, cursor.job_id, CURSOR),
+        "UpdateExpression": change + (" REMOVE " + ", ".join(f"#{name}" for name in removed) if removed else ""),
+        "ConditionExpression": "#due = :was_due AND #generation = :was_generation AND attribute_not_exists(#error)",
+        "ExpressionAttributeNames": {f"#{name}": name for name in {*written, *removed, "due", "generation", "error"}},
+        "ExpressionAttributeValues": {f":{name}": value for name, value in written.items()} | standing,
+    }
+    return {"Update": update}

@@ -46,6 +46,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             "tzdata": cursor.tzdata,
             "error": cursor.error,
             "last": cursor.last,
+            "ending": True if cursor.ending else None,
         }
     )
 
@@ -73,4 +74,5 @@ def from_item(item: Item) -> Cursor:
         tzdata=item["tzdata"]["S"],
         error=values.optional_text(item, "error"),
         last=values.optional_integer(item, "last"),
+        ending="ending" in item,
     )

@@ -9,7 +9,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb import claims, cursor_item, values, wakes
+from duecourse.adapters.dynamodb import cursor_item, values, wakes
+from duecourse.adapters.dynamodb.claims import Claims
 from duecourse.adapters.dynamodb.errors import THROTTLED, condition_failed
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
@@ -27,13 +28,17 @@ _logger = logging.getLogger(__name__)
 class DynamoCursorStore:
     """ports.CursorStore. With `threads` it has several requests under way at once, and reads a page ahead."""
 
-    def __init__(self, client: Any, table: str, clock: Clock, threads: Threads | None = None) -> None:
+    def __init__(
+        self, client: Any, table: str, clock: Clock, threads: Threads | None = None, *, runs_table: str = ""
+    ) -> None:
+        """`runs_table` is where records go that are claimed along: a dispatcher's alone needs it."""
         self._client = client
         self._table = table
         self._clock = clock
         self._threads = threads
         self._crew = threads or Alone()
         self._record = ShardRecord(client, table)
+        self._claims = Claims(client, table, runs_table, clock, self._crew)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
         """See ports.CursorStore. While a page is worked on, the next one is on its way."""
@@ -71,7 +76,7 @@ class DynamoCursorStore:
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
         """See ports.CursorStore."""
         covered = self._record.covering(shards)  # before anything stands in a shard that no tick knows of
-        return claims.claim(self._client, self._table, wanted, covered, self._clock, self._crew)
+        return self._claims.make(wanted, covered)
 
     def clear(self, done: Sequence[Wake]) -> list[Claimed]:
         """See ports.CursorStore."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb import cursor_item, job_item, tag_markers, used_keys, values
+from duecourse.adapters.dynamodb import cursor_item, job_item, run_item, tag_markers, used_keys, values
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
@@ -15,6 +15,7 @@ from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.run import Run
 from duecourse.ports import Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
 
 GONE_SECONDS = 86_400
@@ -31,10 +32,12 @@ class _GoneError(ValueError):
 class DynamoJobStore:
     """ports.JobStore."""
 
-    def __init__(self, client: Any, table: str, *, shards: int, clock: Clock) -> None:
+    def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
+        """`runs_table` is where records go that are written with a change of a job."""
         self._client = client
         self._table = table
         self._shards = shards
+        self._runs_table = runs_table
         self._clock = clock
         self._record = ShardRecord(client, table)
         self._pages = JobPages(client, table, self._job)
@@ -123,13 +126,14 @@ class DynamoJobStore:
             return None, None
         return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
 
-    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor) -> bool:
+    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor, records: Sequence[Run] = ()) -> bool:
         """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
             self._put(item, **_unchanged(job)),
             self._put_cursor(cursor, **_standing(standing)),
             *tag_markers.changed(job, changed, self._table),
+            *(run_item.put_new(run, self._runs_table) for run in records),
         ]
         if payload is not None and (payload != had or job.revision == 0):
             writes.append(self._put(job_item.payload_item(changed, payload)))

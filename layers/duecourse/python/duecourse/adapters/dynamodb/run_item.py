@@ -49,6 +49,7 @@ def to_item(run: Run) -> Item:
             "through": run.through,
             "notified": True if run.notified else None,
             "own_payload": True if run.own_payload else None,
+            "caught_up": True if run.caught_up else None,
             "requested_by": run.requested_by,
             "correlation_id": run.correlation_id,
             "idempotency_key": run.idempotency_key,
@@ -57,6 +58,11 @@ def to_item(run: Run) -> Item:
             "died_at": run.finished_at if dead else None,
         }
     )
+
+
+def put_new(run: Run, table: str) -> Item:
+    """The part of a transaction that writes a record where there is none."""
+    return {"Put": {"TableName": table, "Item": to_item(run), "ConditionExpression": "attribute_not_exists(PK)"}}
 
 
 def dead_key(tenant: str, job_id: str) -> str:
@@ -103,6 +109,7 @@ def from_item(item: Item) -> Run:
         through=values.optional_integer(item, "through"),
         notified="notified" in item,
         own_payload="own_payload" in item,
+        caught_up="caught_up" in item,
         requested_by=values.optional_text(item, "requested_by"),
         correlation_id=values.optional_text(item, "correlation_id"),
         idempotency_key=values.optional_text(item, "idempotency_key"),

@@ -6,10 +6,11 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb import run_item, values
+from duecourse.adapters.dynamodb import recorded_runs, run_item, values
 from duecourse.adapters.dynamodb.dead_index import DeadIndex
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.domain.audit import Recorded
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import Run, RunState
 from duecourse.ports import Conflict, DeadMark
@@ -92,6 +93,10 @@ class DynamoRunStore:
             if start is None:
                 break
         return runs
+
+    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+        """See ports.RunStore."""
+        return recorded_runs.between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
 
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
         """See ports.RunStore."""
