@@ -25,6 +25,7 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.begin import Beginner
 from duecourse.usecases.copies import Copies
+from duecourse.usecases.coverage import Coverage
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.failing_jobs import FailingJobs
 from duecourse.usecases.hand import Forwarder, WorkerRules
@@ -58,12 +59,12 @@ class Workshop:
         forwarder = self._forwarder(lane)
         settler = self.settler(lane)
         copies = Copies(self.runs, self.clock, self.randomness, forwarder, rules)
-        overlaps = Overlaps(self.runs, self.waiters, self.clock)
+        overlaps, coverage = Overlaps(self.runs, self.waiters, self.clock), Coverage(self.runs)
         beginner = Beginner(
-            self.caller, self.inputs, self.clock, self.randomness, overlaps, forwarder, settler, copies, rules
+            self.caller, self.inputs, self.clock, self.randomness, overlaps, forwarder, settler, copies, coverage, rules
         )
         attempts = Attempts(
-            self.jobs, self.runs, self.clock, self.randomness, forwarder, beginner, settler, copies, rules
+            self.jobs, self.runs, self.clock, self.randomness, forwarder, beginner, settler, copies, coverage, rules
         )
         return Execute(attempts)
 

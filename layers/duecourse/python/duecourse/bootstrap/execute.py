@@ -18,6 +18,7 @@ from duecourse.settings import ExecuteSettings
 from duecourse.usecases.attempt import Attempts
 from duecourse.usecases.begin import Beginner
 from duecourse.usecases.copies import Copies
+from duecourse.usecases.coverage import Coverage
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.hand import Forwarder, WorkerRules
 
@@ -46,6 +47,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
         bucket=settings.results_bucket,
     )
     copies = Copies(stores.runs, clock, randomness, forwarder, rules)
+    coverage = Coverage(stores.runs)
     caller = Targets.create(
         private=settings.private_targets == "allow",
         clock=clock,
@@ -62,6 +64,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
         forwarder=forwarder,
         settler=settler,
         copies=copies,
+        coverage=coverage,
         rules=rules,
     )
     return Execute(
@@ -74,6 +77,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
             beginner=beginner,
             settler=settler,
             copies=copies,
+            coverage=coverage,
             rules=rules,
         )
     )

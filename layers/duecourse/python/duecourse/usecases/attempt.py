@@ -19,6 +19,7 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Conflict, JobStore, Randomness, RunStore
 from duecourse.usecases.begin import Beginner
 from duecourse.usecases.copies import Copies, Fate
+from duecourse.usecases.coverage import Coverage
 from duecourse.usecases.enqueue import HOLD_SECONDS
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.offer import event_of
@@ -46,6 +47,7 @@ class Attempts:
     beginner: Beginner
     settler: Settler
     copies: Copies
+    coverage: Coverage
     rules: WorkerRules
 
     def handle(self, message: RunMessage, delivery: Delivery, deadline: float, report: Report) -> Fate:
@@ -102,6 +104,8 @@ class Attempts:
         """Decide once and act; a Conflict means that another writer was there first."""
         now = self.clock.now()
         decision = decide(event_of(message, self.randomness.draw()), job, run, hand, now=now)
+        if run is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
+            decision = Drop(f"{covering.name} stands for it")
         match decision:
             case Start() if isinstance(job, Job):
                 return self.beginner.begin(decision, message, delivery, job, hand, report)

@@ -19,6 +19,7 @@ from duecourse.domain.template import TemplateError, idempotency_key
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Caller, Clock, Conflict, Inputs, Randomness
 from duecourse.usecases.copies import Copies, Fate
+from duecourse.usecases.coverage import Coverage
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.overlap import IN_LINE, Held, Overlaps
 from duecourse.usecases.patience import Patience
@@ -54,6 +55,7 @@ class Beginner:
     forwarder: Forwarder
     settler: Settler
     copies: Copies
+    coverage: Coverage
     rules: WorkerRules
 
     def begin(
@@ -67,6 +69,14 @@ class Beginner:
         if hand.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # The job's lane, which an edit may have changed since: this one's workers may never have enough.
             return put_off(message.not_before, "not enough time left", report, lane=job.lane)
+        if decision.previous is None:
+            fitted = self.coverage.fit(decision.run, message, job)
+            if fitted.rest is not None:
+                rest = fitted.rest.again(nonce=self.randomness.nonce())
+                if not self.forwarder.send(rest, now):
+                    return put_off(now, "the rest of a catch-up could not be sent", report)
+                report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
+            decision = replace(decision, run=fitted.run)
         match self.overlaps.take(job, decision.run, hand.lease_until):
             case Held():
                 pass
