@@ -26,6 +26,8 @@ COLUMNS = {
     "lateness_seconds": "double",
     "attempts": "int",
     "max_attempts": "int",
+    "waiting_for": "string",
+    "waiting_since": "string",
     "waiting_until": "string",
     "heartbeat_until": "string",
     "cancel_requested": "string",

@@ -49,7 +49,7 @@ class Patrol(Construct):
         )
         job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
         self.function.allow([f"dynamodb:{action}" for action in job], [jobs.arn])
-        self.function.allow(["dynamodb:Query"], [runs.arn])
+        self.function.allow(["dynamodb:GetItem", "dynamodb:Query"], [runs.arn])
         self.function.function.configure_async_invoke(max_event_age=INTERVAL, retry_attempts=0)
         self.rule = events.Rule(
             self,

@@ -122,6 +122,7 @@ def print_run(run: Run) -> None:
         "started": _moment_of(run, "started_at"),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
         "attempts": f"{run.attempts}/{run.max_attempts}",
+        "in line since": _moment_of(run, "waiting_since") if run.state == "QUEUED" else None,
         "complete by": _moment_of(run, "waiting_until"),
         "heartbeat by": _moment_of(run, "heartbeat_until"),
         "finished": _moment_of(run, "finished_at"),

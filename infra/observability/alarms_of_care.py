@@ -173,5 +173,5 @@ def _audit(config: StageConfig) -> Iterator[AlarmSpec]:
         "AuditsWaiting",
         "A thousand jobs have occurrences that neither ran nor were lost: the audit waits until there are fewer, and "
         "sees nothing new meanwhile.",
-        "look at dispatch and the lanes, then for jobs whose runs wait for each other (overlap queue) without an end.",
+        "look at dispatch and the lanes, which are hours behind.",
     )

@@ -109,9 +109,16 @@ def test_the_overlap_lock_is_taken_over_from_exactly_the_holder_that_was_seen(an
 @pytest.mark.parametrize(("releaser", "free"), [("20261121T120000Z", True), ("20261121T120010Z", False)])
 def test_the_overlap_lock_is_released_by_its_holder_alone(any_tables: Tables, releaser: str, free: bool) -> None:
     store = any_tables.run_store()
-    store.lock("default", "tick-tock", Lock("20261121T120000Z", NOON + 120), None)
-    store.unlock("default", "tick-tock", releaser)
-    assert (store.lock("default", "tick-tock", Lock("next", NOON + 140), None) is None) is free
+    held = Lock("20261121T120000Z", NOON + 120)
+    store.lock("default", "tick-tock", held, None)
+    assert store.unlock("default", "tick-tock", releaser) is free
+    assert store.locked("default", "tick-tock") == (None if free else held)
+
+
+def test_a_lock_that_nobody_has_is_free_for_whoever_releases_it(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    assert store.locked("default", "tick-tock") is None
+    assert store.unlock("default", "tick-tock", "20261121T120000Z")
 
 
 def test_whether_all_runs_have_ended_is_asked_with_a_strong_read() -> None:

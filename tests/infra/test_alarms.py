@@ -111,9 +111,7 @@ def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(
                 observed.world.tell(observed.world.about(run, MessageKind.COMPLETE))
 
     observed.minutes(24, each=complete)
-    last = observed.world.runs("line")[-1]
-    assert last.lateness is not None
-    assert last.lateness > 300
+    assert max(run.lateness for run in observed.world.runs("line") if run.lateness is not None) > 300
     assert judged(observed).all_that_go_off() == set()
 
 

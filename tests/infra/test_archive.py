@@ -125,7 +125,7 @@ def test_history_is_retained_where_the_data_is(stack: Stack) -> None:
 def test_the_tables_columns_are_the_fields_of_a_row_in_their_types(stack: Stack) -> None:
     full = run(
         job(), RunState.DEAD, error="503", code="http.503", reason="why", result={"status": 503}, result_bytes=12,
-        waiting_until=1.0, heartbeat_until=1.0, cancel_requested="cancelled", requested_by="alice",
+        waiting_for="overlap", waiting_since=1.0, waiting_until=1.0, heartbeat_until=1.0, cancel_requested="cancelled", requested_by="alice",
         correlation_id="4f1d",
     )  # fmt: skip
     row = row_of(full)

@@ -62,7 +62,7 @@ def test_two_dispatchers_over_one_shard_of_a_thousand_due_jobs_execute_each_exac
         jobs=store,
         runs=runs,
         wakes=tables.wakes(),
-        waiters=tables.waiters(),
+        lines=tables.lines(),
         lanes=lanes,
         received=SqsReceived(sqs, url),
         caller=caller,

@@ -78,9 +78,10 @@ def test_a_start_deadline_ends_the_waiting_of_a_queued_run(world: World) -> None
 def test_a_queued_run_may_be_cancelled_before_it_starts(world: World) -> None:
     world.add(slow_job(Overlap.QUEUE, max_runs=2))
     world.until(NOON + 200)
-    (first,) = world.runs("tick-tock")
-    queued = world.about(first, MessageKind.CANCEL)
-    world.tell(world.moved_to(queued, 120))
+    first, second = world.runs("tick-tock")
+    assert second.state is RunState.QUEUED
+    world.tell(world.about(second, MessageKind.CANCEL))
+    assert world.lines.waiting("default", "tick-tock", limit=9) == []
     world.tell(world.about(first, MessageKind.COMPLETE))
     world.until(NOON + 600)
     assert world.states("tick-tock") == [(60, S), (120, C)]
@@ -96,7 +97,7 @@ def test_replace_ends_a_run_that_cannot_hear_of_it_and_starts_the_new_one(world:
 def test_replace_waits_for_a_run_that_is_told_at_its_heartbeat(world: World) -> None:
     world.add(slow_job(Overlap.REPLACE, max_runs=2, heartbeat_seconds=600, timeout_seconds=30))
     world.until(NOON + 200)
-    (first,) = world.runs("tick-tock")
+    first, _ = world.runs("tick-tock")
     assert (first.state, first.cancel_requested) == (RunState.WAITING, "replaced")
     world.tell(world.about(first, MessageKind.FAIL, error="stopped, as asked"))
     world.until(NOON + 260)

@@ -8,6 +8,7 @@ from duecourse.domain.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind
+from duecourse.ports import Outgoing
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -50,22 +51,23 @@ def test_a_run_that_would_not_wait_is_late_all_the_same(world: World) -> None:
 def test_the_lateness_of_a_run_that_waited_counts_from_its_turn(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 600)
-    (first,) = world.runs("tick-tock")
+    first, _ = world.runs("tick-tock")
     world.tell(world.about(first, MessageKind.COMPLETE))
     world.until(NOON + 660)
     second = world.runs("tick-tock")[1]
-    assert (second.state, second.lateness is not None and second.lateness > 480) == (RunState.WAITING, True)
+    assert (second.state, second.lateness) == (RunState.WAITING, 480.0)
     assert lateness(world) == [0.0, 0.0]
 
 
 def test_a_run_that_waited_and_then_found_no_worker_is_late_by_that_alone(world: World) -> None:
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=2))
     world.until(NOON + 600)
-    (first,) = world.runs("tick-tock")
-    late = world.wheel.hold_back(120)
-    world.tell(world.about(first, MessageKind.COMPLETE))
-    world.clock.set(late[0].visible + 25)
-    world.wheel.give_back(late)
+    first, _ = world.runs("tick-tock")
+    world.wheel.send([Outgoing(world.about(first, MessageKind.COMPLETE), 0)])
+    execute, held = world.worker(), world.wheel.receive()
+    assert held is not None
+    execute([(world.wheel.delivery(held), held.body)], world.clock.now() + 120)
+    world.clock.advance(25)  # the run that was called waits for a worker
     world.work()
     assert lateness(world) == [0.0, 25.0]
 

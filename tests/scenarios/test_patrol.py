@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
-from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Job, JobState, Lane, MissedMode, MissedPolicy
+from duecourse.domain.job import Completion, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.patrol import GIVEN_UP_SECONDS, Seen
 from duecourse.domain.pause import pause
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.messages import RunMessage
 from duecourse.ports import Patrolled, PatrolPage, Wake
-from duecourse.usecases.patrol import Patrol
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -35,25 +33,6 @@ def world(tables: Tables) -> World:
     made = World(tables)
     made.cursors.highest_shards(1)  # a tick has come
     return made
-
-
-def patrol_of(world: World, **changes: Any) -> Patrol:
-    client, table = world.tables.client, world.tables.jobs
-    made = Patrol(
-        store=DynamoPatrolStore(client, table),
-        jobs=world.jobs,
-        runs=world.run_store,
-        marks=DynamoTickMark(client, table),
-        clock=world.clock,
-        every_seconds=DAY,
-    )
-    return replace(made, **changes)
-
-
-def patrol(world: World, **changes: Any) -> Report:
-    report = patrol_of(world, **changes)(world.clock.now() + 600)
-    world.reports.append(report)
-    return report
 
 
 def alarms(report: Report) -> list[str]:
@@ -102,7 +81,7 @@ def test_a_healthy_table_has_nothing_to_mend(world: World) -> None:
     change = pause(paused, cursor(paused), now=world.clock.now())
     assert world.jobs.change(paused, cursor(paused), change.job, change.cursor)
     world.until(NOON + 600)
-    report = patrol(world)
+    report = world.patrol()
     assert alarms(report) == []
     assert report.counts == {"EntriesPatrolled": 3, "EntriesBelowWatermark": 0}
 
@@ -114,7 +93,7 @@ def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(w
     world.until(NOON + 5 * HOUR + 300)
     assert world.caller.runs == []
 
-    report = patrol(world)
+    report = world.patrol()
     assert report.counts["EntriesBelowWatermark"] == 1
     assert alarms(report) == ["entry_below_watermark"]
     assert item(world, "tick-tock")["due"] == {"N": str(int(NOON) + 60)}, "its due time is as it was"
@@ -129,7 +108,7 @@ def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:
     world.wakes.put(Wake(message, at))
     world.dispatch()
     assert world.count("WakesSent") == 0
-    assert patrol(world).counts["EntriesBelowWatermark"] == 1
+    assert world.patrol().counts["EntriesBelowWatermark"] == 1
     world.dispatch()
     assert world.count("WakesSent") == 1
 
@@ -137,7 +116,7 @@ def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:
 def test_an_entry_in_a_shard_that_is_not_ticked_is_moved_into_one_that_is(world: World) -> None:
     add(world, "rate(5 minutes)")
     write(world, "tick-tock", slot="2026-11-21T12/0007")
-    assert patrol(world).counts["EntriesBelowWatermark"] == 1
+    assert world.patrol().counts["EntriesBelowWatermark"] == 1
     world.until(NOON + 301)
     assert world.caller.runs == ["tick-tock.20261121T120500Z"]
 
@@ -145,7 +124,7 @@ def test_an_entry_in_a_shard_that_is_not_ticked_is_moved_into_one_that_is(world:
 def test_an_entry_that_is_still_to_come_is_moved_to_its_own_hour(world: World) -> None:
     add(world, "rate(1 day)")
     write(world, "tick-tock", slot="2026-11-22T12/0007")  # of a shard that nobody ticks
-    assert patrol(world).counts["EntriesBelowWatermark"] == 1
+    assert world.patrol().counts["EntriesBelowWatermark"] == 1
     assert item(world, "tick-tock")["slot"] == {"S": "2026-11-22T12/0000"}
     world.cursors.advance_watermark(0, bucket_of(NOON + 22 * HOUR))
     world.clock.set(NOON + DAY - 60)
@@ -158,7 +137,7 @@ def test_without_any_shard_on_record_nothing_is_moved_and_somebody_is_told(table
     add(world, "rate(5 minutes)")
     write(world, "tick-tock", slot="2026-11-21T05/0007")
     world.tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "SHARDS"}, "SK": {"S": "HIGHEST"}})
-    report = patrol(world)
+    report = world.patrol()
     assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
     assert item(world, "tick-tock")["slot"] == {"S": "2026-11-21T05/0007"}
 
@@ -168,10 +147,10 @@ def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: Wo
     write(world, newer, "JOB", state="DREAMING")
     for each in (newer, hurt):
         write(world, each, slot=None)
-    report = patrol(world)
+    report = world.patrol()
     assert sorted(alarms(report)) == ["cursor_outside_index", "entry_not_patrolled"]
     assert (report.counts["PatrolsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 1)
-    assert patrol(world, every_seconds=0).counts["CursorsOutsideIndex"] == 0
+    assert world.patrol(every_seconds=0).counts["CursorsOutsideIndex"] == 0
 
 
 def test_a_wake_up_that_was_set_aside_is_counted(world: World) -> None:
@@ -179,16 +158,16 @@ def test_a_wake_up_that_was_set_aside_is_counted(world: World) -> None:
     wake = Wake(RunMessage("default", "gone", at, at, at * 1000, Lane.NORMAL, at, "nonce", attempt=2), at)
     world.wakes.put(wake)
     write(world, "gone", wake.key, slot=None)
-    assert patrol(world).counts["CursorsSetAsideFound"] == 1
+    assert world.patrol().counts["CursorsSetAsideFound"] == 1
 
 
 def test_a_cursor_that_was_set_aside_is_no_matter_once_its_job_is_paused(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     assert world.cursors.set_aside(standing(world, made.id), "it makes no sense")
     write(world, made, "JOB", state="PAUSED")
-    assert patrol(world).counts["CursorsSetAsideFound"] == 0
+    assert world.patrol().counts["CursorsSetAsideFound"] == 0
     parts = DynamoPatrolStore(world.tables.client, world.tables.jobs, limit=1)  # cursor and job on pages of their own
-    assert patrol(world, store=parts, every_seconds=0).counts["CursorsSetAsideFound"] == 0
+    assert world.patrol(store=parts, every_seconds=0).counts["CursorsSetAsideFound"] == 0
 
 
 def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> None:
@@ -205,7 +184,7 @@ def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_
     # As zone data of before would have it: an hour later than what today's say.
     write(world, made, due=int(NOON) + 4 * HOUR, occurrence=int(NOON) + 4 * HOUR, tzdata="2020a")
     write(world, made, slot="2026-11-21T16/0000")
-    report = patrol(world)
+    report = world.patrol()
     assert (report.counts["CursorsOutdated"], report.counts["CursorsRepaired"]) == (1, 1)
     assert alarms(report) == []
     world.until(NOON + 3 * HOUR + 1)
@@ -215,7 +194,7 @@ def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_
 def test_a_cursor_of_older_zone_data_that_say_the_same_is_left_alone(world: World) -> None:
     made = add(world, "0 15 * * *")
     write(world, made, tzdata="2020a")
-    assert patrol(world).counts == {"EntriesPatrolled": 1, "EntriesBelowWatermark": 0}
+    assert world.patrol().counts == {"EntriesPatrolled": 1, "EntriesBelowWatermark": 0}
     assert standing(world, made.id).tzdata == "2020a"
 
 
@@ -224,7 +203,7 @@ def test_an_active_job_that_fell_out_of_the_index_is_put_back(world: World) -> N
     write(world, made, slot=None)
     world.until(NOON + 301)
     assert world.caller.runs == []
-    report = patrol(world)
+    report = world.patrol()
     assert report.counts["CursorsOutsideIndex"] == 1
     assert alarms(report) == ["cursor_outside_index"]
     world.until(NOON + 601)
@@ -240,14 +219,14 @@ def test_a_job_that_is_paused_while_the_patrol_looks_is_not_put_back(world: Worl
     change = pause(made, standing(world, made.id), now=world.clock.now())
     assert world.jobs.change(made, standing(world, made.id), change.job, change.cursor)
     assert not store.place(seen, "2026-11-21T12/0000", seen.cursor)
-    patrol(world, store=Stale(store, [seen]))
+    world.patrol(store=Stale(store, [seen]))
     assert "slot" not in item(world, made.id)
 
 
 def test_a_cursor_that_was_set_aside_is_counted_and_stays_so(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     assert world.cursors.set_aside(standing(world, made.id), "it makes no sense")
-    report = patrol(world)
+    report = world.patrol()
     assert report.counts["CursorsSetAsideFound"] == 1
     (event,) = [event for event in report.events if event.action == "cursor_found_set_aside"]
     assert event.facts["error"] == "it makes no sense"
@@ -260,7 +239,7 @@ def test_a_job_whose_last_run_ended_unseen_is_completed(world: World) -> None:
     world.until(NOON + 60)
     assert world.run_store.write(run(made, RunState.SUCCEEDED, after=300), None) is None
     world.clock.set(NOON + 400)  # whoever wrote that record died before it completed the job
-    assert patrol(world).counts["JobsCompleted"] == 1
+    assert world.patrol().counts["JobsCompleted"] == 1
     found = world.jobs.get("default", made.id)
     assert found is not None
     assert found.state is JobState.COMPLETED
@@ -271,7 +250,7 @@ def test_a_job_whose_last_run_is_alive_is_not_completed(world: World) -> None:
     world.until(NOON + 60)
     assert world.run_store.write(run(made, RunState.RETRYING, after=300), None) is None
     world.clock.set(NOON + 400)
-    assert patrol(world).counts["JobsCompleted"] == 0
+    assert world.patrol().counts["JobsCompleted"] == 0
 
 
 def test_a_job_whose_last_occurrences_left_no_record_is_completed_once_no_message_can_be_left(world: World) -> None:
@@ -280,9 +259,42 @@ def test_a_job_whose_last_occurrences_left_no_record_is_completed_once_no_messag
     ended = moved(cursor(made), None)
     write(world, made, slot=None, due=None, occurrence=None, after=ended.after, last=ended.last, remaining=0)
     world.clock.set(NOON + DAY)
-    assert patrol(world).counts["JobsCompleted"] == 0
+    assert world.patrol().counts["JobsCompleted"] == 0
     world.clock.set(NOON + GIVEN_UP_SECONDS + HOUR)
-    assert patrol(world).counts["JobsCompleted"] == 1
+    assert world.patrol().counts["JobsCompleted"] == 1
+
+
+def a_line(world: World) -> Job:
+    """A job whose schedule is over: one of its runs waits for a callback, two wait in line for that one."""
+    made = add(world, "rate(1 minute)", overlap=Overlap.QUEUE, max_runs=3, completion=Completion.CALLBACK)
+    world.until(NOON + 200)
+    assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
+    return made
+
+
+def states(world: World) -> list[RunState]:
+    return [run.state for run in world.runs("tick-tock")]
+
+
+def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_over(world: World) -> None:
+    made = a_line(world)
+    first = world.runs(made.id)[0]
+    world.wheel.empty()  # no calls, no watch; and whoever ended the first run knew no lines
+    assert world.run_store.write(replace(first, state=RunState.SUCCEEDED, finished_at=NOON + 210), first) is None
+    world.until(NOON + DAY)
+    assert states(world)[1:] == [RunState.QUEUED, RunState.QUEUED]
+    report = world.patrol()
+    assert alarms(report) == ["line_found"]
+    world.until(NOON + DAY + 60)
+    assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
+    assert [run for run in world.caller.runs if run.endswith("120200Z")] == ["tick-tock.20261121T120200Z"]
+
+
+def test_a_line_that_is_looked_after_is_left_alone(world: World) -> None:
+    a_line(world)
+    assert world.patrol().counts["JobsCompleted"] == 0
+    assert alarms(world.patrol()) == []
+    assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
 
 
 def test_a_patrol_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a_day_later(world: World) -> None:
@@ -292,15 +304,15 @@ def test_a_patrol_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins
     store = DynamoPatrolStore(world.tables.client, world.tables.jobs, limit=3)
     rounds = 0
     while (known := store.patrolled()) is None or known.finished_at is None:
-        world.reports.append(patrol_of(world, store=Slow(store, world))(world.clock.now() + 1))
+        world.patrol(store=Slow(store, world), seconds=1)
         rounds += 1
     assert rounds > 2
     assert world.count("EntriesBelowWatermark") == 6
     assert known.counts["EntriesBelowWatermark"] == 6
 
-    assert patrol(world, store=store).counts == {}
+    assert world.patrol(store=store).counts == {}
     world.clock.advance(DAY)
-    assert patrol(world, store=store).counts["EntriesPatrolled"] == 6
+    assert world.patrol(store=store).counts["EntriesPatrolled"] == 6
 
 
 def test_of_two_patrols_at_once_one_goes_on(world: World) -> None:
@@ -315,9 +327,9 @@ def test_of_two_patrols_at_once_one_goes_on(world: World) -> None:
 
 def test_a_table_that_fails_is_told_and_the_page_is_read_again(world: World) -> None:
     add(world, "rate(5 minutes)")
-    report = patrol(world, store=Failing(DynamoPatrolStore(world.tables.client, world.tables.jobs), []))
+    report = world.patrol(store=Failing(DynamoPatrolStore(world.tables.client, world.tables.jobs), []))
     assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
-    assert patrol(world).counts["EntriesPatrolled"] == 1
+    assert world.patrol().counts["EntriesPatrolled"] == 1
 
 
 class Stale:

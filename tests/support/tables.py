@@ -9,8 +9,8 @@ from uuid import uuid4
 from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
 from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.waiters import DynamoWaiters
 from duecourse.adapters.dynamodb.wakes import DynamoWakes
 from duecourse.ports import Clock
 from tests.support.template import table_definitions
@@ -33,8 +33,8 @@ class Tables:
     def wakes(self, shards: int = 1) -> DynamoWakes:
         return DynamoWakes(self.client, self.jobs, shards=shards)
 
-    def waiters(self) -> DynamoWaiters:
-        return DynamoWaiters(self.client, self.runs)
+    def lines(self) -> DynamoLines:
+        return DynamoLines(self.client, self.runs)
 
     def inputs(self) -> DynamoInputs:
         return DynamoInputs(self.client, self.runs)

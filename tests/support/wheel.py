@@ -105,6 +105,10 @@ class Wheel:
         heapify(self._held)
         return late
 
+    def empty(self) -> None:
+        """Lose all messages."""
+        self._held.clear()
+
     def give_back(self, late: Sequence[Held]) -> None:
         """Make messages that were held back visible."""
         for held in late:

@@ -12,12 +12,12 @@ from duecourse.ports import (
     Inputs,
     JobStore,
     Lanes,
+    Lines,
     Notices,
     Randomness,
     Received,
     Results,
     RunStore,
-    Waiters,
     Wakes,
 )
 from duecourse.usecases.aftermath import Aftermath
@@ -30,6 +30,7 @@ from duecourse.usecases.execute import Execute
 from duecourse.usecases.failing_jobs import FailingJobs
 from duecourse.usecases.hand import Forwarder, WorkerRules
 from duecourse.usecases.keep_result import KeepResult
+from duecourse.usecases.line import Line
 from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.settle import Settler
 from tests.support.inputs import MemoryInputs
@@ -42,7 +43,7 @@ class Workshop:
     jobs: JobStore
     runs: RunStore
     wakes: Wakes
-    waiters: Waiters
+    lines: Lines
     lanes: Lanes
     received: Received
     caller: Caller
@@ -59,9 +60,20 @@ class Workshop:
         forwarder = self._forwarder(lane)
         settler = self.settler(lane)
         copies = Copies(self.runs, self.clock, self.randomness, forwarder, rules)
-        overlaps, coverage = Overlaps(self.runs, self.waiters, self.clock), Coverage(self.runs)
+        overlaps, coverage = Overlaps(self.runs, self.lines, self.clock), Coverage(self.runs)
+        line = Line(self.lines, forwarder, self.clock, self.randomness)
         beginner = Beginner(
-            self.caller, self.inputs, self.clock, self.randomness, overlaps, forwarder, settler, copies, coverage, rules
+            self.caller,
+            self.inputs,
+            self.clock,
+            self.randomness,
+            overlaps,
+            line,
+            forwarder,
+            settler,
+            copies,
+            coverage,
+            rules,
         )
         attempts = Attempts(
             self.jobs, self.runs, self.clock, self.randomness, forwarder, beginner, settler, copies, coverage, rules
@@ -70,6 +82,7 @@ class Workshop:
 
     def settler(self, lane: Lane | None) -> Settler:
         """What writes records and follows them, for a worker or (without a lane) for the sweep."""
+        forwarder = self._forwarder(lane)
         aftermath = Aftermath(
             self.jobs,
             self.runs,
@@ -78,8 +91,9 @@ class Workshop:
             FailingJobs(self.jobs, self.runs, self.clock),
             self.clock,
             self.randomness,
-            Overlaps(self.runs, self.waiters, self.clock),
-            self._forwarder(lane),
+            Overlaps(self.runs, self.lines, self.clock),
+            Line(self.lines, forwarder, self.clock, self.randomness),
+            forwarder,
         )
         return Settler(self.runs, aftermath, KeepResult(self.results))
 

@@ -7,19 +7,23 @@ from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
 from typing import Any
 
+from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
+from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, DeadLetterQueue, Outgoing, RunStore
+from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, DeadLetterQueue, Lines, Outgoing, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.commands import Orders
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
+from duecourse.usecases.patrol import Patrol
 from duecourse.usecases.report import Report
 from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.sweep import Sweep
@@ -95,6 +99,7 @@ class World:
         self.jobs = tables.job_store(self.clock, rules.shards)
         self.cursors: CursorStore = tables.cursor_store(self.clock)
         self.run_store: RunStore = tables.run_store()
+        self.lines: Lines = tables.lines()
         self.wakes = tables.wakes(rules.shards)
         self.inputs = tables.inputs()
         self.round_id: str | None = None
@@ -134,12 +139,29 @@ class World:
         self.reports.append(report)
         return report
 
+    def patrol(self, *, seconds: float = 600, **changes: Any) -> Report:
+        """A look at everything in the jobs table, with other parts where `changes` has them."""
+        client, table = self.tables.client, self.tables.jobs
+        made = Patrol(
+            store=DynamoPatrolStore(client, table),
+            jobs=self.jobs,
+            runs=self.run_store,
+            lines=self.lines,
+            wakes=self.wakes,
+            marks=DynamoTickMark(client, table),
+            clock=self.clock,
+            every_seconds=DAY_SECONDS,
+        )
+        report = replace(made, **changes)(self.clock.now() + seconds)
+        self.reports.append(report)
+        return report
+
     def _workshop(self, clock: Clock) -> Workshop:
         return Workshop(
             jobs=self.jobs,
             runs=self.run_store,
             wakes=self.wakes,
-            waiters=self.tables.waiters(),
+            lines=self.lines,
             inputs=self.inputs,
             lanes=self.wheel,
             received=self.wheel,

@@ -97,6 +97,8 @@ def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
         "lateness_seconds": None,
         "attempts": 0,
         "max_attempts": 4,
+        "waiting_for": None,
+        "waiting_since": None,
         "waiting_until": None,
         "heartbeat_until": None,
         "cancel_requested": None,

@@ -7,7 +7,6 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
 from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
-from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
 from duecourse.domain.audit import Gap
 from duecourse.domain.job import EventKind, Overlap
 from duecourse.domain.run import RunState
@@ -16,7 +15,6 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.archive import ArchiveRuns
 from duecourse.usecases.audit import MOST_OPEN
 from duecourse.usecases.clean_up import CleanUp
-from duecourse.usecases.patrol import Patrol
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, Broken
 from tests.support.audited import AuditedWorld
@@ -79,8 +77,7 @@ def patrolled(observed: Observed, broken: str = "") -> None:
     client, table = world.tables.client, world.tables.jobs
     world.cursors.highest_shards(1)
     store: Any = Broken(DynamoPatrolStore(client, table), broken)
-    patrol = Patrol(store, world.jobs, world.run_store, DynamoTickMark(client, table), world.clock, DAY)
-    observed.publish(patrol(world.clock.now() + 600), function="patrol")
+    observed.publish(world.patrol(store=store), function="patrol")
 
 
 def a_patrol_that_fails(observed: Observed) -> None:

@@ -164,6 +164,8 @@ def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:
         "waiting_until",
         "heartbeat_until",
         "cancel_requested",
+        "waiting_for",
+        "waiting_since",
     }
     assert not names & run_item.to_item(started).keys()
     waits = replace(started, state=RunState.WAITING, waiting_until=NOON + 60.5)

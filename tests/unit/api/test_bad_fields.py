@@ -108,7 +108,7 @@ from tests.support.posting import errors, posted
         ({"missed": {"policy": "none"}}, "/missed/policy", "skip, run_once, run_all"),
         ({"missed": {"grace_seconds": 0}}, "/missed/grace_seconds", "from 5 to 86400"),
         ({"missed": {"max_missed": 101}}, "/missed/max_missed", "from 1 to 100"),
-        ({"overlap": "wait"}, "/overlap", "must be one of skip, queue, replace, allow"),
+        ({"overlap": "wait"}, "/overlap", "must be one of skip, queue, newest, replace, allow"),
         ({"precision": "millisecond"}, "/precision", "must be one of second, exact"),
         ({"delivery": "exactly_once"}, "/delivery", "must be one of at_least_once, at_most_once"),
         ({"idempotency_key": ""}, "/idempotency_key", "must not be empty"),

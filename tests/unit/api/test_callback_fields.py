@@ -42,7 +42,20 @@ def test_every_new_field_is_taken_over() -> None:
 
 @pytest.mark.parametrize("overlap", list(Overlap))
 def test_every_overlap_is_known(overlap: Overlap) -> None:
-    assert read(posted(overlap=overlap.value)).overlap is overlap
+    draft = read(posted(overlap=overlap.value))
+    assert (draft.overlap, draft.queue_limit) == (overlap, None)
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+def test_a_queue_may_have_a_length_at_most(limit: int) -> None:
+    draft = read(posted(overlap={"queue": limit}))
+    assert (draft.overlap, draft.queue_limit) == (Overlap.QUEUE, limit)
+
+
+def test_a_job_shows_its_overlap_as_it_was_posted() -> None:
+    assert job_document(JobView(job(overlap=Overlap.NEWEST), None))["overlap"] == "newest"
+    limited = job(overlap=Overlap.QUEUE, queue_limit=10)
+    assert job_document(JobView(limited, None))["overlap"] == {"queue": 10}
 
 
 @pytest.mark.parametrize(
@@ -62,6 +75,14 @@ def test_every_overlap_is_known(overlap: Overlap) -> None:
             "/completion_seconds",
             "not be less than timeout_seconds (60)",
         ),
+        ({"overlap": "wait"}, "/overlap", 'or {"queue": 10}'),
+        ({"overlap": 10}, "/overlap", 'or {"queue": 10}'),
+        ({"overlap": None}, "/overlap", 'or {"queue": 10}'),
+        ({"overlap": {}}, "/overlap/queue", "how many runs may wait"),
+        ({"overlap": {"queue": 0}}, "/overlap/queue", "from 1 to 1000"),
+        ({"overlap": {"queue": 1001}}, "/overlap/queue", "from 1 to 1000"),
+        ({"overlap": {"queue": "5"}}, "/overlap/queue", "must be a whole number"),
+        ({"overlap": {"queue": 5, "newest": 2}}, "/overlap/newest", "the fields are queue"),
         ({"events": "deaths"}, "/events", "must be a list"),
         ({"events": ["deaths", "births"]}, "/events/1", "must be one of deaths, failures, late, all"),
         ({"events": ["late", "late"]}, "/events", "names late more than once"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.job import Lane
+from duecourse.domain.records import queued
 from duecourse.domain.run import Run, RunState
 from duecourse.http.answers import run_document
 from tests.support.jobs import NOON
@@ -26,6 +27,12 @@ def test_a_run_that_waits_shows_until_when_and_whether_it_is_to_end() -> None:
     assert document["waiting_until"] == "2026-11-21T12:10:00.250Z"
     assert document["heartbeat_until"] == "2026-11-21T12:01:00.000Z"
     assert document["cancel_requested"] == "asked for over the API"
+
+
+def test_a_run_in_line_shows_what_it_waits_for_and_since_when() -> None:
+    document = run_document(queued(RUN, NOON + 1.5))
+    assert (document["state"], document["attempts"], document["started_at"]) == ("QUEUED", 0, None)
+    assert (document["waiting_for"], document["waiting_since"]) == ("overlap", "2026-11-21T12:00:01.500Z")
 
 
 def test_a_failure_shows_its_code() -> None:

@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.explain import Surroundings, before, explain
 from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.job import Gone, Job, JobState, Overlap
+from duecourse.domain.job import Gone, Job, JobState
 from duecourse.domain.pause import pause
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleSpec
@@ -164,12 +164,6 @@ class TestWithoutARecord:
         of = hourly()
         when = at("21T13:00:00")
         assert asked(when, of, standing(of, "21T14:00:00"), now=when + later, **changes).verdict is verdict
-
-    def test_a_job_whose_runs_wait_for_one_another_may_wait_outside_its_lane(self) -> None:
-        of = hourly(overlap=Overlap.QUEUE)
-        when = at("21T13:00:00")
-        found = asked(when, of, standing(of, "21T14:00:00"), now=when + 2000, lane_empty=True)
-        assert found.verdict is Verdict.QUEUED
 
     def test_what_is_older_than_the_records_is_not_known_any_more(self) -> None:
         of = hourly()

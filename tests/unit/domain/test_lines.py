@@ -1,4 +1,4 @@
-"""Runs of a job that waits in line (`queue`) or puts the newest first (`replace`)."""
+"""Runs of a job that wait in line (`queue`), or of which only the newest runs (`newest`, `replace`)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from duecourse.domain.overlap import (
     LOST_SECONDS,
     Lock,
     LockDecision,
+    Place,
+    Request,
     Seize,
     Wait,
-    Waiter,
     Yield,
-    ask_again,
-    decide_line,
     decide_lock,
+    decide_turn,
 )
 from duecourse.domain.run import Run, RunState
+from tests.support.jobs import job
 from tests.support.offers import DUE, WAITS_UNTIL, run, waiting_run
 
 OLDER, HOLDER, NEWER = "20261121T120000Z", "20261121T120100Z", "20261121T120200Z"
 LOCK = Lock(HOLDER, DUE + 120.0)
 NOW = DUE + 60.0
 ALIVE = f"tick-tock.{HOLDER} is RUNNING"
+WAITING = [Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE]
 
 
-def decide(policy: Overlap, holder: Run, *, mine: str = NEWER, due: float = NOW, now: float = NOW) -> LockDecision:
-    return decide_lock(LOCK, holder, now=now, mine=mine, due=due, policy=policy)
+def decide(
+    policy: Overlap, holder: Run | None, *, mine: str = NEWER, fresh: bool = True, now: float = NOW
+) -> LockDecision:
+    return decide_lock(LOCK, holder, Request(mine, policy, fresh), now=now)
 
 
 # The holder of the lock is alive.
@@ -37,22 +41,19 @@ def test_a_run_that_may_not_overlap_yields() -> None:
     assert decide(Overlap.SKIP, run()) == Yield("overlap", ALIVE)
 
 
+@pytest.mark.parametrize("policy", [Overlap.QUEUE, Overlap.NEWEST])
 @pytest.mark.parametrize("mine", [OLDER, NEWER])
-def test_a_queued_run_waits_whether_it_is_older_or_newer(mine: str) -> None:
-    assert decide(Overlap.QUEUE, run(), mine=mine) == Wait(NOW + 2, ALIVE)
+def test_a_run_waits_whether_it_is_older_or_newer(policy: Overlap, mine: str) -> None:
+    assert decide(policy, run(), mine=mine) == Wait(ALIVE)
 
 
 def test_a_newer_run_asks_the_one_it_replaces_to_end_and_waits_for_it() -> None:
-    assert decide(Overlap.REPLACE, run()) == Wait(NOW + 2, ALIVE, run())
-
-
-def test_a_newer_run_asks_less_often_the_longer_it_waits() -> None:
-    assert decide(Overlap.REPLACE, run(), due=NOW - 1000) == Wait(NOW + 30, ALIVE, run())
+    assert decide(Overlap.REPLACE, run()) == Wait(ALIVE, run())
 
 
 def test_who_was_asked_to_end_already_is_not_asked_again() -> None:
     ending = run(cancel_requested="replaced")
-    assert decide(Overlap.REPLACE, ending) == Wait(NOW + 2, ALIVE, None)
+    assert decide(Overlap.REPLACE, ending) == Wait(ALIVE, None)
 
 
 def test_an_older_run_does_not_replace_a_newer_one_but_gives_way() -> None:
@@ -63,7 +64,18 @@ def test_a_run_is_not_replaced_by_itself() -> None:
     assert isinstance(decide(Overlap.REPLACE, run(), mine=HOLDER), Wait)
 
 
-@pytest.mark.parametrize("policy", [Overlap.QUEUE, Overlap.REPLACE])
+@pytest.mark.parametrize("policy", list(Overlap))
+def test_a_run_that_has_made_an_attempt_waits_for_its_next_one_under_every_policy(policy: Overlap) -> None:
+    assert decide(policy, run(), fresh=False) == Wait(ALIVE)
+
+
+@pytest.mark.parametrize("policy", WAITING)
+@pytest.mark.parametrize("holder", [None, run(RunState.QUEUED), run(RunState.DEAD)], ids=["none", "queued", "dead"])
+def test_who_may_wait_in_line_does_so_while_its_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
+    assert decide(policy, holder) == Wait("its holder is about to start")
+
+
+@pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
 def test_a_holder_that_has_ended_is_not_waited_for(policy: Overlap, state: RunState) -> None:
     assert decide(policy, run(state)) == Seize(LOCK, f"its holder is {state}")
@@ -85,49 +97,45 @@ def test_it_is_the_next_sign_of_life_that_counts_for_a_holder_that_beats() -> No
 def test_a_waiting_holder_is_believed_in_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
     late = WAITS_UNTIL + LOST_SECONDS + 1
     taken = Lock(HOLDER, late + 100)
-    assert isinstance(decide_lock(taken, waiting_run(), now=late, policy=Overlap.QUEUE), Wait)
+    assert isinstance(decide_lock(taken, waiting_run(), Request(NEWER, Overlap.QUEUE), now=late), Wait)
 
 
-# The line of those that wait.
+# Whose turn it is among those that wait.
 
 
-def in_line(policy: Overlap, front: str, *, mine: str = HOLDER, until: float = NOW + 90) -> Wait | Yield | None:
-    return decide_line(Waiter(front, until), mine, policy, due=NOW - 40, now=NOW)
+FIRST, MINE, LAST = Place(DUE - 60, OLDER), Place(DUE, HOLDER), Place(DUE + 60, NEWER)
+
+
+def turn(policy: Overlap, *, first: Place | None = None, last: Place | None = None) -> Wait | Yield | None:
+    return decide_turn(job(overlap=policy), MINE, first=first, last=last)
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
 def test_where_nobody_waits_it_is_everybodys_turn(policy: Overlap) -> None:
-    assert decide_line(None, HOLDER, policy, due=NOW, now=NOW) is None
+    assert turn(policy) is None
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
-def test_who_is_first_in_line_does_not_wait_for_itself(policy: Overlap) -> None:
-    assert in_line(policy, HOLDER) is None
+def test_who_is_called_does_not_wait_for_itself(policy: Overlap) -> None:
+    assert turn(policy, first=MINE, last=MINE) is None
 
 
 def test_in_a_queue_the_older_goes_first() -> None:
-    assert in_line(Overlap.QUEUE, OLDER) == Wait(NOW + 10, f"{OLDER} waits for longer")
-    assert in_line(Overlap.QUEUE, NEWER) is None
+    assert turn(Overlap.QUEUE, first=FIRST) == Wait(f"{OLDER} waits for longer")
+    assert turn(Overlap.QUEUE, first=LAST) is None
 
 
-def test_where_the_newest_replaces_an_older_one_that_waits_gives_way() -> None:
-    assert in_line(Overlap.REPLACE, NEWER) == Yield("replaced", f"{NEWER} takes its place")
-    assert in_line(Overlap.REPLACE, OLDER) is None
+def test_of_two_that_are_due_at_once_the_names_decide() -> None:
+    assert turn(Overlap.QUEUE, first=Place(DUE, OLDER)) == Wait(f"{OLDER} waits for longer")
+    assert turn(Overlap.QUEUE, first=Place(DUE, NEWER)) is None
+
+
+@pytest.mark.parametrize("policy", [Overlap.NEWEST, Overlap.REPLACE])
+def test_where_only_the_newest_runs_an_older_one_gives_way(policy: Overlap) -> None:
+    assert turn(policy, last=LAST) == Yield("replaced", f"{NEWER} takes its place")
+    assert turn(policy, last=FIRST) is None
 
 
 @pytest.mark.parametrize("policy", [Overlap.SKIP, Overlap.ALLOW])
-@pytest.mark.parametrize("front", [OLDER, NEWER])
-def test_where_nobody_is_to_wait_a_line_means_nothing(policy: Overlap, front: str) -> None:
-    assert in_line(policy, front) is None
-
-
-@pytest.mark.parametrize(("policy", "front"), [(Overlap.QUEUE, OLDER), (Overlap.REPLACE, NEWER)])
-def test_who_has_not_asked_for_a_while_is_not_waited_for(policy: Overlap, front: str) -> None:
-    assert in_line(policy, front, until=NOW + 0.001) is not None
-    assert in_line(policy, front, until=NOW) is None
-
-
-@pytest.mark.parametrize(("waited", "pause"), [(-5, 2), (0, 2), (8, 2), (20, 5), (120, 30), (9_999, 30)])
-def test_who_has_waited_for_long_asks_less_often(waited: float, pause: float) -> None:
-    assert ask_again(NOW - waited, NOW) == NOW + pause
-    assert decide(Overlap.QUEUE, run(), due=NOW - waited) == Wait(NOW + pause, ALIVE)
+def test_where_nobody_is_to_wait_a_line_means_nothing(policy: Overlap) -> None:
+    assert turn(policy, first=FIRST, last=LAST) is None

@@ -22,6 +22,7 @@ from duecourse.domain.decision import (
 )
 from duecourse.domain.job import Completion, Delivery, Gone, JobSnapshot, JobState, MissedMode, MissedPolicy
 from duecourse.domain.lifecycle import decide
+from duecourse.domain.records import queued
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
@@ -56,7 +57,8 @@ def jobs() -> Iterator[JobSnapshot]:
 def records(state: RunState) -> Iterator[Run | None]:
     """Every shape of a record in that state."""
     if state is RunState.QUEUED:
-        yield None  # it is never written
+        yield None  # written only where a run waits in line
+        yield from (queued(run(attempts_allowed=allowed), DUE + 1.0) for allowed in (1, 2))
         return
     shapes = [run(state), replace(waiting_run(), state=state) if state is RunState.WAITING else waiting_run(state)]
     for shape, attempt, beat, asked in product(shapes, (1, 2), (None, DUE + 20.0), (None, "cancelled")):

@@ -120,10 +120,15 @@ def test_the_message_whose_attempt_has_failed_sends_the_next_one_again(starts: b
 
 
 @pytest.mark.parametrize("attempt", [1, 4])
-@pytest.mark.parametrize("state", [RunState.RETRYING, RunState.QUEUED])
-def test_a_message_of_another_attempt_is_left_over_while_the_run_waits(state: RunState, attempt: int) -> None:
-    decision = decide(run(state, attempt=2), offer(attempt=attempt, nonce="nonce-2"), by=LATER)
+def test_a_message_of_another_attempt_is_left_over_while_the_run_waits_for_its_next(attempt: int) -> None:
+    decision = decide(run(RunState.RETRYING, attempt=2), offer(attempt=attempt, nonce="nonce-2"), by=LATER)
     assert decision == Drop("another message carries its run on")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_yet(starts: bool) -> None:
+    decision = decide(run(RunState.QUEUED, attempt=0), offer(), by=LATER, starts=starts)
+    assert isinstance(decision, Rearm)
 
 
 # Something was asked of a run that is alive.

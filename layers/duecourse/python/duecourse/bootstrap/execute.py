@@ -12,7 +12,7 @@ from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.targets import Targets
 from duecourse.adapters.targets.place import Place
 from duecourse.adapters.tasks import SsmTasks
-from duecourse.bootstrap.settling import overlaps_of, settler_of, stores_of
+from duecourse.bootstrap.settling import line_of, overlaps_of, settler_of, stores_of
 from duecourse.ports import Secrets
 from duecourse.settings import ExecuteSettings
 from duecourse.usecases.attempt import Attempts
@@ -61,6 +61,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
         clock=clock,
         randomness=randomness,
         overlaps=overlaps,
+        line=line_of(stores, forwarder, clock),
         forwarder=forwarder,
         settler=settler,
         copies=copies,

@@ -8,8 +8,8 @@ from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.waiters import DynamoWaiters
 from duecourse.adapters.dynamodb.wakes import DynamoWakes
 from duecourse.adapters.event_bus import EventBridgeBus
 from duecourse.adapters.results import S3Results
@@ -19,6 +19,7 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.failing_jobs import FailingJobs
 from duecourse.usecases.hand import Forwarder
 from duecourse.usecases.keep_result import KeepResult
+from duecourse.usecases.line import Line
 from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.settle import Settler
 
@@ -30,7 +31,7 @@ class Stores:
     jobs: DynamoJobStore
     runs: DynamoRunStore
     wakes: DynamoWakes
-    waiters: DynamoWaiters
+    lines: DynamoLines
     inputs: DynamoInputs
 
 
@@ -41,14 +42,19 @@ def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
         jobs=DynamoJobStore(dynamodb, jobs, shards=shards, clock=clock),
         runs=DynamoRunStore(dynamodb, runs),
         wakes=DynamoWakes(dynamodb, jobs, shards=shards),
-        waiters=DynamoWaiters(dynamodb, runs),
+        lines=DynamoLines(dynamodb, runs),
         inputs=DynamoInputs(dynamodb, runs),
     )
 
 
 def overlaps_of(stores: Stores, clock: SystemClock) -> Overlaps:
     """The locks of jobs that forbid overlap."""
-    return Overlaps(stores.runs, stores.waiters, clock)
+    return Overlaps(stores.runs, stores.lines, clock)
+
+
+def line_of(stores: Stores, forwarder: Forwarder, clock: SystemClock) -> Line:
+    """The lines of jobs whose runs wait for one another."""
+    return Line(stores.lines, forwarder, clock, SystemRandomness())
 
 
 def settler_of(
@@ -71,6 +77,7 @@ def settler_of(
         clock=clock,
         randomness=SystemRandomness(),
         overlaps=overlaps,
+        line=line_of(stores, forwarder, clock),
         forwarder=forwarder,
     )
     return Settler(stores.runs, aftermath, KeepResult(S3Results(client("s3"), bucket)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError, compile_exclusions
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.job import Gone, Job, JobSnapshot, JobState, Overlap
+from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
@@ -215,9 +215,7 @@ def _handed_over(due: int, job: Job, around: Surroundings, now: float) -> Explan
         return Explanation(Verdict.QUEUED, said, facts)
     if not around.searched:
         return Explanation(Verdict.UNCLEAR, "It was handed to its lane; too many records lie between to find its own.")
-    # A run that waits for another one of its job may do so in the due index, too.
-    waits = job.overlap in (Overlap.QUEUE, Overlap.REPLACE)
-    drained = around.lane_empty is True and not waits and due + SETTLED_SECONDS < now
+    drained = around.lane_empty is True and due + SETTLED_SECONDS < now
     if due + around.lane_kept <= now or drained:
         said = (
             f"It was due at {to_iso(due)} and handed to its lane, but nothing waits there and no record exists: look."

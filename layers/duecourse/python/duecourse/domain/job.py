@@ -38,10 +38,13 @@ class Precision(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What happens when a run comes due while another run of the same job is alive."""
+    """What happens when a run comes due while another run of the same job is alive: it is skipped; it waits in line; it
+    waits in line, of which only the newest runs; that, and the other one is asked to end; it runs beside it.
+    """
 
     SKIP = "skip"
     QUEUE = "queue"
+    NEWEST = "newest"
     REPLACE = "replace"
     ALLOW = "allow"
 
@@ -91,6 +94,9 @@ class MissedPolicy:
 MAX_RUNS = 10_000
 """The largest `max_runs`: so many occurrences can still be counted exactly when they were all missed."""
 
+MAX_QUEUE_LIMIT = 1000
+"""The largest `queue_limit`: so many entries of a line are counted by one query."""
+
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt of the lanes high, normal and low; a longer one belongs to `long`."""
 
@@ -127,6 +133,7 @@ class Job:
     With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
     heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
     `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
+    `queue_limit` bounds how many runs wait in line with `overlap` QUEUE (None: any number).
     `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
     """
 
@@ -147,6 +154,7 @@ class Job:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
+    queue_limit: int | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None

@@ -1,14 +1,15 @@
-"""Whether a run may start while another run of its job is alive.
+"""Whether a run may start while another run of its job is alive, or waits for its turn.
 
 The lock names the run that holds it, and until when its holder's invocation lives. Acquired before the first start and
-released at the final state, it is only ever believed together with the holder's own record.
+released at the final state, it is only ever believed together with the holder's own record. Runs that wait for it stand
+in a line, by the time they are due; whoever releases it calls the next.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.job import Overlap
+from duecourse.domain.job import Job, Overlap
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
 
@@ -21,12 +22,14 @@ LOST_SECONDS = 3600
 """How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or among the dead
 letters, and must not block its job for ever. One that comes after all asks for the lock like everybody else."""
 
-FIRST_WAIT_SECONDS = 2
-LONGEST_WAIT_SECONDS = 30
-"""A run that waits for another asks again after a quarter of the time it has waited already, within these bounds."""
+AWAIT_SECONDS = 2
+"""After so long a run that may not wait in line looks again whether the holder of its lock has begun."""
 
-FRESH_SECONDS = 90
-"""How long a waiting run is believed to be still there after it asked last: three of the longest waits."""
+NEWEST_ONLY = (Overlap.NEWEST, Overlap.REPLACE)
+"""The policies of whose waiting runs only the newest will run."""
+
+LINED = (Overlap.QUEUE, *NEWEST_ONLY)
+"""The policies whose runs wait for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +40,17 @@ class Lock:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class Waiter:
-    """The run that is first in line (`queue`: the oldest, `replace`: the newest), fresh until `until` (UTC seconds)."""
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where a run stands in its job's line: by when it is due (UTC seconds), then by its local name."""
 
-    name: str
-    until: float
+    due: int
+    local: str
 
 
 @dataclass(frozen=True, slots=True)
 class Yield:
-    """The lock is another's and that one is alive: this run is skipped, with `reason` in its record."""
+    """This run is skipped, with `reason` in its record."""
 
     reason: str
     because: str
@@ -63,11 +66,10 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Another run is alive or first in line: ask again at `until`. `oust`: ask that holder to end first."""
+    """Another run is alive or goes first: wait in line. `preempt`: ask that holder to end."""
 
-    until: float
     reason: str
-    oust: Run | None = None
+    preempt: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,51 +83,70 @@ class Seize:
 LockDecision = Yield | Await | Wait | Seize
 
 
-def decide_lock(
-    lock: Lock, holder: Run | None, *, now: float, mine: str = "", due: float = 0.0, policy: Overlap = Overlap.SKIP
-) -> LockDecision:
-    """Decide on a lock that another run holds; `holder` is that run's record (strongly read). `mine` is the local name
-    of the run that asks, `due` since when it waits.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who asks for the lock: the local name of a run. `fresh`: it has made no attempt yet; `again`: it has waited once
+    for a holder to begin.
     """
+
+    mine: str
+    policy: Overlap = Overlap.SKIP
+    fresh: bool = True
+    again: bool = False
+
+
+def decide_lock(lock: Lock, holder: Run | None, asks: Request, *, now: float) -> LockDecision:
+    """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
     # Whoever took the lock may be about to write its start (the first one, the next attempt, a redrive of the dead).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
-    if starting and (holder is None or holder.state is RunState.DEAD):
-        return Await(min(lock.until + LEASE_MARGIN_SECONDS, now + 2), "its holder is about to start")
-    if holder is None:
+    begun = holder is not None and holder.state not in (RunState.QUEUED, RunState.DEAD)
+    if starting and not begun:
+        return _about_to_start(lock, asks, now)
+    if holder is None or holder.state is RunState.QUEUED:
         return Seize(lock, "its holder never started")
     if holder.state.final:
         return Seize(lock, f"its holder is {holder.state}")
     if lost := _lost(holder, starting, now):
         return Seize(lock, lost)
     alive = f"{holder.name} is {holder.state}"
-    match policy:
+    if not asks.fresh:
+        return Wait(alive)  # it has begun: it is neither skipped nor replaced any more
+    match asks.policy:
         case Overlap.SKIP | Overlap.ALLOW:
             return Yield("overlap", alive)
-        case Overlap.QUEUE:
-            return Wait(ask_again(due, now), alive)
-        case Overlap.REPLACE if mine < lock.holder:
+        case Overlap.QUEUE | Overlap.NEWEST:
+            return Wait(alive)
+        case Overlap.REPLACE if asks.mine < lock.holder:
             return Yield("replaced", alive)
         case Overlap.REPLACE:
-            oust = holder if holder.cancel_requested is None else None
-            return Wait(ask_again(due, now), alive, oust)
+            return Wait(alive, holder if holder.cancel_requested is None else None)
 
 
-def decide_line(front: Waiter | None, mine: str, policy: Overlap, *, due: float, now: float) -> Wait | Yield | None:
-    """Whether a run must let another one that waits go first; None when it is its turn."""
-    if front is None or front.name == mine or now >= front.until:
-        return None
-    match policy:
-        case Overlap.QUEUE if front.name < mine:
-            return Wait(ask_again(due, now), f"{front.name} waits for longer")
-        case Overlap.REPLACE if front.name > mine:
-            return Yield("replaced", f"{front.name} takes its place")
+def decide_turn(job: Job, mine: Place, *, first: Place | None, last: Place | None) -> Wait | Yield | None:
+    """Whether a run that has made no attempt yet must let another one go that waits in line, whose `first` and `last`
+    places are given; None when it is its turn.
+    """
+    match job.overlap:
+        case Overlap.QUEUE if first is not None and first < mine:
+            return Wait(f"{first.local} waits for longer")
+        case Overlap.NEWEST | Overlap.REPLACE if last is not None and last > mine:
+            return Yield("replaced", f"{last.local} takes its place")
         case _:
             return None
 
 
-def ask_again(due: float, now: float) -> float:
-    """When a run that has waited since `due` asks again (UTC seconds)."""
-    return now + min(max((now - due) / 4, FIRST_WAIT_SECONDS), LONGEST_WAIT_SECONDS)
+def needs_lock(job: Job) -> bool:
+    """Only recurring jobs that forbid overlap take a lock."""
+    return job.overlap is not Overlap.ALLOW and job.recurring
+
+
+def _about_to_start(lock: Lock, asks: Request, now: float) -> Wait | Await:
+    """A run that may wait does so in line; one that may not waits for the holder's record, twice at most."""
+    reason = "its holder is about to start"
+    if asks.policy in LINED or not asks.fresh:
+        return Wait(reason)
+    believed_until = lock.until + LEASE_MARGIN_SECONDS
+    return Await(believed_until if asks.again else min(believed_until, now + AWAIT_SECONDS), reason)
 
 
 def _lost(holder: Run, starting: bool, now: float) -> str | None:

@@ -9,6 +9,9 @@ from duecourse.domain.decision import Handover, Offer, Settle
 from duecourse.domain.job import Completion, Job, JobSnapshot, Lane
 from duecourse.domain.run import Run, RunState
 
+OVERLAP = "overlap"
+"""What a run waits for that waits for another run of its job."""
+
 
 def first_record(offer: Offer, job: Job, hand: Handover) -> Run:
     """The record of a run that has none yet, before its first attempt."""
@@ -53,12 +56,30 @@ def begun(run: Run, offer: Offer, job: Job, hand: Handover, now: float) -> Run:
         waiting_until=None,
         heartbeat_until=None,
         cancel_requested=None,
+        waiting_for=None,
     )
     match job.completion:
         case Completion.RESPONSE:
             return first
         case Completion.CALLBACK:
             return _with_callback(first, job, hand, now)
+
+
+def queued(run: Run, now: float) -> Run:
+    """The record of a run that is about to begin its first attempt, and has to wait in line instead."""
+    return replace(
+        run,
+        state=RunState.QUEUED,
+        attempt=0,
+        lease_until=None,
+        first_started_at=None,
+        started_at=None,
+        callback_hash=None,
+        waiting_until=None,
+        heartbeat_until=None,
+        waiting_for=OVERLAP,
+        waiting_since=now,
+    )
 
 
 def _with_callback(run: Run, job: Job, hand: Handover, now: float) -> Run:
@@ -87,6 +108,7 @@ def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: 
         not_before=None,
         waiting_until=None,
         heartbeat_until=None,
+        waiting_for=None,
     )
     return over if by is None else replace(over, token=by.token, message_id=by.message_id)
 

@@ -10,8 +10,9 @@ from duecourse.domain.job import Lane
 
 
 class RunState(StrEnum):
-    """QUEUED is never written: it is what the cursor has passed and no record answers for. WAITING: the call was made,
-    somebody else works on it and will say when it is done.
+    """QUEUED is written for a run that waits in line for another run of its job; of others it is what the cursor has
+    passed and no record answers for. WAITING: the call was made, somebody else works on it and will say when it is
+    done.
     """
 
     QUEUED = "QUEUED"
@@ -41,6 +42,7 @@ class Run:
     worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
     A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
     `heartbeat_until` by when the next sign of life is due. `cancel_requested` says why it is to end.
+    `waiting_for` is what a QUEUED run waits for, `waiting_since` when it began to wait, or had.
     `idempotency_key` is what its first attempt was called with, empty where that was simply its id; None before it, and
     in records of versions that did not keep it.
     `redriven_at` is when it was given another allowance last.
@@ -79,6 +81,8 @@ class Run:
     waiting_until: float | None = None
     heartbeat_until: float | None = None
     cancel_requested: str | None = None
+    waiting_for: str | None = None
+    waiting_since: float | None = None
     redriven_at: float | None = None
     count: int = 1
     through: int | None = None

@@ -26,6 +26,8 @@ def run_document(run: Run) -> dict[str, Any]:
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
+        "waiting_for": run.waiting_for,
+        "waiting_since": millisecond(run.waiting_since),
         "waiting_until": millisecond(run.waiting_until),
         "heartbeat_until": millisecond(run.heartbeat_until),
         "cancel_requested": run.cancel_requested,

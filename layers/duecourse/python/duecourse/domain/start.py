@@ -185,7 +185,9 @@ def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
             return Drop("it waits for its callback")
         case RunState.RETRYING:
             return _retry(offer, job, run, hand, now)
-        case RunState.RUNNING | RunState.QUEUED:
+        case RunState.QUEUED:
+            return _in_line(offer, job, run, hand, now)
+        case RunState.RUNNING:
             return _take_over(offer, job, run, hand, now)
 
 
@@ -213,6 +215,23 @@ def _retry(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float)
     if run.not_before is not None and now < run.not_before:
         return FollowUp(run, "the next attempt is not due yet")
     return Start(begun(run, offer, job, hand, now), run, "retry")
+
+
+def _in_line(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:
+    """A run that waits for its turn and is called. It is not late: only a start deadline ends its waiting, a pause, or
+    its job's deletion.
+    """
+
+    def never(reason: str) -> Settle:
+        return Settle(ended(run, RunState.SKIPPED, reason, None, hand), run, reason)
+
+    if not isinstance(job, Job):
+        return never("deleted")
+    if job.state is JobState.PAUSED and not offer.manual:
+        return never("paused")
+    if job.start_deadline_seconds is not None and now > _newest_due(offer, job) + job.start_deadline_seconds:
+        return never("start_deadline")
+    return Start(begun(run, offer, job, hand, now), run, "its turn")
 
 
 def _take_over(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:

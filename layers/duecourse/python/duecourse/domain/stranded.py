@@ -58,7 +58,9 @@ def decide_stranded(event: Stranded, job: JobSnapshot, run: Run | None, hand: Ha
             return Rearm(now, "its run is alive")
         case RunState.RETRYING if offer.attempt == run.attempt + 1:
             return _buried(event, job, run, hand, now)
-        case RunState.RETRYING | RunState.QUEUED:
+        case RunState.QUEUED:
+            return Rearm(now, "its run waits in line, or is to be put there")
+        case RunState.RETRYING:
             return Drop("another message carries its run on")
         case RunState.RUNNING:
             return _running(event, job, run, hand, now)

@@ -61,6 +61,7 @@ _REASONS = {
     "superseded": "it was late, and a later occurrence had come due as well, which runs for both",
     "start_deadline": "it had not started by the job's start deadline",
     "overlap": "another run of the job was alive",
+    "overlap_full": "another run of the job was alive, and as many as may wait in line did",
     "replaced": "a newer run of the job took its place",
     "paused": "the job was paused",
     "deleted": "the job was deleted",
@@ -129,4 +130,6 @@ def _told(run: Run) -> str:
             by = "" if run.requested_by is None else f" ({run.requested_by})"
             return f"It did not run: {_REASONS.get(run.reason or '', run.reason or 'no reason was noted')}{by}."
         case RunState.QUEUED:
-            return "It is in its lane."
+            if run.waiting_since is None:
+                return "It is in its lane."
+            return f"It waits in line, since {to_iso(int(run.waiting_since))}: another run of the job is alive."

@@ -63,7 +63,7 @@ def job_document(view: JobView) -> Document:
             "grace_seconds": job.missed.grace_seconds,
             "max_missed": job.missed.max_missed,
         },
-        "overlap": job.overlap.value,
+        "overlap": job.overlap.value if job.queue_limit is None else {"queue": job.queue_limit},
         "precision": job.precision.value,
         "delivery": job.delivery.value,
         "idempotency_key": job.idempotency_key,

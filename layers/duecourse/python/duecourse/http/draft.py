@@ -17,7 +17,7 @@ from duecourse.domain.job import (
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.target_document import target_of
-from duecourse.http.job_body import JobBody, RetryBody
+from duecourse.http.job_body import JobBody, QueueBody, RetryBody
 from duecourse.http.models import Rules
 from duecourse.usecases.jobs import Draft
 
@@ -46,7 +46,8 @@ def draft_of(body: JobBody, tenant: str, rules: Rules) -> Draft:
         retry=_retry(body.retry),
         pause_on_failure=body.pause_on_failure,
         missed=MissedPolicy(MissedMode(body.missed.policy), body.missed.grace_seconds, body.missed.max_missed),
-        overlap=Overlap(body.overlap),
+        overlap=Overlap.QUEUE if isinstance(body.overlap, QueueBody) else Overlap(body.overlap),
+        queue_limit=body.overlap.queue if isinstance(body.overlap, QueueBody) else None,
         precision=rules.default_precision if body.precision is None else Precision(body.precision),
         delivery=Delivery(body.delivery),
         idempotency_key=body.idempotency_key,

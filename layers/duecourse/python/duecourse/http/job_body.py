@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, ValidationInfo, field_validator
+from pydantic import Tag as Variant
 
 from duecourse.domain.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_RUNS, EventKind
+from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS, EventKind
 from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.plan import MAX_FIRINGS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
@@ -113,6 +114,19 @@ class MissedBody(Body):
     max_missed: Annotated[Whole, Field(ge=1, le=MAX_FIRINGS)] = 10
 
 
+class QueueBody(Body):
+    """Runs wait in line, up to so many."""
+
+    queue: Annotated[Whole, Field(ge=1, le=MAX_QUEUE_LIMIT)]
+
+
+OverlapBody = Annotated[
+    Annotated[Literal["skip", "queue", "newest", "replace", "allow"], Variant("rule")]
+    | Annotated[QueueBody, Variant("queue")],
+    Discriminator(lambda value: "rule" if isinstance(value, str) else "queue"),
+]
+
+
 class JobBody(Body):
     """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
 
@@ -141,7 +155,7 @@ class JobBody(Body):
     retry: RetryBody = Field(default_factory=RetryBody)
     pause_on_failure: Annotated[Whole | None, Field(ge=1, le=MAX_DEATHS_IN_A_ROW)] = None
     missed: MissedBody = Field(default_factory=MissedBody)
-    overlap: Literal["skip", "queue", "replace", "allow"] = "skip"
+    overlap: OverlapBody = "skip"
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     idempotency_key: Annotated[str, Field(min_length=1, max_length=MAX_KEY)] | None = None

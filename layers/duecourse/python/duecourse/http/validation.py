@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from duecourse.http.draft import draft_of
 from duecourse.http.instants import OWN
-from duecourse.http.job_body import JobBody, MissedBody, RetryBody
+from duecourse.http.job_body import JobBody, MissedBody, QueueBody, RetryBody
 from duecourse.http.jsontext import unfit
 from duecourse.http.models import Rules
 from duecourse.http.payload_rules import payload_faults
@@ -21,7 +21,10 @@ from duecourse.http.target_bodies import TARGET_BODIES
 from duecourse.http.task_defaults import write_out
 from duecourse.usecases.jobs import Draft
 
-_MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody}
+_MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody, "overlap": QueueBody}
+
+_UNIONS = ("target", "overlap")
+"""The fields whose errors have the variant's tag in their place, which is no part of the document."""
 
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 _KINDS = ", ".join(TARGET_BODIES)
@@ -43,7 +46,10 @@ _REQUIRED = {
     "/target/action": "is required: write the action to call, such as UpdateService",
     "/target/role": "is required: write the name of the role in whose name to call",
     "/target/name": "is required: write the name of the registered task",
+    "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
+
+_OVERLAP = 'must be one of skip, queue, newest, replace, allow, or {"queue": 10} for a queue of at most ten runs'
 
 _TYPES = {
     "string_type": "must be text",
@@ -108,8 +114,8 @@ def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
 
 def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> Fault:
     path = list(error["loc"])
-    if len(path) > 1 and path[0] == "target":
-        del path[1]  # the union's tag, which is no part of the document
+    if len(path) > 1 and path[0] in _UNIONS:
+        del path[1]
     if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
         path.append("type")
     if path[-1:] == ["[key]"]:
@@ -129,6 +135,8 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
             return _REQUIRED.get(place, "is required")
         case "string_pattern_mismatch":
             return _pattern(place) or f"must be of the form {context['pattern']}"
+        case "literal_error" | "model_type" if place == "/overlap":
+            return _OVERLAP
         case "literal_error":
             return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
         case "greater_than_equal" | "less_than_equal":

@@ -9,7 +9,7 @@ from duecourse.ports.jobs import JobPage, JobQuotaError, JobStore, KeyUsedError,
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
 from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
 from duecourse.ports.patrol import Patrolled, PatrolPage, PatrolStore
-from duecourse.ports.runs import Conflict, DeadMark, Input, Inputs, RunStore, Waiters
+from duecourse.ports.runs import Conflict, DeadMark, Input, Inputs, Lines, RunStore, Watch
 from duecourse.ports.targets import (
     LINK_SECONDS,
     Call,
@@ -55,6 +55,7 @@ __all__ = [
     "JobsPage",
     "KeyUsedError",
     "Lanes",
+    "Lines",
     "Notices",
     "Occasion",
     "Outgoing",
@@ -78,7 +79,7 @@ __all__ = [
     "TickMark",
     "Undecided",
     "UsedKey",
-    "Waiters",
     "Wake",
     "Wakes",
+    "Watch",
 ]

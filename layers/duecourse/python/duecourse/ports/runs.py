@@ -1,4 +1,4 @@
-"""Records of runs, who waits for whom, and what was asked for by hand."""
+"""Records of runs, who waits in line, and what was asked for by hand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from duecourse.domain.audit import Recorded
 from duecourse.domain.backfill import Backfill
-from duecourse.domain.overlap import Lock, Waiter
+from duecourse.domain.overlap import Lock, Place
 from duecourse.domain.run import Run
+from duecourse.messages import RunMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +55,43 @@ class RunStore(Protocol):
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         """Take the overlap lock: free, already this holder's, or `previous` unchanged. None when taken, else whose."""
 
-    def unlock(self, tenant: str, job_id: str, holder: str) -> None:
-        """Release the lock if `holder` has it."""
+    def locked(self, tenant: str, job_id: str) -> Lock | None:
+        """The lock as it is; None where nobody has it. Strongly consistent."""
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
+        """Release the lock if `holder` has it; whether nobody has it now."""
 
 
-class Waiters(Protocol):
-    """Who is first in line for a job's overlap lock."""
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who looks after a job's line: `nonce` names the one message that does, sent at `at` (UTC seconds)."""
 
-    def front(self, tenant: str, job_id: str) -> Waiter | None:
-        """Strongly consistent; None when nobody waits."""
+    nonce: str
+    at: float
 
-    def step_up(self, tenant: str, job_id: str, waiter: Waiter, *, newest: bool, now: float) -> bool:
-        """Stand first in line, before a waiter that is not fresh any more or that `waiter` comes before (by name: the
-        newest first, or the oldest); False when another one stays first.
-        """
 
-    def leave(self, tenant: str, job_id: str, name: str) -> None:
-        """Leave the front if `name` stands there."""
+class Lines(Protocol):
+    """The runs of a job that wait for its lock, each by the message that starts it."""
+
+    def enter(self, message: RunMessage, *, expires_at: int) -> bool:
+        """Stand in line; False where the run stands there already."""
+
+    def leave(self, tenant: str, job_id: str, place: Place) -> None:
+        """Leave the line, if it stands there."""
+
+    def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
+        """The first of the line, or with `newest` the last, from the end on; at most 100. Strongly consistent."""
+
+    def length(self, tenant: str, job_id: str, *, limit: int) -> int:
+        """How many stand in line, counted up to `limit`. Strongly consistent."""
+
+    def watch(self, tenant: str, job_id: str) -> Watch | None:
+        """Who looks after the line. Strongly consistent."""
+
+    def set_watch(
+        self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
+    ) -> bool:
+        """Write it where exactly `previous` stands (None: nothing), or remove it (None); False where another stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from duecourse.domain.job import Job, JobSnapshot
+from duecourse.domain.overlap import LINED
 from duecourse.domain.run import Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
@@ -16,6 +17,7 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.failing_jobs import FailingJobs
 from duecourse.usecases.hand import Delivery, Forwarder
+from duecourse.usecases.line import Line
 from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.report import Report, in_words
 
@@ -35,6 +37,7 @@ class Aftermath:
     clock: Clock
     randomness: Randomness
     overlaps: Overlaps
+    line: Line
     forwarder: Forwarder
 
     def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> bool:
@@ -52,12 +55,15 @@ class Aftermath:
                 self._notify(run, job, delivery, report)
                 self.forwarder.postpone(delivery, DEAD_VISIBILITY_SECONDS)
                 return False
-            case RunState.RUNNING | RunState.WAITING:
-                return True  # another message carries it on: its own, its callback or its deadline
-            case RunState.QUEUED:
-                raise AssertionError("QUEUED is never written")
+            case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
+                return True  # another message carries it on: its own, its callback, its deadline or a call
             case other:
                 assert_never(other)
+
+    def leave_line(self, run: Run | RunMessage, report: Report) -> None:
+        """A run that will not wait any more leaves its line; who is behind it finds out whether it is his turn."""
+        self.line.leave(run)
+        self.line.call_next(run, report)
 
     def _retry(self, run: Run, message: RunMessage, report: Report) -> bool:
         not_before = run.not_before if run.not_before is not None else self.clock.now()
@@ -68,10 +74,11 @@ class Aftermath:
         return sent
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
-        """Free the lock, and complete the job if this was its last run."""
+        """Free the lock, call the next in line, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
-        self.overlaps.release(job, run)
+        if self.overlaps.release(job, run) and job.overlap in LINED:
+            self.line.call_next(run, report)
         if self._ends(job) and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=self.clock.now()):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 

@@ -52,6 +52,9 @@ class Attempts:
 
     def handle(self, message: RunMessage, delivery: Delivery, deadline: float, report: Report) -> Fate:
         """Bring the message's run as far as it can go before `deadline` (UTC seconds, when Lambda kills us)."""
+        if message.watch is not None:
+            self.beginner.line.look(message, report)
+            return Fate.DONE
         early = message.not_before - self.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
             if not self._has_begun(message, delivery):
@@ -77,6 +80,11 @@ class Attempts:
             run = outcome.found
         report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Fate.LEFT
+
+    def _leave_line(self, message: RunMessage, report: Report) -> None:
+        """Who was called and does not wait any more: it has left the line, unless its worker died before."""
+        if message.waited:
+            self.settler.aftermath.leave_line(message, report)
 
     def _has_begun(self, message: RunMessage, delivery: Delivery) -> bool:
         """Whether the run is in the hands of this message already: it was on time by the clock of another worker, and a
@@ -116,9 +124,11 @@ class Attempts:
             case Drop(reason):
                 report.counts["DuplicatesDropped"] += 1
                 report.add("message_dropped", reason=reason, asked=message.kind)
+                self._leave_line(message, report)
                 return Fate.DONE
             case FollowUp(past, reason):
                 report.add("followed_up", state=past.state, reason=reason)
+                self._leave_line(message, report)
                 return self.settler.follow(past, job, message, delivery, report)
             case Remainder(occurrence, due, count, reason):
                 rest = replace(message, occurrence=occurrence, due=due, count=count)

@@ -8,12 +8,12 @@ from math import ceil
 from duecourse.domain.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
+from duecourse.domain.overlap import needs_lock
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, Lanes, Outgoing, Randomness, Wake, Wakes
 from duecourse.usecases.asking import KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
 from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.job_errors import KeyReusedError
-from duecourse.usecases.overlap import needs_lock
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from duecourse.domain.callback import CallbackToken
 from duecourse.domain.decision import Ended, Handover, Settle, Start
 from duecourse.domain.job import Job
 from duecourse.domain.lifecycle import decide
-from duecourse.domain.overlap import Await, Wait, Yield, ask_again
-from duecourse.domain.records import ended
+from duecourse.domain.overlap import Await, Wait, Yield, needs_lock
+from duecourse.domain.records import ended, queued
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import Failed, Outcome
@@ -21,7 +21,8 @@ from duecourse.ports import Call, Caller, Clock, Conflict, Inputs, Randomness
 from duecourse.usecases.copies import Copies, Fate
 from duecourse.usecases.coverage import Coverage
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
-from duecourse.usecases.overlap import IN_LINE, Held, Overlaps
+from duecourse.usecases.line import Line
+from duecourse.usecases.overlap import Held, Overlaps
 from duecourse.usecases.patience import Patience
 from duecourse.usecases.report import Report
 from duecourse.usecases.settle import Settler
@@ -52,6 +53,7 @@ class Beginner:
     clock: Clock
     randomness: Randomness
     overlaps: Overlaps
+    line: Line
     forwarder: Forwarder
     settler: Settler
     copies: Copies
@@ -77,44 +79,66 @@ class Beginner:
                     return put_off(now, "the rest of a catch-up could not be sent", report)
                 report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
             decision = replace(decision, run=fitted.run)
-        match self.overlaps.take(job, decision.run, hand.lease_until):
+        fresh = decision.previous is None or decision.previous.state is RunState.QUEUED
+        match self.overlaps.take(job, decision.run, hand.lease_until, fresh=fresh, again=message.waited):
             case Held():
                 pass
-            case (Await(until, reason) | Wait(until, reason)) as waits:
-                if isinstance(waits, Wait) and waits.oust is not None:
-                    self._oust(waits.oust, report)
-                # What waits for its turn is not late: only a start deadline ends its waiting.
-                patient = replace(message, caught_up_at=until, waited=True) if job.overlap in IN_LINE else message
-                return self.copies.put_off(patient, delivery, decision.previous, until, reason, report)
-            case Yield() if decision.previous is not None:
-                until = ask_again(decision.run.due, now)
-                return put_off(until, "another run of the job is alive", report)
+            case Await(until, reason):
+                waits = replace(message, waited=True)
+                return self.copies.put_off(waits, delivery, decision.previous, until, reason, report)
+            case Wait() as wait:
+                return self._wait(wait, decision, message, delivery, job, report)
             case Yield(reason, because):
-                return self.settler.settle(_refused(decision.run, reason, because), job, message, delivery, report)
+                never = _refused(decision, reason, because)
+                return self.settler.settle(never, job, message, delivery, report)
         # Before anything is written: where it cannot be read, no attempt is used up.
         called = self._as_asked(job, decision.run)
         if decision.run.deadline is not None and not self._arm(decision.run, message, decision.run.deadline):
             return put_off(now, "its deadline could not be armed", report)
         run = _with_its_key(decision.run, job)
         if conflict := self.settler.runs.write(run, decision.previous):
-            if decision.previous is None and conflict.found is not None and conflict.found.state is RunState.DEAD:
+            if conflict.found is not None and conflict.found.state is RunState.DEAD:
                 self.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
             return conflict
+        if message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED):
+            self.line.leave(run)
+            if not needs_lock(job):
+                self.line.call_next(run, report)  # overlap is allowed by now
         self._count(decision, job, message, report)
         outcome = PAYLOAD_GONE if called is None else self._call(run, called, hand, report)
         return self._finish(run, job, outcome, message, delivery, hand, report)
+
+    def _wait(
+        self, wait: Wait, decision: Start, message: RunMessage, delivery: Delivery, job: Job, report: Report
+    ) -> Fate | Conflict:
+        """Record that the run waits, put it in line, then look again: the lock may have been released meanwhile. The
+        message is done with: whoever releases the lock calls the run.
+        """
+        standing = decision.previous
+        if standing is None:
+            if self.overlaps.is_full(job):
+                full = f"{job.queue_limit} runs wait already"
+                return self.settler.settle(_refused(decision, "overlap_full", full), job, message, delivery, report)
+            standing = queued(decision.run, self.clock.now())
+            if conflict := self.settler.runs.write(standing, None):
+                return conflict
+        if self.line.enter(job, standing, self.copies.carried(message, delivery, standing), report):
+            report.add("run_queued", reason=wait.reason)
+            return Conflict(standing)
+        if wait.preempt is not None:
+            self._preempt(wait.preempt, report)
+        elif self.overlaps.is_free(job):
+            self.line.call_next(standing, report)  # another one goes first
+        return Fate.DONE
 
     def _count(self, decision: Start, job: Job, message: RunMessage, report: Report) -> None:
         """Count an attempt that has begun, and the one before it where that was lost."""
         target, previous = type_of(job.target), decision.previous
         report.count("AttemptsStarted", target)
-        if previous is None:
-            since = float(message.due)
-            if message.caught_up_at is not None:
-                if message.waited:
-                    since = max(since, message.caught_up_at)
-                else:
-                    report.counts["CaughtUp"] += 1
+        if previous is None or previous.state is RunState.QUEUED:
+            report.counts["CaughtUp"] += decision.run.caught_up
+            # One that has waited for its turn is late from when it was called.
+            since = message.not_before if message.waited else float(message.due)
             if decision.run.first_started_at is not None:
                 report.measure("Lateness", decision.run.first_started_at - since)
         elif previous.state is RunState.RUNNING:
@@ -134,7 +158,7 @@ class Beginner:
         start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadline)
         return self.forwarder.send(replace(start, kind=MessageKind.DEADLINE), deadline)
 
-    def _oust(self, holder: Run, report: Report) -> None:
+    def _preempt(self, holder: Run, report: Report) -> None:
         """Ask another run of the job to end, by a message like anybody's."""
         now = self.clock.now()
         asked = RunMessage(
@@ -225,8 +249,8 @@ def _with_its_key(run: Run, job: Job) -> Run:
         return run  # the call will say so
 
 
-def _refused(run: Run, reason: str, because: str) -> Settle:
+def _refused(decision: Start, reason: str, because: str) -> Settle:
     """The record of a run that another one keeps from starting."""
-    never = ended(run, RunState.SKIPPED, reason, None)
+    never = ended(decision.run, RunState.SKIPPED, reason, None)
     never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
-    return Settle(never, None, because)
+    return Settle(never, decision.previous, because)

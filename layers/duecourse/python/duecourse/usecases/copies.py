@@ -93,7 +93,7 @@ class Copies:
     ) -> Fate:
         """Send a copy instead of starting now."""
         run = self._record(message) if previous is None else previous
-        return self.send(_carried(message, delivery, run), delivery, not_before, reason, report, lane=lane)
+        return self.send(self.carried(message, delivery, run), delivery, not_before, reason, report, lane=lane)
 
     def rescue(self, message: RunMessage, delivery: Delivery, deadline: float, report: Report) -> Fate:
         """After a fault on our side: leave the message, or send it afresh before it counts as dead. `deadline` (UTC
@@ -121,7 +121,23 @@ class Copies:
             if run.state is RunState.DEAD:
                 return Fate.LEFT  # it belongs to the dead letters, and a copy would be dropped
             again_at = max(again_at, (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS)
-        return self.send(_carried(message, delivery, run), delivery, again_at, "near the receive limit", report)
+        return self.send(self.carried(message, delivery, run), delivery, again_at, "near the receive limit", report)
+
+    @staticmethod
+    def carried(message: RunMessage, delivery: Delivery, run: Run | None) -> RunMessage:
+        """What a copy asks for. In whose hands a run is can be known by the nonce, which a copy does not have; so it
+        says what comes next: a redrive, or the attempt after this one, whatever the message once asked for (to complete
+        a run that died of it, say). Naming the attempt keeps a copy and a message that stays after all from redriving
+        each other.
+        """
+        if run is None or run.nonce != message.nonce:
+            return message
+        if run.state is not RunState.DEAD:
+            return message if message.kind in STARTS else _next(message, MessageKind.START, run.attempt + 1)
+        if run.message_id == delivery.message_id:
+            return message
+        redrive = _next(message, MessageKind.REDRIVE, max(run.attempt, 1))
+        return replace(redrive, unstarted=run.attempt == 0)
 
     def _pause(self, message: RunMessage, delivery: Delivery) -> int:
         """Seconds until a message is seen again; for starts drawn from the upper half, so that those which were
@@ -145,21 +161,6 @@ class Copies:
 
     def _record(self, message: RunMessage) -> Run | None:
         return self.runs.get(message.tenant, message.job_id, message.name.local)
-
-
-def _carried(message: RunMessage, delivery: Delivery, run: Run | None) -> RunMessage:
-    """What a copy asks for. In whose hands a run is can be known by the nonce, which a copy does not have; so it says
-    what comes next: a redrive, or the attempt after this one, whatever the message once asked for (to complete a run
-    that died of it, say). Naming the attempt keeps a copy and a message that stays after all from redriving each other.
-    """
-    if run is None or run.nonce != message.nonce:
-        return message
-    if run.state is not RunState.DEAD:
-        return message if message.kind in STARTS else _next(message, MessageKind.START, run.attempt + 1)
-    if run.message_id == delivery.message_id:
-        return message
-    redrive = _next(message, MessageKind.REDRIVE, max(run.attempt, 1))
-    return replace(redrive, unstarted=run.attempt == 0)
 
 
 def _next(message: RunMessage, kind: MessageKind, attempt: int) -> RunMessage:

@@ -39,6 +39,7 @@ class Draft:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
+    queue_limit: int | None = None
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None
     tags: tuple[str, ...] = ()

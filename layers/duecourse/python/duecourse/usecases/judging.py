@@ -13,7 +13,7 @@ from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.explain import Surroundings, explain
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job, JobState, Lane, Overlap
+from duecourse.domain.job import Job, JobState, Lane
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Verdict
@@ -159,13 +159,11 @@ class _Case:
         # What was handed over before an edit of the priority waits in the lane of then. (The end is no edit.)
         if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
             drained = self.all_empty
-        # Those that wait for each other do so in the due index, too, for as long as it takes.
-        kept = by.retention_days if self.job.overlap is Overlap.QUEUE else LANE_RETENTION_DAYS
         around = Surroundings(
             lead=by.lead,
             reach=by.reach,
             retention=by.retention_days * DAY_SECONDS,
-            lane_kept=kept * DAY_SECONDS,
+            lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
             # What the API sends at once it sends as best it can: only what the cursor has passed was surely sent.
             sent_until=None,
             lane_empty=drained,

@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 from duecourse.domain.job import Job, Overlap
 from duecourse.domain.overlap import (
-    FRESH_SECONDS,
+    NEWEST_ONLY,
     Await,
     Lock,
+    Place,
+    Request,
     Seize,
     Wait,
-    Waiter,
     Yield,
-    decide_line,
     decide_lock,
+    decide_turn,
+    needs_lock,
 )
 from duecourse.domain.run import Run
 from duecourse.domain.start import own_job
-from duecourse.ports import Clock, RunStore, Waiters
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, Lines, RunStore
 
 MAX_SEIZES = 4
-
-IN_LINE = (Overlap.QUEUE, Overlap.REPLACE)
-"""The policies whose runs wait for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,40 +40,44 @@ class Overlaps:
     """Takes and releases locks; jobs that allow overlap, and one-off jobs, need none."""
 
     runs: RunStore
-    waiters: Waiters
+    lines: Lines
     clock: Clock
 
-    def take(self, job: Job, run: Run, lease_until: float) -> Grip:
-        """Take the lock for `run`, from a holder that is final or gone if need be. Idempotent for its holder."""
+    def take(self, job: Job, run: Run, lease_until: float, *, fresh: bool, again: bool = False) -> Grip:
+        """Take the lock for `run`, from a holder that is final or gone if need be. Idempotent for its holder. `fresh`:
+        the run has made no attempt yet; `again`: it has waited for its holder to begin.
+        """
         if not needs_lock(job):
             return Held()
-        grip = self._in_turn(job, run, lease_until)
-        if isinstance(grip, Wait):
-            newest = job.overlap is Overlap.REPLACE
-            waiter = Waiter(run.name.local, self.clock.now() + FRESH_SECONDS)
-            self.waiters.step_up(job.tenant, job.id, waiter, newest=newest, now=self.clock.now())
-        return grip
-
-    def release(self, job: Job, run: Run) -> None:
-        """Release the lock if `run` holds it."""
-        if needs_lock(job):
-            self.runs.unlock(job.tenant, job.id, run.name.local)
-
-    def _in_turn(self, job: Job, run: Run, lease_until: float) -> Grip:
-        mine = run.name.local
         # A run that has had its turn (a retry, a redrive) goes before those that have not.
-        line = job.overlap in IN_LINE and run.attempt <= 1
-        front = self.waiters.front(job.tenant, job.id) if line else None
-        behind = decide_line(front, mine, job.overlap, due=run.due, now=self.clock.now())
-        if behind is not None:
-            return behind
-        grip = self._take(job, run, lease_until)
-        if isinstance(grip, Held) and front is not None and front.name == mine:
-            self.waiters.leave(job.tenant, job.id, mine)
-        return grip
+        turn = decide_turn(job, place_of(run), **self._ends(job)) if fresh else None
+        if turn is not None:
+            return turn
+        return self._take(job, Lock(run.name.local, lease_until), Request(run.name.local, job.overlap, fresh, again))
 
-    def _take(self, job: Job, run: Run, lease_until: float) -> Grip:
-        wanted = Lock(run.name.local, lease_until)
+    def is_full(self, job: Job) -> bool:
+        """Whether as many runs wait in line as may."""
+        limit = job.queue_limit
+        return limit is not None and self.lines.length(job.tenant, job.id, limit=limit) >= limit
+
+    def is_free(self, job: Job) -> bool:
+        """Whether nobody holds the lock."""
+        return self.runs.locked(job.tenant, job.id) is None
+
+    def release(self, job: Job, run: Run) -> bool:
+        """Release the lock if `run` holds it; whether nobody has it now."""
+        return needs_lock(job) and self.runs.unlock(job.tenant, job.id, run.name.local)
+
+    def _ends(self, job: Job) -> dict[str, Place | None]:
+        """The first place of a line whose order counts, the last one where only the newest runs."""
+        if job.overlap not in (Overlap.QUEUE, *NEWEST_ONLY):
+            return {"first": None, "last": None}
+        newest = job.overlap in NEWEST_ONLY
+        found = [place_of(each) for each in self.lines.waiting(job.tenant, job.id, limit=1, newest=newest)]
+        end = found[0] if found else None
+        return {"first": None if newest else end, "last": end if newest else None}
+
+    def _take(self, job: Job, wanted: Lock, asks: Request) -> Grip:
         previous: Lock | None = None
         for _ in range(MAX_SEIZES):
             held = self.runs.lock(job.tenant, job.id, wanted, previous)
@@ -84,17 +88,16 @@ class Overlaps:
             holder = self.runs.get(job.tenant, job.id, held.holder)
             now = self.clock.now()
             if holder is not None and own_job(job, holder) is None:
-                previous = held  # of a namesake that was deleted: another job, whose runs do not count
+                previous = held  # of a job that was deleted: another one, whose runs do not count
                 continue
-            decision = decide_lock(held, holder, now=now, mine=wanted.holder, due=run.due, policy=job.overlap)
-            match decision:
+            match decide_lock(held, holder, asks, now=now):
                 case Seize(previous_lock):
                     previous = previous_lock
-                case Yield() | Await() | Wait():
+                case decision:
                     return decision
-        return Await(self.clock.now() + 2, "its holder changes again and again")
+        return Wait("its holder changes again and again")
 
 
-def needs_lock(job: Job) -> bool:
-    """Only recurring jobs that forbid overlap take a lock."""
-    return job.overlap is not Overlap.ALLOW and job.recurring
+def place_of(run: Run | RunMessage) -> Place:
+    """Where a run stands in its job's line."""
+    return Place(run.due, run.name.local)

@@ -21,9 +21,10 @@ from dataclasses import dataclass, field, replace
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import JobState
 from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of, long_over, look_back, mended
-from duecourse.ports import Clock, JobStore, Patrolled, PatrolStore, RunStore, TickMark
+from duecourse.ports import Clock, JobStore, Lines, Patrolled, PatrolStore, RunStore, TickMark, Wake, Wakes
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
+from duecourse.usecases.line import WATCH_LOST_SECONDS
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
@@ -38,6 +39,8 @@ class Patrol:
     store: PatrolStore
     jobs: JobStore
     runs: RunStore
+    lines: Lines
+    wakes: Wakes
     marks: TickMark
     clock: Clock
     every_seconds: int
@@ -176,6 +179,17 @@ class _Round:
         if complete_if_ended(uses.jobs, uses.runs, *whose, at=now) or self._given_up(seen, now):
             self.report.counts["JobsCompleted"] += 1
             self._tell("job_completed", seen)
+            return
+        self._call(seen, now)
+
+    def _call(self, seen: Seen, now: float) -> None:
+        """Call the first of the job's line where nobody looks after it: no run comes any more that would."""
+        uses, whose = self.uses, (seen.tenant, seen.job_id)
+        for first in uses.lines.waiting(*whose, limit=1):
+            watch = uses.lines.watch(*whose)
+            if watch is None or now >= watch.at + WATCH_LOST_SECONDS:
+                uses.wakes.put(Wake(replace(first, not_before=now), int(now)))
+                self._tell("line_found", seen, alarming=True, run_id=str(first.name))
 
     def _given_up(self, seen: Seen, now: float) -> bool:
         job, cursor = self.uses.jobs.get_both(seen.tenant, seen.job_id)

@@ -74,6 +74,8 @@ class Settler:
             report.count(ended, target)
         if before in _ALIVE and kept.state in _FAILED:
             report.count("AttemptsFailed", target)
+        if previous is not None and previous.state is RunState.QUEUED:
+            self.aftermath.leave_line(kept, report)
         return self.follow(kept, job, message, delivery, report)
 
     def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> Fate:

@@ -103,6 +103,8 @@ class Sweep:
 
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
         now = self.clock.now()
+        if message.watch is not None:  # it looks after a line, whatever has become of the run that it names
+            return self._resend(message, "it looks after a line", report)
         hand = Handover(
             message_id=found.message_id,
             token=f"sweep/{found.message_id}",
@@ -122,10 +124,7 @@ class Sweep:
                 report.add("dead_letter_removed", reason=reason, **facts)
                 return True
             case Rearm(_, reason):
-                report.counts["DeadLettersResent"] += 1
-                report.add("dead_letter_resent", alarming=True, reason=reason, **facts)
-                again = message.again(nonce=self.randomness.nonce(), not_before=now)
-                return self.lanes.send([Outgoing(again, 0)])[0]
+                return self._resend(message, reason, report)
             case FollowUp(past, reason):
                 report.add("followed_up", reason=reason, **facts)
                 return self.settler.follow(past, job, message, delivery, report) is Fate.DONE
@@ -139,3 +138,9 @@ class Sweep:
                 raise AssertionError("nothing is started from the dead-letter queue")
             case other:
                 assert_never(other)
+
+    def _resend(self, message: RunMessage, reason: str, report: Report) -> bool:
+        report.counts["DeadLettersResent"] += 1
+        report.add("dead_letter_resent", alarming=True, reason=reason, asked=message.kind)
+        again = message.again(nonce=self.randomness.nonce(), not_before=self.clock.now())
+        return self.lanes.send([Outgoing(again, 0)])[0]

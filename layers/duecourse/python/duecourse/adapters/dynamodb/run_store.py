@@ -152,7 +152,12 @@ class DynamoRunStore:
             return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
         return None
 
-    def unlock(self, tenant: str, job_id: str, holder: str) -> None:
+    def locked(self, tenant: str, job_id: str) -> Lock | None:
+        """See ports.RunStore."""
+        item = self._get(job_key(tenant, job_id, ACTIVE))
+        return None if item is None else run_item.lock_from_item(item)
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
         """See ports.RunStore."""
         try:
             self._client.delete_item(
@@ -161,10 +166,13 @@ class DynamoRunStore:
                 ConditionExpression="#holder = :mine",
                 ExpressionAttributeNames={"#holder": "holder"},
                 ExpressionAttributeValues={":mine": {"S": holder}},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:
             if not condition_failed(error):
                 raise
+            return found(error) is None
+        return True
 
     def _conflict(self, error: BotoCoreError | ClientError) -> Conflict:
         """The record that was in the way of a write. Raises the error where that failed for another reason."""

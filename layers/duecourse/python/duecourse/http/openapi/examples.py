@@ -92,6 +92,8 @@ RUN: Document = {
     "lateness_seconds": 0.041,
     "attempts": 1,
     "max_attempts": 3,
+    "waiting_for": None,
+    "waiting_since": None,
     "waiting_until": None,
     "heartbeat_until": None,
     "cancel_requested": None,

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.job import Completion, Delivery, EventKind, JobState, Lane, MissedMode, Overlap, Precision
+from duecourse.domain.job import Completion, Delivery, EventKind, JobState, Lane, MissedMode, Precision
 from duecourse.domain.retry import Backoff
 from duecourse.domain.run import RunState
+from duecourse.http.job_body import OverlapBody
 from duecourse.http.openapi.parameters import RUN_ID
 from duecourse.http.target_bodies import TargetBody
 
@@ -82,7 +83,7 @@ class Job(Shape):
     paused_by: Annotated[str | None, Field(description="Who paused it; null where Duecourse did it by itself.")]
     paused_because: Annotated[str | None, Field(description="Why it is paused: the note, or what Duecourse found.")]
     missed: Missed
-    overlap: Overlap
+    overlap: OverlapBody
     precision: Precision
     delivery: Delivery
     idempotency_key: str | None
@@ -107,6 +108,8 @@ class Run(Shape):
     lateness_seconds: Annotated[float | None, Field(description="From the due second to the first start.")]
     attempts: Annotated[Count, Field(description="How many have begun.")]
     max_attempts: Count
+    waiting_for: Annotated[Literal["overlap"] | None, Field(description="What it waits in line for.")]
+    waiting_since: Annotated[Millisecond | None, Field(description="When it began to wait in line, or had.")]
     waiting_until: Annotated[Millisecond | None, Field(description="By when its callback must come.")]
     heartbeat_until: Annotated[Millisecond | None, Field(description="By when the next sign of life must come.")]
     cancel_requested: Annotated[str | None, Field(description="Why it is to end, once its worker hears of it.")]
