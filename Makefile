@@ -70,7 +70,7 @@ record-release: setup ## keep what this release writes, for the next one's tests
 	$(BIN)/python -m tests.support.record_release $(NAME)
 
 deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod; settings/prod.json has what it sets
-	$(CDK) deploy -c stage=$(STAGE) $(SETTINGS)
+	@$(BIN)/python -m scripts.deploy -c stage=$(STAGE) $(SETTINGS)
 
 lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions)
 	$(COMPILE) scripts/requirements-uv.in -o scripts/requirements-uv.txt

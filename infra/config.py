@@ -78,7 +78,7 @@ class StageConfig:
     refuse_plain_http: bool
     """Queues, topics and the bucket refuse callers without TLS."""
     retain_data: bool
-    """Tables (which refuse deletion, too), results and logs outlive the stack."""
+    """Tables, results, logs, users and the key outlive the stack."""
     default_precision: str
     private_targets: str
     log_retention_days: int
@@ -87,6 +87,11 @@ class StageConfig:
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What jobs may call by a name of the operator's choice: `{"send-invoice": {"target": {...}, "defaults": {...}}}`,
     both as a job would be posted; `defaults` for what it leaves out.
+    """
+    deletion_protection: bool = True
+    """Where data are retained, stack, tables and user pool refuse to be deleted. Off for two deployments: the one that
+    makes the stage, which CloudFormation could not take back otherwise (scripts/deploy.py), and the last one before the
+    stage is deleted (docs/operations.md).
     """
     secret_store: str = "parameters"
     """`parameters` (SSM Parameter Store, SecureStrings) or `secrets_manager` (which can rotate them, for a fee)."""
@@ -148,6 +153,11 @@ class StageConfig:
     def metrics_namespace(self) -> str:
         """Under which the functions' own metrics stand: stages of one account and region must not add up."""
         return f"Duecourse/{self.stage}"
+
+    @property
+    def refuses_deletion(self) -> bool:
+        """Stack, tables and user pool are deleted only once that is taken off them."""
+        return self.retain_data and self.deletion_protection
 
     @property
     def results_retention_days(self) -> int:

@@ -13,6 +13,7 @@ from infra.bundling import ROOT, Target, core_code, dependencies_code
 from infra.config import StageConfig
 from infra.encryption import Encryption
 from infra.nag import acknowledge_wildcards
+from infra.removal import removal_policy
 from infra.throughput_config import Pollers
 
 NOT_CODE = ["**/__pycache__", "**/*.pyc"]
@@ -174,6 +175,6 @@ def log_group(scope: Construct, config: StageConfig, encryption: Encryption) -> 
         scope,
         "Logs",
         retention=LOG_RETENTION[config.log_retention_days],
-        removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+        removal_policy=removal_policy(retain=config.retain_data),
         **encryption.logs,
     )

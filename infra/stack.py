@@ -36,7 +36,7 @@ class DuecourseStack(Stack):
             scope,
             config.stack_name,
             description=f"Duecourse, a serverless job scheduler (stage {config.stage})",
-            termination_protection=config.retain_data,
+            termination_protection=config.refuses_deletion,
         )
         Tags.of(self).add("project", "duecourse")
         Tags.of(self).add("stage", config.stage)

@@ -12,6 +12,7 @@ import pytest
 
 from duecourse.settings import AllowedTargets
 from infra.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
+from infra.kept_settings import KEPT
 from infra.lanes_config import LaneConfig, lanes
 from infra.python_function import LOG_RETENTION
 from infra.stages import STAGES, from_context
@@ -171,3 +172,15 @@ def test_a_late_tick_delays_nothing_in_any_stage() -> None:
     for config in STAGES.values():
         assert config.lead_seconds >= 2 * 60
         assert config.lead_seconds <= config.reach_seconds < 900
+
+
+def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_kept_off() -> None:
+    assert configured(stage="prod").refuses_deletion
+    assert not configured(stage="prod", deletion_protection="off").refuses_deletion
+    assert not configured(stage="dev").refuses_deletion, "its data go with it"
+    assert "deletion_protection" not in KEPT
+
+
+def test_protection_from_deletion_can_be_said_one_way_only() -> None:
+    with pytest.raises(ConfigError, match="deletion_protection can only be set to 'off', not 'on'"):
+        configured(stage="prod", deletion_protection="on")
