@@ -9,14 +9,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.bundling import ROOT, Target, core_code, dependencies_code
+from infra.bundling import Target, core_code, dependencies_code, function_code
 from infra.config import StageConfig
 from infra.encryption import Encryption
 from infra.nag import acknowledge_wildcards
 from infra.removal import removal_policy
 from infra.throughput_config import Pollers
 
-NOT_CODE = ["**/__pycache__", "**/*.pyc"]
 LOG_RETENTION = {
     7: logs.RetentionDays.ONE_WEEK,
     14: logs.RetentionDays.TWO_WEEKS,
@@ -98,7 +97,7 @@ class PythonFunction(Construct):
             self,
             "Function",
             description=description,
-            code=lambda_.Code.from_asset(str(ROOT / "functions" / source), exclude=NOT_CODE),
+            code=function_code(source),
             handler="handler.handler",
             runtime=runtime.runtime,
             architecture=runtime.architecture,
