@@ -7,6 +7,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import cursor_item, job_item, tag_markers, used_keys, values
+from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
@@ -95,11 +96,7 @@ class DynamoJobStore:
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
         """See ports.JobStore."""
         keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
-        wanted = {self._table: {"Keys": keys, "ConsistentRead": True}}
-        answer = self._client.batch_get_item(RequestItems=wanted)
-        if answer.get("UnprocessedKeys"):
-            return self.get(tenant, job_id), self.get_cursor(tenant, job_id)
-        found = {item["SK"]["S"]: item for item in answer["Responses"].get(self._table, [])}
+        found = {item["SK"]["S"]: item for item in batch_get(self._client, self._table, keys, consistent=True)}
         if JOB not in found:
             return None, None
         try:
