@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from typing import cast
 
 from aws_cdk import Annotations, Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -12,6 +13,7 @@ from constructs import Construct
 from infra.bundling import Target, core_code, dependencies_code, function_code
 from infra.config import StageConfig
 from infra.encryption import Encryption
+from infra.lanes_config import NO_MAXIMUM
 from infra.nag import acknowledge_wildcards
 from infra.removal import removal_policy
 from infra.throughput_config import Pollers
@@ -154,17 +156,30 @@ class PythonFunction(Construct):
         poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
         self.allow(poller, [queue_arn])
         # In the function's scope with an alias, too: the mapping is changed then, not replaced, and its queue is read.
-        return lambda_.EventSourceMapping(
+        mapping = lambda_.EventSourceMapping(
             self.function,
             "Queue",
             target=self.function if alias is None else alias,
             event_source_arn=queue_arn,
             batch_size=batch_size,
-            max_concurrency=max_concurrency,
-            provisioned_poller_config=None
-            if pollers is None
-            else lambda_.ProvisionedPollerConfig(minimum_pollers=pollers.minimum, maximum_pollers=pollers.maximum),
+            max_concurrency=max_concurrency or None,
             report_batch_item_failures=report_failures,
+        )
+        _scale(mapping, max_concurrency, pollers)
+        return mapping
+
+
+def _scale(mapping: lambda_.EventSourceMapping, max_concurrency: int | None, pollers: Pollers | None) -> None:
+    """What the CDK's construct cannot say: more than 2,000 pollers, and the empty values by which Lambda forgets a
+    maximum or pollers. What a template leaves out stays as it is (AWS CloudFormation Template Reference,
+    "AWS::Lambda::EventSourceMapping": ScalingConfig).
+    """
+    resource = cast("lambda_.CfnEventSourceMapping", mapping.node.default_child)
+    if max_concurrency == NO_MAXIMUM:
+        resource.scaling_config = lambda_.CfnEventSourceMapping.ScalingConfigProperty()
+    if pollers is not None:
+        resource.provisioned_poller_config = lambda_.CfnEventSourceMapping.ProvisionedPollerConfigProperty(
+            minimum_pollers=pollers.minimum or None, maximum_pollers=pollers.maximum or None
         )
 
 
