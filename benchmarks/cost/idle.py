@@ -40,7 +40,7 @@ infra/audit.py). The strong reads of a start of each: one, and two.
 SEND_BATCH = 10
 """Messages of one SendMessageBatch."""
 
-ALARMS = 107
+ALARMS = 108
 IDLE_METRICS = 2
 """Alarms of stage prod, with the brakes of its canary; metrics that a stage sends while idle (the tick's two)."""
 

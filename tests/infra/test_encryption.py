@@ -50,16 +50,27 @@ KINDS = (
 
 
 def keys(stack: Stack) -> dict[str, Any]:
-    """The key of each store; the bucket of S3's access logs apart, which S3 fills under no key but its own."""
+    """The key of each store; the bucket of S3's access logs apart, which S3 fills under no key but its own, and the
+    queue of events for which the key could not be used.
+    """
     buckets = stack.resources("AWS::S3::Bucket").values()
-    logs = {
+    apart = {
         each["LoggingConfiguration"]["DestinationBucketName"]["Ref"]
         for each in buckets
         if "LoggingConfiguration" in each
-    }
+    } | failures_of_the_bus(stack)
     return {
-        name: key_of(kind, store) for kind in KINDS for name, store in stack.resources(kind).items() if name not in logs
+        name: key_of(kind, store)
+        for kind in KINDS
+        for name, store in stack.resources(kind).items()
+        if name not in apart
     }
+
+
+def failures_of_the_bus(stack: Stack) -> set[str]:
+    """The queue that takes what the bus could not work on, where there is one."""
+    (bus,) = stack.resources("AWS::Events::EventBus").values()
+    return {bus["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0]} if "DeadLetterConfig" in bus else set()
 
 
 @cache
@@ -100,8 +111,40 @@ def test_a_bucket_does_not_ask_for_its_key_with_each_object(prod: Stack) -> None
 
 
 def test_a_queue_asks_for_a_data_key_once_an_hour_at_most(prod: Stack) -> None:
-    for queue in prod.resources("AWS::SQS::Queue").values():
-        assert queue["KmsDataKeyReusePeriodSeconds"] == 3600
+    for name, queue in prod.resources("AWS::SQS::Queue").items():
+        assert name in failures_of_the_bus(prod) or queue["KmsDataKeyReusePeriodSeconds"] == 3600
+
+
+def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_not_need_it(prod: Stack) -> None:
+    """EventBridge drops them otherwise (Amazon EventBridge User Guide, "Using dead-letter queues to capture encrypted
+    event errors").
+    """
+    (queue,) = failures_of_the_bus(prod)
+    assert queue == prod.output("EventFailuresQueueUrl")
+    kept = prod.resource(queue)["Properties"]
+    assert kept["SqsManagedSseEnabled"]
+    assert "KmsMasterKeyId" not in kept
+    assert kept["MessageRetentionPeriod"] == 14 * 24 * 3600
+    ((bus, _),) = prod.resources("AWS::Events::EventBus").items()
+    (policy,) = [
+        each for each in prod.resources("AWS::SQS::QueuePolicy").values() if each["Queues"] == [{"Ref": queue}]
+    ]
+    (allowed,) = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Allow"]
+    assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
+    assert allowed["Action"] == "sqs:SendMessage"
+    assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": [bus, "Arn"]}}}
+
+
+@pytest.mark.parametrize("stage", ["dev", "local"])
+def test_a_bus_under_awss_own_key_needs_no_such_queue(stage: str) -> None:
+    stack = Stack(stage, template(stage))
+    assert failures_of_the_bus(stack) == set()
+    assert "EventFailuresQueueUrl" not in stack.template["Outputs"]
+
+
+@pytest.mark.long
+def test_with_a_key_of_the_accounts_the_bus_has_such_a_queue_too() -> None:
+    assert failures_of_the_bus(with_their_key())
 
 
 def services(stack: Stack) -> dict[str, dict[str, Any]]:
