@@ -44,7 +44,7 @@ ACCESS_LOG_FIELDS = (
     "responseLatency",
     "integrationLatency",
     "integrationErrorMessage",
-    "error.message",
+    "error.message",  # not messageString: quoted where there is an error, and a bare hyphen where there is none
 )
 
 

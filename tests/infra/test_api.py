@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+
+import pytest
 
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
@@ -43,6 +46,18 @@ def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) ->
     assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
     line = json.loads(stage["AccessLogSettings"]["Format"])
     assert {"requestId", "status", "path"} <= set(line)
+
+
+@pytest.mark.parametrize("told", ["-", "Forbidden", "200"])
+def test_a_line_of_the_access_log_is_json_whether_something_is_set_or_not(aws_stack: Stack, told: str) -> None:
+    """What is not set is a bare hyphen. `error.messageString` brings quotes of its own, but only where it is set, so
+    that it is JSON neither with ours nor without.
+    """
+    (stage,) = aws_stack.resources("AWS::ApiGatewayV2::Stage").values()
+    line = re.sub(r"\$context[.\w]*\w", told, stage["AccessLogSettings"]["Format"])
+    assert "$" not in line
+    assert set(json.loads(line).values()) == {told}
+    assert "messageString" not in stage["AccessLogSettings"]["Format"]
 
 
 def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
