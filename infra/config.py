@@ -12,7 +12,7 @@ from typing import Any
 
 from infra.alarms_config import AlarmsConfig
 from infra.archive_config import ArchiveConfig
-from infra.auth_config import AuthConfig, LimitsConfig
+from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.encryption_config import key_problem
 from infra.lanes_config import LANES, LARGEST_MAX_CONCURRENCY, SMALLEST_MAX_CONCURRENCY, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
@@ -51,15 +51,6 @@ class ReservedConcurrency:
     def whole(self) -> int:
         """What is taken from the account's concurrency."""
         return sum(each or 0 for each in (self.tick, self.dispatch, self.api))
-
-
-@dataclass(frozen=True, slots=True)
-class ApiConfig:
-    """The gateway's guard rails, for all tenants together."""
-
-    requests_per_second: int
-    burst: int
-    access_logs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,5 +219,6 @@ class StageConfig:
         problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
         yield from ((f"auth.{field}", problem) for field, problem in problems)
         yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())
+        yield from ((f"api.{field}", problem) for field, problem in self.api.problems())
         yield from ((f"allowed_targets.{field}", problem) for field, problem in self.allowed_targets.problems())
         yield from ((f"tasks.{name}", problem) for name, problem in task_problems(self.tasks))

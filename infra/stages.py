@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from infra.alarms_config import AlarmsConfig
-from infra.auth_config import AuthConfig, LimitsConfig
-from infra.config import ApiConfig, ConfigError, ReservedConcurrency, StageConfig
+from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.encryption_config import OWN
 from infra.lanes_config import lanes
 from infra.targets_config import AllowedTargetsConfig
@@ -24,7 +24,13 @@ STAGES: Mapping[str, StageConfig] = {
             smallest_interval_seconds=1,
             backfill_limit=10_000,
         ),
-        api=ApiConfig(requests_per_second=1_000, burst=2_000, access_logs=False),
+        api=ApiConfig(
+            requests_per_second=1_000,
+            burst=2_000,
+            access_logs=False,
+            open_requests_per_second=1_000,
+            open_burst=2_000,
+        ),
         refuse_plain_http=False,  # the emulator speaks nothing else, on the loopback interface only
         retain_data=False,
         default_precision="exact",  # the emulator delivers delayed messages up to a second late

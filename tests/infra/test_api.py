@@ -48,6 +48,24 @@ def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) ->
     assert {"requestId", "status", "path"} <= set(line)
 
 
+def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neither_run_up_costs_nor_use_up_the_rest(
+    aws_stack: Stack,
+) -> None:
+    (stage,) = [each for each in aws_stack.template["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Stage"]
+    config = STAGES[aws_stack.stage].api
+    limits = {
+        "ThrottlingRateLimit": config.open_requests_per_second,
+        "ThrottlingBurstLimit": config.open_burst,
+    }
+    assert stage["Properties"]["RouteSettings"] == {"GET /v1/health": limits, "GET /v1/openapi.json": limits}
+    assert config.open_requests_per_second <= config.requests_per_second / 10
+    # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
+    routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
+    named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
+    assert len(named) == 2
+    assert named <= set(stage["DependsOn"])
+
+
 @pytest.mark.parametrize("told", ["-", "Forbidden", "200"])
 def test_a_line_of_the_access_log_is_json_whether_something_is_set_or_not(aws_stack: Stack, told: str) -> None:
     """What is not set is a bare hyphen. `error.messageString` brings quotes of its own, but only where it is set, so

@@ -184,3 +184,12 @@ def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_ke
 def test_protection_from_deletion_can_be_said_one_way_only() -> None:
     with pytest.raises(ConfigError, match="deletion_protection can only be set to 'off', not 'on'"):
         configured(stage="prod", deletion_protection="on")
+
+
+def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() -> None:
+    api = STAGES["prod"].api
+    for wrong in (0, 201):
+        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must lie between 1 and 200"):
+            replace(STAGES["prod"], api=replace(api, open_requests_per_second=wrong))
+    with pytest.raises(ConfigError, match=r"api\.open_burst must be at least open_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, open_burst=4))
