@@ -124,6 +124,8 @@ class StageConfig:
     """Who asked for what in the buckets is kept as long as logs are."""
     tracing: bool = False
     """X-Ray follows requests to the API, and runs from their worker on to the HTTP targets (docs/observability.md)."""
+    loop_detection: bool = True
+    """Whether Lambda looks for loops in the stage's region, which workers then must be allowed."""
     trace_clock: bool = False
     """It follows what a rule starts, too, work or none: tick, dispatch, sweep, patrol and audit. USD 3.70 a month with
     16 shards (ARCHITECTURE.md, "Decisions").

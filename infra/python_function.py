@@ -109,7 +109,7 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             reserved_concurrent_executions=reserved_concurrency,
-            recursive_loop=lambda_.RecursiveLoop.ALLOW if goes_round else None,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if goes_round and runtime.config.loop_detection else None,
             # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", which have no resource level (Service
             # Authorization Reference, "AWS X-Ray"). An HTTP API has no X-Ray of its own: its traces begin here.
             tracing=lambda_.Tracing.ACTIVE if traced else lambda_.Tracing.DISABLED,
