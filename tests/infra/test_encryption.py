@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,6 +183,32 @@ def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(prod: Stack) 
         assert told[name]["Effect"] == "Allow"
         conditions = {(test, key) for test, each in statement["Condition"].items() for key in each}
         assert {(test, key) for test, each in told[name]["Condition"].items() for key in each} == conditions, name
+
+
+def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> None:
+    """A key of the account's must name it in its policy, or the first deployment fails. By the page's very command."""
+    page = (ROOT / "docs" / "security.md").read_text()
+    (command,) = re.findall(r"^```bash\n(node_modules/.bin/cdk synth.+?)^```", page, re.MULTILINE | re.DOTALL)
+    cdk = tmp_path / "node_modules" / ".bin" / "cdk"
+    cdk.parent.mkdir(parents=True)
+    cdk.write_text("#!/bin/sh\n")
+    cdk.chmod(0o755)
+    (tmp_path / "cdk.out").mkdir()
+    (tmp_path / "cdk.out" / "Duecourse-prod.template.json").write_text(json.dumps(template("prod")))
+    environment = {"PATH": os.environ["PATH"], "STAGE": "prod"}
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    (bus,) = Stack("prod", template("prod")).resources("AWS::Events::EventBus").values()
+    assert isinstance(bus["Name"], str), "the deployment would choose it"
+    assert done.stdout.split() == [bus["Name"]]
+
+
+@pytest.mark.long
+def test_the_name_of_the_bus_does_not_change_with_the_key() -> None:
+    (theirs,) = with_their_key().resources("AWS::Events::EventBus").values()
+    (awss,) = Stack("dev", template("dev")).resources("AWS::Events::EventBus").values()
+    assert theirs["Name"] == awss["Name"]
 
 
 @pytest.mark.parametrize("key", ["alias/mine", "mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine", ""])
