@@ -7,8 +7,10 @@ UV = $(shell command -v uv || echo .tools/bin/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--custom-compile-command "make lock" $(LOCK_OPTIONS)
 
+SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz record-release deploy lock clean
+.PHONY: help setup demo local test test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -70,17 +72,29 @@ record-release: setup ## keep what this release writes, for the next one's tests
 	$(BIN)/python -m tests.support.record_release $(NAME)
 
 deploy: setup ## deploy to the AWS account of your credentials: make deploy STAGE=prod; settings/prod.json has what it sets
-	$(CDK) deploy -c stage=$(STAGE) $(SETTINGS)
+	@$(BIN)/python -m scripts.deploy -c stage=$(STAGE) $(SETTINGS)
 
 lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions)
 	$(COMPILE) scripts/requirements-uv.in -o scripts/requirements-uv.txt
 	$(COMPILE) layers/dependencies/requirements.in -o layers/dependencies/requirements.txt
 	$(COMPILE) requirements-dev.in -o requirements-dev.txt
 	$(COMPILE) requirements-bench.in -o requirements-bench.txt
+	$(COMPILE) requirements-audit.in -o requirements-audit.txt
 	npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel=error
 	node -e 'const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); for (const name in lock.packages) delete lock.packages[name].funding; fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")'
 	@! grep -nE '://' layers/dependencies/requirements.txt requirements-dev.txt requirements-bench.txt \
-		scripts/requirements-uv.txt package-lock.json
+		requirements-audit.txt scripts/requirements-uv.txt package-lock.json
+
+audit-locks: setup ## known vulnerabilities of all locked packages; what cannot be reached is said and skipped
+	@$(BIN)/python -m scripts.audit_locks
+
+sbom: setup ## bills of materials (CycloneDX) of the functions and of the tools, in .build/sbom
+	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements-audit.txt
+	@mkdir -p .build/sbom
+	@$(SBOM) layers/dependencies/requirements.txt --pyproject pyproject.toml -o .build/sbom/functions.cdx.json
+	@$(SBOM) requirements-dev.txt -o .build/sbom/development.cdx.json
+	@npm sbom --sbom-format cyclonedx --package-lock-only --loglevel=error > .build/sbom/node.cdx.json
+	@echo "in .build/sbom: functions.cdx.json (what is deployed), development.cdx.json, node.cdx.json"
 
 clean: ## remove what was built; the local stack's data stay
 	rm -rf .venv .tools node_modules cdk.out .build .mypy_cache .pytest_cache .ruff_cache .grimp_cache .import_linter_cache .hypothesis

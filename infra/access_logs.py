@@ -1,10 +1,11 @@
 """Who asked for what in the buckets: S3's own access logs, in a bucket of their own."""
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.config import StageConfig
+from infra.removal import removal_policy
 
 
 class AccessLogs(Construct):
@@ -27,5 +28,5 @@ class AccessLogs(Construct):
                 s3.LifecycleRule(expiration=Duration.days(config.log_retention_days)),
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
             ],
-            removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+            removal_policy=removal_policy(retain=config.retain_data),
         )

@@ -49,7 +49,7 @@ class AlarmsConfig:
     table_throttles: int = 50
     """Throttled requests to a table or index within five minutes: the functions ask again by themselves."""
     metric_math: bool = True
-    """Alarms over several metrics. The emulator cannot deploy them."""
+    """Alarms over what is worked out from metrics. The emulator cannot deploy them."""
     composite: bool = True
     """The alarm over others, `JobsAreNotFiring`. The emulator cannot deploy it; its members tell by themselves then."""
     dashboards: bool = True

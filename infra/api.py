@@ -1,6 +1,7 @@
 """The HTTP API: all routes to one function."""
 
 import json
+from typing import cast
 
 import jsii
 from aws_cdk import aws_apigateway as rest
@@ -10,6 +11,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.auth import Auth
+from infra.auth_config import OPEN_TO_READ
 from infra.config import StageConfig
 from infra.jobs_table import TENANT_INDEX, JobsTable
 from infra.lanes import Lanes
@@ -21,8 +23,7 @@ from infra.tasks import Tasks
 
 CALLBACKS = ("heartbeat", "complete", "fail")
 OPEN = (
-    (apigateway.HttpMethod.GET, "/v1/health"),
-    (apigateway.HttpMethod.GET, "/v1/openapi.json"),
+    *((apigateway.HttpMethod.GET, path) for path in OPEN_TO_READ),
     *((apigateway.HttpMethod.POST, f"/v1/runs/{{run_id}}/{callback}") for callback in CALLBACKS),
 )
 """The routes that anybody may call; `duecourse/http/scopes.py` has the same list."""
@@ -44,7 +45,7 @@ ACCESS_LOG_FIELDS = (
     "responseLatency",
     "integrationLatency",
     "integrationErrorMessage",
-    "error.message",
+    "error.message",  # not messageString: quoted where there is an error, and a bare hyphen where there is none
 )
 
 
@@ -151,9 +152,13 @@ class Api(Construct):
             integration=function,
             authorizer=auth.authorizer,
         )
-        for method, path in OPEN:  # the most specific route wins
-            for route in self.http.add_routes(path=path, methods=[method], integration=function):
-                acknowledge(route, OPEN_REASON, "APIG4")
+        open_routes = [  # the most specific route wins
+            route
+            for method, path in OPEN
+            for route in self.http.add_routes(path=path, methods=[method], integration=function)
+        ]
+        for route in open_routes:
+            acknowledge(route, OPEN_REASON, "APIG4")
         self.stage = apigateway.HttpStage(
             self,
             "Stage",
@@ -167,3 +172,12 @@ class Api(Construct):
             if config.api.access_logs
             else None,
         )
+        stage = cast("apigateway.CfnStage", self.stage.node.default_child)
+        stage.route_settings = {
+            f"GET {path}": {
+                "ThrottlingRateLimit": config.api.open_requests_per_second,
+                "ThrottlingBurstLimit": config.api.open_burst,
+            }
+            for path in OPEN_TO_READ
+        }
+        self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_cognito as cognito
@@ -11,6 +11,7 @@ from constructs import Construct
 from infra.config import StageConfig
 from infra.nag import acknowledge
 from infra.python_function import PythonFunction, PythonRuntime
+from infra.removal import removal_policy
 
 RESOURCE_SERVER = "duecourse"
 SCOPES = {
@@ -86,8 +87,8 @@ class Users(Construct):
             mfa_second_factor=cognito.MfaSecondFactor(sms=False, otp=True),
             account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
             feature_plan=cognito.FeaturePlan.ESSENTIALS,  # the smallest whose triggers may shape access tokens
-            deletion_protection=config.retain_data,
-            removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+            deletion_protection=config.refuses_deletion,
+            removal_policy=removal_policy(retain=config.retain_data),
         )
         acknowledge(
             self.pool,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 LARGEST_CLAIM = 64
+OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
+"""Routes that anybody may read; `infra/api.py` has those of callbacks besides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +84,24 @@ class LimitsConfig:
                 yield field.name, "must be at least 1"
         if self.burst < self.requests_per_second:
             yield "burst", "must be at least requests_per_second"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiConfig:
+    """The gateway's guard rails, for all tenants together."""
+
+    requests_per_second: int
+    burst: int
+    access_logs: bool
+    open_requests_per_second: int = 5
+    """Of these for each route that anybody may read: health and the API's description. They have no tenant whose limits
+    would hold, and each request costs.
+    """
+    open_burst: int = 10
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Each wrong field with what would be right."""
+        if not 1 <= self.open_requests_per_second <= self.requests_per_second:
+            yield "open_requests_per_second", f"must lie between 1 and {self.requests_per_second}"
+        if self.open_burst < self.open_requests_per_second:
+            yield "open_burst", "must be at least open_requests_per_second"

@@ -1,4 +1,6 @@
-"""Builds the layers: no Docker, and for another machine if need be. Dependencies come from their hashed lock by uv."""
+"""Builds what functions are made of, without Docker: their code, and the layers, for another machine if need be.
+Dependencies come from their hashed lock by uv.
+"""
 
 import hashlib
 import platform
@@ -7,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,8 @@ from infra.uv import environment, find_uv
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
 CORE = ROOT / "layers" / "duecourse"
-RECIPE = "5"  # raise it when the steps below change what they build
+FUNCTIONS = ROOT / "functions"
+RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
 
 # botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.
 # Each cold start pays for them, so only these services stay, and those of the API calls that a stage's jobs may make.
@@ -100,10 +104,7 @@ class Target:
     @property
     def core_hash(self) -> str:
         """The same for the layer of the package duecourse."""
-        return _digest(
-            self._recipe,
-            *(f"{file.relative_to(CORE)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in _core_files()),
-        )
+        return _digest(self._recipe, *_contents(CORE))
 
     @property
     def _recipe(self) -> str:
@@ -131,11 +132,16 @@ def install(target: Target, folder: Path) -> None:
 
 def install_core(target: Target, folder: Path) -> None:
     """Fill `folder` as a layer: python/ with the package duecourse."""
-    for file in _core_files():
-        copy = folder / file.relative_to(CORE)
+    copy_code(CORE, folder)
+    compile_all(target, folder / "python")
+
+
+def copy_code(source: Path, folder: Path) -> None:
+    """Fill `folder` with the files of `source`."""
+    for file in _files(source):
+        copy = folder / file.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    compile_all(target, folder / "python")
 
 
 def compile_all(target: Target, site: Path) -> None:
@@ -147,11 +153,20 @@ def compile_all(target: Target, site: Path) -> None:
         run(command, "the packages of a layer could not be compiled")
 
 
-def _core_files() -> list[Path]:
-    """What belongs into the layer: no caches, no dot files."""
+def function_hash(folder: Path, recipe: str = RECIPE) -> str:
+    """Changes when what would be packed of a function's folder changes, and only then."""
+    return _digest(recipe, *_contents(folder))
+
+
+def _files(source: Path) -> list[Path]:
+    """What belongs into a layer or function: no caches, no dot files."""
     hidden = ("__pycache__", ".")
-    files = (file for file in CORE.rglob("*") if file.is_file())
-    return sorted(file for file in files if not any(part.startswith(hidden) for part in file.relative_to(CORE).parts))
+    files = (file for file in source.rglob("*") if file.is_file())
+    return sorted(file for file in files if not any(part.startswith(hidden) for part in file.relative_to(source).parts))
+
+
+def _contents(source: Path) -> list[str]:
+    return [f"{file.relative_to(source)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in _files(source)]
 
 
 def _digest(*parts: str) -> str:
@@ -185,30 +200,39 @@ def prune(site: Path, services: frozenset[str]) -> None:
 class LocalBundling:
     """CDK's hook for building an asset without Docker."""
 
-    def __init__(self, target: Target, build: Callable[[Target, Path], None]) -> None:
-        self._target = target
+    def __init__(self, build: Callable[[Path], None]) -> None:
         self._build = build
 
     def try_bundle(self, output_dir: str, *_options: Any, **_more: Any) -> bool:
         """Build into CDK's folder; there is no Docker to fall back to, so a failure is raised."""
-        self._build(self._target, Path(output_dir))
+        folder = Path(output_dir)
+        self._build(folder)
+        # The umask here decides nothing: Lambda reads what it unpacks as another user, and packing keeps the modes.
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         return True
 
 
 def dependencies_code(target: Target) -> lambda_.Code:
     """The content of the layer of third-party packages as an asset."""
-    return _code(LOCK.parent, target.asset_hash, LocalBundling(target, install))
+    return _code(LOCK.parent, target.asset_hash, partial(install, target))
 
 
 def core_code(target: Target) -> lambda_.Code:
     """The content of the layer of the package duecourse as an asset."""
-    return _code(CORE, target.core_hash, LocalBundling(target, install_core))
+    return _code(CORE, target.core_hash, partial(install_core, target))
 
 
-def _code(source: Path, asset_hash: str, bundling: LocalBundling) -> lambda_.Code:
+def function_code(name: str) -> lambda_.Code:
+    """The folder of a function as an asset."""
+    folder = FUNCTIONS / name
+    return _code(folder, function_hash(folder), partial(copy_code, folder))
+
+
+def _code(source: Path, asset_hash: str, build: Callable[[Path], None]) -> lambda_.Code:
     return lambda_.Code.from_asset(
         str(source),
         asset_hash=asset_hash,
         asset_hash_type=AssetHashType.CUSTOM,
-        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=bundling),
+        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=LocalBundling(build)),
     )

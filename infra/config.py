@@ -12,7 +12,7 @@ from typing import Any
 
 from infra.alarms_config import AlarmsConfig
 from infra.archive_config import ArchiveConfig
-from infra.auth_config import AuthConfig, LimitsConfig
+from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.encryption_config import key_problem
 from infra.lanes_config import LANES, LARGEST_MAX_CONCURRENCY, SMALLEST_MAX_CONCURRENCY, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
@@ -54,15 +54,6 @@ class ReservedConcurrency:
 
 
 @dataclass(frozen=True, slots=True)
-class ApiConfig:
-    """The gateway's guard rails, for all tenants together."""
-
-    requests_per_second: int
-    burst: int
-    access_logs: bool
-
-
-@dataclass(frozen=True, slots=True)
 class StageConfig:
     """One stage. Validated as a whole when made: every wrong field is named."""
 
@@ -78,7 +69,7 @@ class StageConfig:
     refuse_plain_http: bool
     """Queues, topics and the bucket refuse callers without TLS."""
     retain_data: bool
-    """Tables (which refuse deletion, too), results and logs outlive the stack."""
+    """Tables, results, logs, users and the key outlive the stack."""
     default_precision: str
     private_targets: str
     log_retention_days: int
@@ -87,6 +78,11 @@ class StageConfig:
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What jobs may call by a name of the operator's choice: `{"send-invoice": {"target": {...}, "defaults": {...}}}`,
     both as a job would be posted; `defaults` for what it leaves out.
+    """
+    deletion_protection: bool = True
+    """Where data are retained, stack, tables and user pool refuse to be deleted. Off for two deployments: the one that
+    makes the stage, which CloudFormation could not take back otherwise (scripts/deploy.py), and the last one before the
+    stage is deleted (docs/operations.md).
     """
     secret_store: str = "parameters"
     """`parameters` (SSM Parameter Store, SecureStrings) or `secrets_manager` (which can rotate them, for a fee)."""
@@ -128,6 +124,8 @@ class StageConfig:
     """Who asked for what in the buckets is kept as long as logs are."""
     tracing: bool = False
     """X-Ray follows requests to the API, and runs from their worker on to the HTTP targets (docs/observability.md)."""
+    loop_detection: bool = True
+    """Whether Lambda looks for loops in the stage's region, which workers then must be allowed."""
     trace_clock: bool = False
     """It follows what a rule starts, too, work or none: tick, dispatch, sweep, patrol and audit. USD 3.70 a month with
     16 shards (ARCHITECTURE.md, "Decisions").
@@ -148,6 +146,11 @@ class StageConfig:
     def metrics_namespace(self) -> str:
         """Under which the functions' own metrics stand: stages of one account and region must not add up."""
         return f"Duecourse/{self.stage}"
+
+    @property
+    def refuses_deletion(self) -> bool:
+        """Stack, tables and user pool are deleted only once that is taken off them."""
+        return self.retain_data and self.deletion_protection
 
     @property
     def results_retention_days(self) -> int:
@@ -218,5 +221,6 @@ class StageConfig:
         problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
         yield from ((f"auth.{field}", problem) for field, problem in problems)
         yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())
+        yield from ((f"api.{field}", problem) for field, problem in self.api.problems())
         yield from ((f"allowed_targets.{field}", problem) for field, problem in self.allowed_targets.problems())
         yield from ((f"tasks.{name}", problem) for name, problem in task_problems(self.tasks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from aws_cdk import ArnFormat, Aws, Duration, RemovalPolicy, Stack
+from aws_cdk import ArnFormat, Aws, Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -14,6 +14,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.encryption_config import OWN
+from infra.removal import removal_policy
 
 ROTATION_DAYS = 365
 
@@ -70,7 +71,7 @@ class Encryption(Construct):
                 enable_key_rotation=True,
                 rotation_period=Duration.days(ROTATION_DAYS),
                 pending_window=Duration.days(30),
-                removal_policy=RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY,
+                removal_policy=removal_policy(retain=retain),
             )
             for statement in _services(Stack.of(self), name):
                 own.add_to_resource_policy(statement)

@@ -1,11 +1,11 @@
 """The jobs table: definitions, cursors, wake-ups, watermarks; with the indexes `due` and `tenant`."""
 
-from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import StageConfig
 from infra.encryption import Encryption
+from infra.removal import removal_policy
 from infra.warm import warm
 
 DUE_INDEX = "due"
@@ -28,8 +28,8 @@ class JobsTable(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
-            deletion_protection=config.retain_data,
-            removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+            deletion_protection=config.refuses_deletion,
+            removal_policy=removal_policy(retain=config.retain_data),
             **encryption.table,
         )
         # Finds cursors by time; sparse: an exhausted or paused job has no slot.

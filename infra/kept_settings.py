@@ -24,7 +24,9 @@ KEPT = (
     "reserved_concurrency",
     "tenant_claim",
 )
-"""What `infra.stages.from_context` reads beside the stage's name."""
+"""What `infra.stages.from_context` reads beside the stage's name and `deletion_protection`, which would leave a stage
+without protection for good if it were kept.
+"""
 
 
 def with_kept(context: Callable[[str], Any], folder: Path, stages: Collection[str]) -> Callable[[str], Any]:

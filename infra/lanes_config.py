@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from infra.throughput_config import Pollers
+from infra.throughput_config import OWN_MOST_CONCURRENT, Pollers
 
 LANES = ("high", "normal", "low", "long")
 
 SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY = 2, 1_000
 """What a queue's event source accepts (AWS Lambda API Reference, "ScalingConfig")."""
+
+NO_MAXIMUM = 0
+"""For the deployment that takes a lane's maximum concurrency away, before one gives it pollers (docs/sizing.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class LaneConfig:
     batch_size: int
     max_concurrency: int | None
     """Most executions of this lane side by side; keeps a burst from taking the account's whole concurrency. None where
-    there are provisioned pollers, whose number is the limit then: AWS takes only one of the two.
+    there are provisioned pollers, whose number is the limit then: AWS takes only one of the two. NO_MAXIMUM in between.
     """
     memory_mb: int = 512
     pollers: Pollers | None = None
@@ -31,7 +34,7 @@ class LaneConfig:
     @property
     def most_concurrent(self) -> int:
         """Most executions of this lane side by side, by whichever limit it has."""
-        return self.pollers.most_concurrent if self.pollers is not None else self.max_concurrency or 0
+        return self.pollers.most_concurrent if self.pollers is not None else self.max_concurrency or OWN_MOST_CONCURRENT
 
     @property
     def visibility_seconds(self) -> int:
@@ -46,7 +49,7 @@ class LaneConfig:
             yield "batch_size", "must lie between 1 and 10"
         fewest, most = SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY
         if self.pollers is None:
-            if self.max_concurrency is None or not fewest <= self.max_concurrency <= most:
+            if self.max_concurrency != NO_MAXIMUM and not fewest <= (self.max_concurrency or 0) <= most:
                 yield "max_concurrency", f"must lie between {fewest} and {most}, unless there are pollers"
         else:
             if self.max_concurrency is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.access_logs import AccessLogs
 from infra.config import StageConfig
 from infra.encryption import Encryption
+from infra.removal import removal_policy
 
 
 def private_bucket(
@@ -39,6 +39,6 @@ def private_bucket(
         lifecycle_rules=[*lifecycle_rules],
         server_access_logs_bucket=None if logs is None else logs.bucket,
         server_access_logs_prefix=None if logs is None else prefix,
-        removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+        removal_policy=removal_policy(retain=config.retain_data),
         **encryption.bucket,
     )

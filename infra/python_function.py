@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from typing import cast
 
 from aws_cdk import Annotations, Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -9,13 +10,14 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.bundling import ROOT, Target, core_code, dependencies_code
+from infra.bundling import Target, core_code, dependencies_code, function_code
 from infra.config import StageConfig
 from infra.encryption import Encryption
+from infra.lanes_config import NO_MAXIMUM
 from infra.nag import acknowledge_wildcards
+from infra.removal import removal_policy
 from infra.throughput_config import Pollers
 
-NOT_CODE = ["**/__pycache__", "**/*.pyc"]
 LOG_RETENTION = {
     7: logs.RetentionDays.ONE_WEEK,
     14: logs.RetentionDays.TWO_WEEKS,
@@ -97,7 +99,7 @@ class PythonFunction(Construct):
             self,
             "Function",
             description=description,
-            code=lambda_.Code.from_asset(str(ROOT / "functions" / source), exclude=NOT_CODE),
+            code=function_code(source),
             handler="handler.handler",
             runtime=runtime.runtime,
             architecture=runtime.architecture,
@@ -107,7 +109,7 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             reserved_concurrent_executions=reserved_concurrency,
-            recursive_loop=lambda_.RecursiveLoop.ALLOW if goes_round else None,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if goes_round and runtime.config.loop_detection else None,
             # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", which have no resource level (Service
             # Authorization Reference, "AWS X-Ray"). An HTTP API has no X-Ray of its own: its traces begin here.
             tracing=lambda_.Tracing.ACTIVE if traced else lambda_.Tracing.DISABLED,
@@ -154,17 +156,30 @@ class PythonFunction(Construct):
         poller = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
         self.allow(poller, [queue_arn])
         # In the function's scope with an alias, too: the mapping is changed then, not replaced, and its queue is read.
-        return lambda_.EventSourceMapping(
+        mapping = lambda_.EventSourceMapping(
             self.function,
             "Queue",
             target=self.function if alias is None else alias,
             event_source_arn=queue_arn,
             batch_size=batch_size,
-            max_concurrency=max_concurrency,
-            provisioned_poller_config=None
-            if pollers is None
-            else lambda_.ProvisionedPollerConfig(minimum_pollers=pollers.minimum, maximum_pollers=pollers.maximum),
+            max_concurrency=max_concurrency or None,
             report_batch_item_failures=report_failures,
+        )
+        _scale(mapping, max_concurrency, pollers)
+        return mapping
+
+
+def _scale(mapping: lambda_.EventSourceMapping, max_concurrency: int | None, pollers: Pollers | None) -> None:
+    """What the CDK's construct cannot say: more than 2,000 pollers, and the empty values by which Lambda forgets a
+    maximum or pollers. What a template leaves out stays as it is (AWS CloudFormation Template Reference,
+    "AWS::Lambda::EventSourceMapping": ScalingConfig).
+    """
+    resource = cast("lambda_.CfnEventSourceMapping", mapping.node.default_child)
+    if max_concurrency == NO_MAXIMUM:
+        resource.scaling_config = lambda_.CfnEventSourceMapping.ScalingConfigProperty()
+    if pollers is not None:
+        resource.provisioned_poller_config = lambda_.CfnEventSourceMapping.ProvisionedPollerConfigProperty(
+            minimum_pollers=pollers.minimum or None, maximum_pollers=pollers.maximum or None
         )
 
 
@@ -174,6 +189,6 @@ def log_group(scope: Construct, config: StageConfig, encryption: Encryption) -> 
         scope,
         "Logs",
         retention=LOG_RETENTION[config.log_retention_days],
-        removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+        removal_policy=removal_policy(retain=config.retain_data),
         **encryption.logs,
     )

@@ -15,7 +15,7 @@ PREFIX = "results/"
 class Results(Construct):
     """A private bucket; what lies in it goes some time after the record that names it.
 
-    A bucket that still holds results is not deleted with its stack: empty it first (`aws s3 rm --recursive`).
+    A bucket that still holds results is not deleted with its stack: empty it first (docs/deleting.md).
     """
 
     def __init__(

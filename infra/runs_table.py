@@ -1,11 +1,11 @@
 """The runs table: one record per run, kept for the retention time; the index `dead`, a stream for the archive."""
 
-from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.config import StageConfig
 from infra.encryption import Encryption
+from infra.removal import removal_policy
 from infra.warm import warm
 
 DEAD_INDEX = "dead"
@@ -28,8 +28,8 @@ class RunsTable(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
-            deletion_protection=config.retain_data,
-            removal_policy=RemovalPolicy.RETAIN if config.retain_data else RemovalPolicy.DESTROY,
+            deletion_protection=config.refuses_deletion,
+            removal_policy=removal_policy(retain=config.retain_data),
             **encryption.table,
         )
         # Lists a tenant's dead runs by the time they died; sparse.

@@ -36,7 +36,7 @@ class DuecourseStack(Stack):
             scope,
             config.stack_name,
             description=f"Duecourse, a serverless job scheduler (stage {config.stage})",
-            termination_protection=config.retain_data,
+            termination_protection=config.refuses_deletion,
         )
         Tags.of(self).add("project", "duecourse")
         Tags.of(self).add("stage", config.stage)
@@ -51,7 +51,7 @@ class DuecourseStack(Stack):
         lanes = Lanes(self, "Lanes", config=config, dead_letters=dead_letters, encryption=encryption)
         shard_queue = ShardQueue(self, "Shards", config=config, encryption=encryption)
         notices = Notices(self, "Notices", config=config, encryption=encryption)
-        bus = EventBus(self, "Events", encryption=encryption)
+        bus = EventBus(self, "Events", config=config, encryption=encryption)
         results = Results(self, "Results", config=config, encryption=encryption, logs=logs)
         tasks = Tasks(self, "Tasks", config=config)
 
@@ -128,7 +128,7 @@ class DuecourseStack(Stack):
                 **({} if auth.users is None else {"Claims": auth.users.claims}),
             },
             archive_source=archive.source,
-            letters={"Archive": archive.failures},
+            letters={"Archive": archive.failures} | ({} if bus.failures is None else {"Events": bus.failures}),
         )
         Observability(self, "Observability", config=config, watched=watched, notices=notices)
 
@@ -144,6 +144,7 @@ class DuecourseStack(Stack):
             DeathsTopicArn=notices.deaths.topic_arn,
             AlarmsTopicArn=notices.alarms.topic_arn,
             BusName=bus.name,
+            **({} if bus.failures is None else {"EventFailuresQueueUrl": bus.failures.queue_url}),
             ResultsBucket=results.name,
             TickFunction=tick.function.name,
             DispatchFunction=dispatch.function.name,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from infra.alarms_config import AlarmsConfig
-from infra.auth_config import AuthConfig, LimitsConfig
-from infra.config import ApiConfig, ConfigError, ReservedConcurrency, StageConfig
+from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.encryption_config import OWN
 from infra.lanes_config import lanes
 from infra.targets_config import AllowedTargetsConfig
@@ -24,7 +24,13 @@ STAGES: Mapping[str, StageConfig] = {
             smallest_interval_seconds=1,
             backfill_limit=10_000,
         ),
-        api=ApiConfig(requests_per_second=1_000, burst=2_000, access_logs=False),
+        api=ApiConfig(
+            requests_per_second=1_000,
+            burst=2_000,
+            access_logs=False,
+            open_requests_per_second=1_000,
+            open_burst=2_000,
+        ),
         refuse_plain_http=False,  # the emulator speaks nothing else, on the loopback interface only
         retain_data=False,
         default_precision="exact",  # the emulator delivers delayed messages up to a second late
@@ -89,7 +95,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
     put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
     claim that holds the tenant. `encryption_key` is `own`, `none` or the ARN of a KMS key.
-    `deployment=all_at_once` puts new code in place without a canary.
+    `deployment=all_at_once` puts new code in place without a canary. `deletion_protection=off` lets the stage be
+    deleted, and taken back where it is being made; it is for one deployment and cannot be kept.
     """
     config = stage_named(str(context("stage")))
     config = replace(config, auth=_auth_from_context(context, config.auth))
@@ -99,6 +106,11 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
         config = replace(config, deployment=str(deployment))
     if key := context("encryption_key"):
         config = replace(config, encryption_key=None if key == "none" else str(key))
+    protection = context("deletion_protection")
+    if protection is not None:
+        if protection != "off":
+            raise ConfigError(f"deletion_protection can only be set to 'off', not {protection!r}: it is on by itself")
+        config = replace(config, deletion_protection=False)
     reserved = context("reserved_concurrency")
     if reserved is not None:
         if reserved != "none":

@@ -13,14 +13,18 @@ OWN_READS, OWN_WRITES = 12_000, 4_000
 Developer Guide, "Understanding DynamoDB warm throughput in different scenarios").
 """
 
-FEWEST_POLLERS, MOST_MINIMUM_POLLERS, MOST_POLLERS = 2, 200, 2_000
-"""What a queue's event source accepts (AWS CloudFormation Template Reference, "AWS::Lambda::EventSourceMapping
-ProvisionedPollerConfig").
-"""
+FEWEST_POLLERS, MOST_MINIMUM_POLLERS, MOST_POLLERS = 2, 200, 10_000
+"""What a queue's event source accepts (AWS Lambda API Reference, "ProvisionedPollerConfig")."""
 
 CALLS_PER_POLLER = 10
 """Executions that one provisioned poller keeps going side by side (AWS Lambda Developer Guide, "Lambda parameters for
 Amazon SQS event source mappings").
+"""
+
+
+OWN_MOST_CONCURRENT = 1_250
+"""Most executions side by side that Lambda's own pollers keep going (AWS Lambda Developer Guide, "Configuring scaling
+behavior for SQS event source mappings").
 """
 
 
@@ -80,13 +84,19 @@ class Pollers:
     @property
     def most_concurrent(self) -> int:
         """Most executions side by side that they can keep going."""
-        return self.maximum * CALLS_PER_POLLER
+        return self.maximum * CALLS_PER_POLLER or OWN_MOST_CONCURRENT
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
+        if self == NO_POLLERS:
+            return
         if not FEWEST_POLLERS <= self.minimum <= MOST_MINIMUM_POLLERS:
             yield "minimum", f"must lie between {FEWEST_POLLERS} and {MOST_MINIMUM_POLLERS}"
         if not FEWEST_POLLERS <= self.maximum <= MOST_POLLERS:
             yield "maximum", f"must lie between {FEWEST_POLLERS} and {MOST_POLLERS}"
         if self.minimum > self.maximum:
             yield "maximum", "must be at least minimum"
+
+
+NO_POLLERS = Pollers(minimum=0, maximum=0)
+"""For the deployment that takes a lane's pollers away, before one gives it a maximum concurrency (docs/sizing.md)."""

@@ -125,7 +125,7 @@ EXECUTIONS_PER_POLLER = Limit(
     10,
     "concurrent executions",
     f"{_LAMBDA}, Lambda parameters for Amazon SQS event source mappings",
-    "more pollers: a minimum of up to 200, a maximum of up to 2,000",
+    "more pollers: a minimum of up to 200, a maximum of up to 10,000",
 )
 MAXIMUM_CONCURRENCY = Limit(
     "largest maximum concurrency of a queue's event source",

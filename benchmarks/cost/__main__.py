@@ -27,6 +27,7 @@ from benchmarks.cost.idle_round import measured
 from benchmarks.cost.model import Assumptions, round_firings
 from benchmarks.cost.report import document, table
 from benchmarks.found import result_of
+from infra.auth_config import OPEN_TO_READ
 from infra.stages import stage_named
 
 STAGE = "prod"
@@ -55,6 +56,7 @@ def main(arguments: list[str]) -> int:
         audit_segments=stage.audit_segments,
         patrol_hours=stage.patrol_hours,
         trace_clock=stage.trace_clock,
+        open_requests_per_second=stage.api.open_requests_per_second * len(OPEN_TO_READ),
         provisioned_pollers=sum(lane.pollers.minimum for lane in stage.lanes.values() if lane.pollers is not None),
     )
     counts = Counts.from_results(result_of("dispatch"), result_of("execute"))

@@ -1,8 +1,8 @@
 """An idle month: what a stage costs in which no job is due and nobody calls. Pure.
 
 What is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, sweep, patrol and
-audit, the logs of all of these and a little data. Apart from that, as the budget has it: CloudWatch metrics and
-alarms, a customer key, provisioned pollers; and traces of the clock, which stage prod does not record.
+audit, the logs of all of these and a little data. What is apart from that, as the budget has it, is in
+benchmarks/cost/apart.py.
 """
 
 from __future__ import annotations
@@ -40,10 +40,6 @@ infra/audit.py). The strong reads of a start of each: one, and two.
 SEND_BATCH = 10
 """Messages of one SendMessageBatch."""
 
-ALARMS = 107
-IDLE_METRICS = 2
-"""Alarms of stage prod, with the brakes of its canary; metrics that a stage sends while idle (the tick's two)."""
-
 STRUCTURED_LOG_BYTES = 500
 """A line of the tick or the sweep, and the tick's metrics as much again: about a round's."""
 
@@ -75,7 +71,8 @@ class IdleRound:
 class Idle:
     """A stage with nothing to do. `stored_gb`: jobs and records that lie there, `jobs_gb`: of those the jobs (ten
     thousand); `provisioned_pollers` over all queues (0: Lambda's own, which cost nothing but their requests).
-    `trace_clock` as in the stage: then the traces are an item of the month.
+    `trace_clock` as in the stage: then the traces are an item of the month. `open_requests_per_second`: what the
+    gateway lets through on all routes together that anybody may read.
     """
 
     shards: int
@@ -89,6 +86,7 @@ class Idle:
     audit_segments: int = 1
     patrol_hours: int = 24
     trace_clock: bool = False
+    open_requests_per_second: int = 0
 
     @property
     def polls_of_a_queue(self) -> float:
@@ -131,19 +129,6 @@ class Idle:
         """How long a round that finds nothing lasts: its CPU on that function's share, and its waits."""
         waits = self.round.requests * assume.request_seconds
         return cpu_seconds(self.round.cpu_ms, assume.dispatch_mb) + waits
-
-    def apart(self) -> dict[str, float]:
-        """What the budget leaves out, USD a month."""
-        pollers = usd("event_poller", HOURS_OF_MONTH * self.provisioned_pollers)
-        apart = {
-            "alarms": usd("alarm", ALARMS),
-            "metrics": usd("metric", IDLE_METRICS),
-            "customer_key": usd("kms_key", 1),
-            "traces_of_the_clock": self.traces_usd,
-            "provisioned_pollers": pollers,
-            "each_provisioned_poller": usd("event_poller", HOURS_OF_MONTH),
-        }
-        return {name: round(value, 4) for name, value in apart.items()}
 
     def counted(self, assume: Assumptions) -> dict[str, float]:
         """The counts behind the items, for a month."""

@@ -59,6 +59,11 @@ class Assumptions:
     caretaker_seconds: float = 1.0
     """A start of patrol or audit with little to do. A quarter of an hour lies between two, so it is taken for a cold
     one: AWS does not say how long it keeps an environment."""
+    api_mb: int = 512
+    open_seconds: float = 0.01
+    """An answer of health, or of the API's description."""
+    access_log_bytes: int = 500
+    """A line of the gateway's access log."""
     round_firings: int = FULL_ROUND
     """Firings that a dispatcher finds in one invocation, over which its fixed costs are shared."""
     alignment_seconds: float = 1.2

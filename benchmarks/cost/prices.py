@@ -74,6 +74,7 @@ PRICES: Mapping[str, Price] = {
     "s3_put": Price(0.005, 1_000, "PUT requests", S3),
     "s3_storage": Price(0.023, 1, "GB-month, Standard", S3),
     "kms_key": Price(1.00, 1, "customer keys, a month", "AWS Key Management Service pricing"),
+    "kms_request": Price(0.03, 10_000, "requests, symmetric key", "AWS Key Management Service pricing"),
     # Google Cloud: by the job, however often it fires
     "google_job": Price(0.10, 1, "jobs, 31 days", "Google Cloud Scheduler pricing"),
 }

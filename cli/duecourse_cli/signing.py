@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import httpx
 
 SERVICE = "execute-api"
-SIGNED_HOST = ".amazonaws.com"
+SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
 
 
 def needs_signature(api: str) -> bool:
     """Whether this address is one of API Gateway's own, which stages with the IAM authorizer have."""
     host = urlsplit(api).hostname or ""
-    return host.endswith(SIGNED_HOST) and f".{SERVICE}." in host
+    return host.endswith(SIGNED_HOSTS) and f".{SERVICE}." in host
 
 
 def region_of(api: str) -> str | None:

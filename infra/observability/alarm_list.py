@@ -27,8 +27,8 @@ from infra.shard_queue import ShardQueue
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
     """What is watched. `functions` by the names that their alarms begin with; `archive_source`: the id of the event
-    source by which the archive reads the stream; `letters`: dead-letter queues beside that of the lanes, by the names
-    of the functions that could not do their work.
+    source by which the archive reads the stream; `letters`: dead-letter queues beside that of the lanes, by who could
+    not do its work (see LETTERS).
     """
 
     jobs: JobsTable
@@ -41,6 +41,19 @@ class Watched:
     letters: Mapping[str, sqs.IQueue] = field(default_factory=dict)
 
 
+LETTERS = {
+    "Archive": (
+        "What the function Archive could not do after all its tries waits in a queue of its own.",
+        "read why in the log of the function Archive, mend it, then let it have the queue's records again.",
+    ),
+    "Events": (
+        "Events of the bus wait in a queue of their own and have reached nobody: the key could not be used for them.",
+        "see whether the key is enabled and its policy lets EventBridge use it; then send the events again.",
+    ),
+}
+"""What it means that letters wait, and what to do first, by who could not do its work."""
+
+
 def alarm_list(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     """Each once, in the order of the flow."""
     yield from alarms_of_dispatch(config, watched.shard_queue.queue)
@@ -51,10 +64,11 @@ def alarm_list(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     yield from alarms_of_services(config, watched.functions, watched.jobs, watched.runs)
     # The emulator's alarms ignore dimensions: there this one would ring for every message of the lanes' dead letters.
     for name, queue in () if config.runs_on_this_machine else watched.letters.items():
+        means, first = LETTERS[name]
         yield AlarmSpec(
             name=f"{name}LettersWaiting",
-            means=f"What the function {name} could not do after all its tries waits in a queue of its own.",
-            first=f"read why in the log of the function {name}, mend it, then let it have the queue's records again.",
+            means=means,
+            first=first,
             metric=of_queue(queue, "ApproximateNumberOfMessagesVisible"),
             above=0,
         )

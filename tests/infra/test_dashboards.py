@@ -25,16 +25,25 @@ def dashboard(stage: str, which: str) -> dict[str, Any]:
     (found,) = [
         each["Properties"]["DashboardBody"]
         for each in resources(stage, "AWS::CloudWatch::Dashboard").values()
-        if each["Properties"]["DashboardName"] == f"Duecourse-{stage}-{which}"
+        if joined(each["Properties"]["DashboardName"]).endswith(f"-{which}")
     ]
-    parts = found["Fn::Join"][1] if isinstance(found, dict) else [found]
-    body: dict[str, Any] = json.loads("".join(part if isinstance(part, str) else named(part) for part in parts))
+    body: dict[str, Any] = json.loads(joined(found))
     return body
 
 
-def named(reference: Mapping[str, Any]) -> str:
-    """A logical id in the place of the name that a deployment gives."""
-    return str(reference.get("Ref") or reference["Fn::GetAtt"][0])
+def joined(value: str | Mapping[str, Any]) -> str:
+    """A text of the template, with a logical id in the place of each name that a deployment gives."""
+    parts = value["Fn::Join"][1] if isinstance(value, Mapping) else [value]
+    return "".join(part if isinstance(part, str) else str(part.get("Ref") or part["Fn::GetAtt"][0]) for part in parts)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_second_region_has_dashboards_of_its_own(stage: str) -> None:
+    """Dashboards are global: a name that is taken in one region is taken in all (Amazon CloudWatch User Guide)."""
+    names = {
+        joined(each["Properties"]["DashboardName"]) for each in resources(stage, "AWS::CloudWatch::Dashboard").values()
+    }
+    assert names == {f"Duecourse-{stage}-AWS::Region-{which}" for which in DASHBOARDS}
 
 
 def metrics(body: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,16 +53,27 @@ KINDS = (
 
 
 def keys(stack: Stack) -> dict[str, Any]:
-    """The key of each store; the bucket of S3's access logs apart, which S3 fills under no key but its own."""
+    """The key of each store; the bucket of S3's access logs apart, which S3 fills under no key but its own, and the
+    queue of events for which the key could not be used.
+    """
     buckets = stack.resources("AWS::S3::Bucket").values()
-    logs = {
+    apart = {
         each["LoggingConfiguration"]["DestinationBucketName"]["Ref"]
         for each in buckets
         if "LoggingConfiguration" in each
-    }
+    } | failures_of_the_bus(stack)
     return {
-        name: key_of(kind, store) for kind in KINDS for name, store in stack.resources(kind).items() if name not in logs
+        name: key_of(kind, store)
+        for kind in KINDS
+        for name, store in stack.resources(kind).items()
+        if name not in apart
     }
+
+
+def failures_of_the_bus(stack: Stack) -> set[str]:
+    """The queue that takes what the bus could not work on, where there is one."""
+    (bus,) = stack.resources("AWS::Events::EventBus").values()
+    return {bus["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0]} if "DeadLetterConfig" in bus else set()
 
 
 @cache
@@ -100,8 +114,40 @@ def test_a_bucket_does_not_ask_for_its_key_with_each_object(prod: Stack) -> None
 
 
 def test_a_queue_asks_for_a_data_key_once_an_hour_at_most(prod: Stack) -> None:
-    for queue in prod.resources("AWS::SQS::Queue").values():
-        assert queue["KmsDataKeyReusePeriodSeconds"] == 3600
+    for name, queue in prod.resources("AWS::SQS::Queue").items():
+        assert name in failures_of_the_bus(prod) or queue["KmsDataKeyReusePeriodSeconds"] == 3600
+
+
+def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_not_need_it(prod: Stack) -> None:
+    """EventBridge drops them otherwise (Amazon EventBridge User Guide, "Using dead-letter queues to capture encrypted
+    event errors").
+    """
+    (queue,) = failures_of_the_bus(prod)
+    assert queue == prod.output("EventFailuresQueueUrl")
+    kept = prod.resource(queue)["Properties"]
+    assert kept["SqsManagedSseEnabled"]
+    assert "KmsMasterKeyId" not in kept
+    assert kept["MessageRetentionPeriod"] == 14 * 24 * 3600
+    ((bus, _),) = prod.resources("AWS::Events::EventBus").items()
+    (policy,) = [
+        each for each in prod.resources("AWS::SQS::QueuePolicy").values() if each["Queues"] == [{"Ref": queue}]
+    ]
+    (allowed,) = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Allow"]
+    assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
+    assert allowed["Action"] == "sqs:SendMessage"
+    assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": [bus, "Arn"]}}}
+
+
+@pytest.mark.parametrize("stage", ["dev", "local"])
+def test_a_bus_under_awss_own_key_needs_no_such_queue(stage: str) -> None:
+    stack = Stack(stage, template(stage))
+    assert failures_of_the_bus(stack) == set()
+    assert "EventFailuresQueueUrl" not in stack.template["Outputs"]
+
+
+@pytest.mark.long
+def test_with_a_key_of_the_accounts_the_bus_has_such_a_queue_too() -> None:
+    assert failures_of_the_bus(with_their_key())
 
 
 def services(stack: Stack) -> dict[str, dict[str, Any]]:
@@ -137,6 +183,32 @@ def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(prod: Stack) 
         assert told[name]["Effect"] == "Allow"
         conditions = {(test, key) for test, each in statement["Condition"].items() for key in each}
         assert {(test, key) for test, each in told[name]["Condition"].items() for key in each} == conditions, name
+
+
+def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> None:
+    """A key of the account's must name it in its policy, or the first deployment fails. By the page's very command."""
+    page = (ROOT / "docs" / "security.md").read_text()
+    (command,) = re.findall(r"^```bash\n(node_modules/.bin/cdk synth.+?)^```", page, re.MULTILINE | re.DOTALL)
+    cdk = tmp_path / "node_modules" / ".bin" / "cdk"
+    cdk.parent.mkdir(parents=True)
+    cdk.write_text("#!/bin/sh\n")
+    cdk.chmod(0o755)
+    (tmp_path / "cdk.out").mkdir()
+    (tmp_path / "cdk.out" / "Duecourse-prod.template.json").write_text(json.dumps(template("prod")))
+    environment = {"PATH": os.environ["PATH"], "STAGE": "prod"}
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    (bus,) = Stack("prod", template("prod")).resources("AWS::Events::EventBus").values()
+    assert isinstance(bus["Name"], str), "the deployment would choose it"
+    assert done.stdout.split() == [bus["Name"]]
+
+
+@pytest.mark.long
+def test_the_name_of_the_bus_does_not_change_with_the_key() -> None:
+    (theirs,) = with_their_key().resources("AWS::Events::EventBus").values()
+    (awss,) = Stack("dev", template("dev")).resources("AWS::Events::EventBus").values()
+    assert theirs["Name"] == awss["Name"]
 
 
 @pytest.mark.parametrize("key", ["alias/mine", "mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine", ""])

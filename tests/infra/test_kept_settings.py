@@ -129,7 +129,7 @@ def test_every_setting_of_the_context_can_be_kept(folder: Path) -> None:
         return "prod" if name == "stage" else None
 
     from_context(context)
-    assert set(asked) - {"stage"} == set(KEPT)
+    assert set(asked) - {"stage", "deletion_protection"} == set(KEPT)
 
 
 def test_the_application_is_built_with_what_is_kept(folder: Path) -> None:
@@ -161,7 +161,9 @@ def test_the_context_of_this_checkout_overrides_nothing_that_is_kept() -> None:
 
 def deploying(page: Path) -> Iterator[list[str]]:
     """Words of each command of a page that deploys, or shows what that would change; `make deploy` as its recipe."""
-    recipe = re.search(r"^deploy:.*\n\t\$\(CDK\) (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    recipe = re.search(
+        r"^deploy:.*\n\t@\$\(BIN\)/python -m scripts\.(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
     assert recipe is not None
     found = re.findall(r"((?:\bmake|\bcdk) (?:deploy|diff|synth)\b[^\n`|#]*)", page.read_text().replace("\\\n", " "))
     for command in found:
@@ -185,7 +187,7 @@ def test_no_documented_command_undoes_what_is_kept(page: Path, folder: Path) -> 
     kept = configured(folder, stage="prod")
     for words in deploying(page):
         context = settings_of(words)
-        once = {name: value for name, value in context.items() if name != "deployment"}
+        once = {name: value for name, value in context.items() if name not in ("deployment", "deletion_protection")}
         assert configured(folder, **once) == kept, words
 
 

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from aws_cdk import App, Stack
 from aws_cdk.assertions import Annotations, Match
 
-from infra.bundling import LOCK, SERVICES, BundlingError, Target, install, install_core, prune
+from infra.bundling import (
+    LOCK,
+    SERVICES,
+    BundlingError,
+    Target,
+    core_code,
+    function_code,
+    function_hash,
+    install,
+    install_core,
+    prune,
+)
 from infra.encryption import Encryption
 from infra.python_function import PythonRuntime
 from infra.stages import STAGES
@@ -76,6 +90,39 @@ def test_a_python_that_is_not_here_leaves_the_core_as_source(tmp_path: Path) -> 
     assert nowhere.interpreter is None
     assert list(tmp_path.rglob("*.py"))
     assert not list(tmp_path.rglob("*.pyc"))
+
+
+@pytest.fixture
+def strict_umask() -> Iterator[None]:
+    """What is written is its owner's alone unless somebody says otherwise."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("strict_umask")
+def test_what_lambda_unpacks_can_be_read_by_it_whatever_the_umask_of_the_deploying_machine(tmp_path: Path) -> None:
+    """Lambda reads as another user; the CDK's command line packs the modes that files have here."""
+    stack = Stack(App(outdir=str(tmp_path), analytics_reporting=False), "Any")
+    for number, code in enumerate((core_code(Target.host()), function_code("tick"), function_code("execute"))):
+        code.bind(Stack(stack, f"Part{number}"))
+    files = [path for path in tmp_path.rglob("asset.*/**/*") if path.is_file()]
+    assert {"handler.py", "version.py"} <= {path.name for path in files}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o644}
+    folders = {path.parent for path in files}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o755}
+
+
+def test_a_functions_code_is_packed_anew_when_a_file_or_the_way_of_packing_changes(tmp_path: Path) -> None:
+    (tmp_path / "handler.py").write_text("handler = print\n")
+    once = function_hash(tmp_path)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "handler.cpython-311.pyc").touch()
+    assert function_hash(tmp_path) == once
+    assert function_hash(tmp_path, recipe="another") != once
+    (tmp_path / "handler.py").write_text("handler = repr\n")
+    assert function_hash(tmp_path) != once
 
 
 def test_whoever_deploys_layers_as_source_is_told_so_and_what_to_install() -> None:

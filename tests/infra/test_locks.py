@@ -13,6 +13,7 @@ PYTHON_LOCKS = (
     "layers/dependencies/requirements.txt",
     "requirements-dev.txt",
     "requirements-bench.txt",
+    "requirements-audit.txt",
     "scripts/requirements-uv.txt",
 )
 
@@ -39,9 +40,10 @@ def test_what_is_tested_is_what_runs() -> None:
     assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements-dev.txt").items()
 
 
-def test_benchmarks_change_no_version_of_the_environment() -> None:
-    tested, measured = versions("requirements-dev.txt"), versions("requirements-bench.txt")
-    assert {name: tested[name] for name in tested.keys() & measured.keys()}.items() <= measured.items()
+@pytest.mark.parametrize("lock", ["requirements-bench.txt", "requirements-audit.txt"])
+def test_what_is_added_for_a_while_changes_no_version_of_the_environment(lock: str) -> None:
+    tested, added = versions("requirements-dev.txt"), versions(lock)
+    assert {name: tested[name] for name in tested.keys() & added.keys()}.items() <= added.items()
 
 
 def test_node_tools_are_pinned_and_have_hashes() -> None:

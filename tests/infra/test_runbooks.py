@@ -24,7 +24,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 GENERAL = {"before-you-begin"}
 OF_THE_COMMAND_LINE = {
     "query", "output", "region", "profile", "no-cli-pager", "cli-binary-format", "max-items", "endpoint-url",
-    "cli-read-timeout", "cli-input-json",
+    "cli-read-timeout", "cli-input-json", "no-paginate",
 }  # fmt: skip
 
 
@@ -260,3 +260,17 @@ def test_the_brake_on_everything_stops_every_rule_and_every_queue_that_is_read()
         found = re.search(rf"^{function}\(\) \{{.*?for each in ([^;]+);", page, re.MULTILINE | re.DOTALL)
         assert found is not None
         assert set(found[1].split()) == stopped
+
+
+def test_the_page_on_deleting_a_stage_takes_up_everything_that_outlives_the_stack() -> None:
+    outliving = {
+        each["Type"]
+        for each in template("prod")["Resources"].values()
+        if each.get("DeletionPolicy") not in (None, "Delete")
+    }
+    page = text(ROOT / "docs" / "deleting.md")
+    taken_up = dict(re.findall(r"\b([A-Z]+)=\$\(has (AWS::\w+::\w+)\)", page))
+    assert set(taken_up.values()) == outliving - {"AWS::Lambda::Version"}, "a function's versions go with it"
+    last_steps = page[page.index("## 6. ") :]
+    for name in taken_up:
+        assert re.search(rf"\${name}\b", last_steps), name

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from infra.application import build
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.support.policies import as_list
+from tests.support.template import ROOT, synthesise, template
 
 PLAIN_HTTP = {"Bool": {"aws:SecureTransport": "false"}}
 GUARDED = {
@@ -68,9 +71,41 @@ def test_every_table_can_be_restored_to_any_second(stack: Stack) -> None:
 
 
 def test_what_holds_data_outlives_its_stack_in_prod_and_goes_with_it_elsewhere(stack: Stack) -> None:
-    kept = "Retain" if STAGES[stack.stage].retain_data else "Delete"
+    """But for what a deployment makes that fails: nothing is in it yet, and it would be in the way of the next try."""
+    kept = ("RetainExceptOnCreate", "Retain") if STAGES[stack.stage].retain_data else ("Delete", "Delete")
     for name, store in kinds(stack, *KEPT).items():
-        assert (name, store["DeletionPolicy"], store["UpdateReplacePolicy"]) == (name, kept, kept)
+        assert (name, store["DeletionPolicy"], store["UpdateReplacePolicy"]) == (name, *kept)
+
+
+def test_nothing_outlives_a_deployment_that_failed_to_make_it(stack: Stack) -> None:
+    """CloudFormation's plain `Retain` would leave it behind, and a second one beside it with every further try."""
+    policies = {name: each.get("DeletionPolicy") for name, each in stack.template["Resources"].items()}
+    assert [name for name, policy in policies.items() if policy == "Retain"] == []
+
+
+@pytest.mark.long
+def test_the_deployment_that_makes_a_stage_can_be_taken_back_whole() -> None:
+    """What refuses deletion would stop CloudFormation's rollback: a stage is protected once it stands."""
+    first = Stack("prod", synthesise("prod", deletion_protection="off"))
+    assert not any(table["DeletionProtectionEnabled"] for table in first.resources("AWS::DynamoDB::Table").values())
+    assert {pool["DeletionProtection"] for pool in first.resources("AWS::Cognito::UserPool").values()} == {"INACTIVE"}
+    differing = {
+        each["Type"]
+        for name, each in first.template["Resources"].items()
+        if each != template("prod")["Resources"][name]
+    }
+    assert differing == {"AWS::DynamoDB::Table", "AWS::Cognito::UserPool"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("setting", "protected"), [({}, True), ({"deletion_protection": "off"}, False)])
+def test_a_stack_that_keeps_its_data_refuses_to_be_deleted_unless_it_is_being_made(
+    setting: dict[str, str], *, protected: bool
+) -> None:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": []}
+    app = build(context=ours | {"stage": "prod"} | setting)
+    stack: Any = app.node.find_child("Duecourse-prod")
+    assert stack.termination_protection is protected
 
 
 def test_nothing_that_holds_data_can_be_deleted_by_a_slip_in_prod(stack: Stack) -> None:

@@ -6,14 +6,22 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import botocore.session
 import pytest
 from aws_cdk import App
 
 from infra.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.lanes_config import LaneConfig, lanes
+from infra.lanes_config import LARGEST_MAX_CONCURRENCY, NO_MAXIMUM, SMALLEST_MAX_CONCURRENCY, LaneConfig, lanes
 from infra.stack import DuecourseStack
 from infra.stages import STAGES
-from infra.throughput_config import Pollers, ThroughputConfig, WarmThroughput
+from infra.throughput_config import (
+    MOST_MINIMUM_POLLERS,
+    MOST_POLLERS,
+    NO_POLLERS,
+    Pollers,
+    ThroughputConfig,
+    WarmThroughput,
+)
 from tests.infra.conftest import Stack
 from tests.support.template import ROOT
 
@@ -27,6 +35,19 @@ POLLERS = Pollers(minimum=20, maximum=150)
 
 def configured(**changes: Any) -> StageConfig:
     return replace(STAGES["prod"], **changes)
+
+
+def made(config: StageConfig) -> Stack:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
+    DuecourseStack(app, config)
+    return Stack(config.stage, app.synth().get_stack_by_name(config.stack_name).template)
+
+
+def mappings(config: StageConfig, stack: Stack | None = None) -> dict[str, dict[str, Any]]:
+    """How each lane's queue is read."""
+    stack = made(config) if stack is None else stack
+    return {lane: stack.consumers()[stack.output(f"Lane{lane}Url")] for lane in ("High", "Normal", "Low", "Long")}
 
 
 def warmed(made: dict[str, Any]) -> dict[str, Any]:
@@ -48,18 +69,15 @@ def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
 def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
     sized = lanes(high=POLLERS, normal=100, low=20, long=50)
     config = configured(throughput=BURST, lanes=sized, account_concurrency=2_000)
-    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
-    app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
-    DuecourseStack(app, config)
-    prod = Stack("prod", app.synth().get_stack_by_name(config.stack_name).template)
+    prod = made(config)
 
     assert warmed(prod.template) == {
         "jobs": {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 40_000},
         "due": {"WriteUnitsPerSecond": 80_000},
         "runs": {"WriteUnitsPerSecond": 60_000},
     }
-    consumers = prod.consumers()
-    high, normal = (consumers[prod.output(f"Lane{name}Url")] for name in ("High", "Normal"))
+    found = mappings(config, prod)
+    high, normal = found["High"], found["Normal"]
     assert high["ProvisionedPollerConfig"] == {"MinimumPollers": 20, "MaximumPollers": 150}
     assert "ScalingConfig" not in high
     assert normal["ScalingConfig"] == {"MaximumConcurrency": 100}
@@ -94,7 +112,8 @@ def test_a_throughput_that_aws_would_refuse_or_that_helps_nobody_is_refused_here
     [
         (Pollers(minimum=1, maximum=10), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
         (Pollers(minimum=201, maximum=300), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
-        (Pollers(minimum=2, maximum=2_001), r"lanes\.low\.pollers\.maximum must lie between 2 and 2000"),
+        (Pollers(minimum=2, maximum=10_001), r"lanes\.low\.pollers\.maximum must lie between 2 and 10000"),
+        (Pollers(minimum=0, maximum=8), r"lanes\.low\.pollers\.minimum must lie between 2 and 200"),
         (Pollers(minimum=9, maximum=8), r"lanes\.low\.pollers\.maximum must be at least minimum"),
     ],
 )
@@ -103,7 +122,46 @@ def test_pollers_that_aws_would_refuse_are_refused_here(pollers: Pollers, proble
         configured(lanes=lanes(high=10, normal=10, low=pollers, long=10), account_concurrency=100_000)
 
 
-@pytest.mark.parametrize(("most", "pollers"), [(100, POLLERS), (None, None), (1_001, None)])
+def test_lambda_takes_as_many_as_a_stage_may_ask_for() -> None:
+    shapes = botocore.session.get_session().get_service_model("lambda")
+    ranges = {
+        name: (shapes.shape_for(name).metadata["min"], shapes.shape_for(name).metadata["max"])
+        for name in ("MinimumNumberOfPollers", "MaximumNumberOfPollers", "MaximumConcurrency")
+    }
+    assert ranges["MaximumNumberOfPollers"][1] == MOST_POLLERS
+    assert ranges["MinimumNumberOfPollers"][1] == MOST_MINIMUM_POLLERS
+    assert ranges["MaximumConcurrency"] == (SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY)
+
+
+@pytest.mark.long
+def test_a_lane_can_go_from_its_concurrency_to_pollers_and_back_by_a_deployment_in_between() -> None:
+    """AWS takes one of the two, and what a template leaves out stays in Lambda: it is taken away by an empty value."""
+    sized = lanes(high=NO_MAXIMUM, normal=NO_POLLERS, low=Pollers(minimum=200, maximum=10_000), long=50)
+    consumers = {
+        lane: {kind: mapping.get(kind) for kind in ("ScalingConfig", "ProvisionedPollerConfig")}
+        for lane, mapping in mappings(configured(lanes=sized, account_concurrency=200_000)).items()
+    }
+    assert consumers == {
+        "High": {"ScalingConfig": {}, "ProvisionedPollerConfig": None},
+        "Normal": {"ScalingConfig": None, "ProvisionedPollerConfig": {}},
+        "Low": {
+            "ScalingConfig": None,
+            "ProvisionedPollerConfig": {"MinimumPollers": 200, "MaximumPollers": 10_000},
+        },
+        "Long": {"ScalingConfig": {"MaximumConcurrency": 50}, "ProvisionedPollerConfig": None},
+    }
+
+
+@pytest.mark.parametrize("between", [NO_MAXIMUM, NO_POLLERS])
+def test_a_lane_in_between_may_take_what_lambdas_own_pollers_take(between: int | Pollers) -> None:
+    reserved = ReservedConcurrency(tick=2, dispatch=16, api=50)
+    sized = lanes(high=between, normal=100, low=20, long=50)
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 1488"):
+        configured(lanes=sized, reserved_concurrency=reserved)
+    configured(lanes=sized, reserved_concurrency=reserved, account_concurrency=1_488)
+
+
+@pytest.mark.parametrize(("most", "pollers"), [(100, POLLERS), (0, POLLERS), (None, None), (1_001, None), (1, None)])
 def test_a_lane_grows_by_its_concurrency_or_by_its_pollers(most: int | None, pollers: Pollers | None) -> None:
     both = LaneConfig(timeout_seconds=120, batch_size=10, max_concurrency=most, pollers=pollers)
     with pytest.raises(ConfigError, match=r"lanes\.low\.max_concurrency must"):

@@ -159,11 +159,12 @@ def _items(stage: Stage, partitions: Iterable[str], sort: str) -> dict[str, dict
     keys = [{"PK": {"S": name}, "SK": {"S": sort}} for name in partitions]
     found: dict[str, dict[str, Any]] = {}
     for begin in range(0, len(keys), BATCH):
-        wanted: dict[str, Any] = {table: {"Keys": keys[begin : begin + BATCH]}}
-        while wanted:
-            answer = database.batch_get_item(RequestItems=wanted)
-            found |= {each["PK"]["S"]: each for each in answer["Responses"].get(table, ())}
-            wanted = answer.get("UnprocessedKeys") or {}
+        answer = database.batch_get_item(RequestItems={table: {"Keys": keys[begin : begin + BATCH]}})
+        found |= {each["PK"]["S"]: each for each in answer["Responses"].get(table, ())}
+        for put_off in (answer.get("UnprocessedKeys") or {}).get(table, {}).get("Keys", ()):
+            # One by one: botocore repeats single reads, later each time, and gives up after some.
+            if (item := item_of(stage, put_off["PK"]["S"], sort)) is not None:
+                found[put_off["PK"]["S"]] = item
     return found
 
 

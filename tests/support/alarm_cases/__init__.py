@@ -67,7 +67,8 @@ CASES: dict[str, Case] = {
     "ArchiveBehind": care.an_archive_that_does_not_keep_up,
     "InternalErrors": api.requests_that_fail,
     "ApiSendsRefused": api.lanes_that_take_nothing,
-    "ArchiveLettersWaiting": services.a_batch_given_up,
+    "ArchiveLettersWaiting": services.letters_in("ArchiveFailuresQueueUrl"),
+    "EventsLettersWaiting": services.letters_in("EventFailuresQueueUrl"),
     **{f"{function}Errors": services.errors_of(function) for function in FUNCTIONS},
     **{f"{function}Throttles": services.throttles_of(function) for function in FUNCTIONS},
     **{

@@ -44,5 +44,6 @@ def throttled_claims(index: str | None) -> Case:
     return ask
 
 
-def a_batch_given_up(observed: Observed) -> None:
-    observed.of_queue("ArchiveFailuresQueueUrl", "ApproximateNumberOfMessagesVisible", 1)
+def letters_in(output: str) -> Case:
+    """Of what somebody has given up."""
+    return lambda observed: observed.of_queue(output, "ApproximateNumberOfMessagesVisible", 1)

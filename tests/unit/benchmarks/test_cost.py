@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.cost import prices
 from benchmarks.cost.alignment import alignment_seconds
+from benchmarks.cost.apart import apart, key_requests
 from benchmarks.cost.counts import CASES, DOCUMENTED_RUN, Counts
 from benchmarks.cost.idle import BUDGET, Idle, IdleRound, remedies
 from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, round_firings, totalled, traced
@@ -143,7 +144,7 @@ def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() 
     assert items["traces"] == pytest.approx((17 * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
     assert items["total"] > BUDGET
     assert IDLE.items(ASSUMED)["traces"] == 0
-    assert IDLE.apart()["traces_of_the_clock"] == items["traces"], "what it would be is said beside the budget"
+    assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the budget"
 
 
 def test_patrol_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
@@ -157,8 +158,34 @@ def test_patrol_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> 
 def test_metrics_alarms_keys_and_provisioned_pollers_are_apart() -> None:
     pollers = replace(IDLE, provisioned_pollers=8)
     assert pollers.items(ASSUMED) == IDLE.items(ASSUMED)
-    assert pollers.apart()["provisioned_pollers"] == pytest.approx(8 * 6.66)
-    assert pollers.apart()["customer_key"] == 1
+    assert apart(pollers, ASSUMED)["provisioned_pollers"] == pytest.approx(8 * 6.66)
+    assert apart(pollers, ASSUMED)["customer_key"] == 1
+
+
+def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minutes() -> None:
+    """A busy worker has a connection for each run of its batch, and both tables behind each."""
+    assert key_requests(connections=10, tables=2) == 10 * 2 * 12 * 720
+    busy = apart(IDLE, ASSUMED)["customer_key_of_each_busy_worker"]
+    assert busy == pytest.approx(0.5184)
+    assert 30 * busy == pytest.approx(15.55, abs=0.01)
+    alone = apart(IDLE, replace(ASSUMED, batch=1))["customer_key_of_each_busy_worker"]
+    assert alone == pytest.approx(busy / 10, abs=1e-3)
+
+
+def test_a_customer_key_is_asked_while_idle_too_by_each_shard_at_most() -> None:
+    few, many = (apart(replace(IDLE, shards=shards), ASSUMED)["customer_key_while_idle"] for shards in (16, 32))
+    assert 0.4 < few < 1
+    assert many - few == pytest.approx(16 * 8_640 * 0.03 / 10_000, abs=1e-3)
+
+
+def test_strangers_at_the_open_routes_cost_as_much_as_the_gateway_lets_through() -> None:
+    limited = replace(IDLE, open_requests_per_second=10)
+    flooded = apart(limited, ASSUMED)["open_routes_flooded"]
+    assert 35 < flooded < 50
+    unlimited = apart(replace(IDLE, open_requests_per_second=200), ASSUMED)["open_routes_flooded"]
+    assert unlimited == pytest.approx(20 * flooded, rel=1e-3)
+    assert 800 < unlimited < 1_000
+    assert apart(IDLE, ASSUMED)["open_routes_flooded"] == 0
 
 
 def test_remedies_start_with_what_saves_most() -> None:

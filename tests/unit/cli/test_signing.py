@@ -15,11 +15,18 @@ from duecourse_cli.signing import Bearer, SigV4, needs_signature, region_of
 from tests.support.http_target import answering, http_target
 
 API = "https://abc123.execute-api.eu-central-1.amazonaws.com"
+CHINA = "https://abc123.execute-api.cn-north-1.amazonaws.com.cn"
 
 
 @pytest.mark.parametrize(
     ("api", "needed"),
-    [(API, True), ("http://127.0.0.1:4599/_aws/execute-api/abc", False), ("https://jobs.example", False)],
+    [
+        (API, True),
+        (CHINA, True),
+        ("https://abc.execute-api.amazonaws.com.evil.example", False),
+        ("http://127.0.0.1:4599/_aws/execute-api/abc", False),
+        ("https://jobs.example", False),
+    ],
 )
 def test_only_the_addresses_of_api_gateway_are_signed_by_themselves(api: str, needed: bool) -> None:
     assert needs_signature(api) is needed
@@ -27,6 +34,7 @@ def test_only_the_addresses_of_api_gateway_are_signed_by_themselves(api: str, ne
 
 def test_the_region_is_read_from_the_address() -> None:
     assert region_of(API) == "eu-central-1"
+    assert region_of(CHINA) == "cn-north-1"
     assert region_of("https://jobs.example") is None
 
 

@@ -11,6 +11,7 @@ from duecourse_cli.doctor.check import Check, Verdict
 from duecourse_cli.doctor.examine import examine
 from duecourse_cli.doctor.facts import Skew
 from duecourse_cli.doctor.stage import Stage
+from duecourse_cli.doctor.tables import bucket_of, watermarks
 
 QUEUES = ("LaneHighUrl", "LaneNormalUrl", "LaneLowUrl", "LaneLongUrl", "ShardQueueUrl", "DeadLetterQueueUrl")
 
@@ -162,3 +163,15 @@ def test_a_finding_is_a_json_document_with_its_facts() -> None:
     read = {each["name"]: each for each in json.loads(json.dumps(documents))}
     assert read["dead letters"]["facts"]["visible"] == 0
     assert read["tick"]["facts"] is None
+
+
+def test_what_a_busy_table_puts_off_of_a_batch_is_read_one_by_one() -> None:
+    class Busy:
+        def batch_get_item(self, *, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+            return {"Responses": {}, "UnprocessedKeys": RequestItems}
+
+        def get_item(self, *, Key: dict[str, Any], **_: object) -> dict[str, Any]:  # noqa: N803
+            return {"Item": {**Key, "shards": {"N": "2"}, "bucket": {"S": bucket_of(1.8e9 - 3600)}}}
+
+    looked = stage({"JobsTable": "x"}, {"dynamodb": Busy()})
+    assert watermarks(looked).behind == {0: 0, 1: 0}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import cursor_item, tag_markers, values
+from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, tag_partition
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Job
@@ -14,9 +15,6 @@ from duecourse.ports import JobPage
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
-
-BATCH = 100
-"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
 
 
 class JobPages:
@@ -39,7 +37,8 @@ class JobPages:
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
         ids = [tag_markers.job_of(marker) for marker in markers]
-        found = {item["job_id"]["S"]: item for item in self._items(job_key(tenant, each, JOB) for each in ids)}
+        items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
+        found = {item["job_id"]["S"]: item for item in items}
         following = None if more is None else tag_markers.job_of(more)
         return self._page([found[job_id] for job_id in ids if job_id in found], following)
 
@@ -72,21 +71,11 @@ class JobPages:
     def _cursors(self, jobs: list[Job]) -> dict[str, Cursor]:
         """The cursors of one tenant's jobs."""
         found: dict[str, Cursor] = {}
-        for item in self._items(job_key(job.tenant, job.id, CURSOR) for job in jobs):
+        keys = (job_key(job.tenant, job.id, CURSOR) for job in jobs)
+        for item in batch_get(self._client, self._table, keys):
             cursor = readable(cursor_item.from_item, item)
             if cursor is not None:
                 found[cursor.job_id] = cursor
-        return found
-
-    def _items(self, keys: Iterable[Item]) -> list[Item]:
-        """What is there of the keys, read a hundred at a time, in any order."""
-        wanted, found = list(keys), []
-        for begin in range(0, len(wanted), BATCH):
-            pending: dict[str, Any] = {self._table: {"Keys": wanted[begin : begin + BATCH]}}
-            while pending:
-                answer = self._client.batch_get_item(RequestItems=pending)
-                found += answer["Responses"].get(self._table, [])
-                pending = answer.get("UnprocessedKeys") or {}
         return found
 
 

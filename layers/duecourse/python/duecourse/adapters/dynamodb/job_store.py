@@ -7,14 +7,15 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb import cursor_item, job_item, run_item, tag_markers, used_keys, values
+from duecourse.adapters.dynamodb import conditions, cursor_item, job_item, run_item, tag_markers, used_keys, values
+from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.ports import Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
 
@@ -64,11 +65,11 @@ class DynamoJobStore:
         if key is not None:
             writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
         if after is not None:
-            writes.append({"ConditionCheck": self._key(job, GONE) | _still(after)})
+            writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
         try:
             failed = transact(self._client, writes, self._clock)
         except (BotoCoreError, ClientError) as error:
-            return self._read_back(job, lambda standing: _is_creation(standing, job), error)
+            return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
         # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
         if key is not None and len(writes) - 1 - (after is not None) in failed:
             raise KeyUsedError
@@ -113,11 +114,7 @@ class DynamoJobStore:
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
         """See ports.JobStore."""
         keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
-        wanted = {self._table: {"Keys": keys, "ConsistentRead": True}}
-        answer = self._client.batch_get_item(RequestItems=wanted)
-        if answer.get("UnprocessedKeys"):
-            return self.get(tenant, job_id), self.get_cursor(tenant, job_id)
-        found = {item["SK"]["S"]: item for item in answer["Responses"].get(self._table, [])}
+        found = {item["SK"]["S"]: item for item in batch_get(self._client, self._table, keys, consistent=True)}
         if JOB not in found:
             return None, None
         try:
@@ -130,8 +127,8 @@ class DynamoJobStore:
         """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
-            self._put(item, **_unchanged(job)),
-            self._put_cursor(cursor, **_standing(standing)),
+            self._put(item, **conditions.unchanged(job)),
+            self._put_cursor(cursor, **conditions.standing(standing)),
             *tag_markers.changed(job, changed, self._table),
             *(run_item.put_new(run, self._runs_table) for run in records),
         ]
@@ -148,7 +145,7 @@ class DynamoJobStore:
         note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
         gone = values.pack(note)
         writes = [
-            {"Delete": self._key(job, JOB) | _unchanged(job)},
+            {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
             {"Delete": self._key(job, CURSOR)},
             {"Delete": self._key(job, PAYLOAD)},
             self._put(job_key(job.tenant, job.id, GONE) | gone),
@@ -177,7 +174,7 @@ class DynamoJobStore:
         except (BotoCoreError, ClientError) as error:
             if condition_failed(error):
                 return False
-            return self._read_back(job, lambda standing: _is_completion(standing, job, at), error)
+            return self._read_back(job, lambda standing: conditions.is_completion(standing, job, at), error)
         return True
 
     def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
@@ -250,48 +247,3 @@ class DynamoJobStore:
         if not made(standing):
             raise error
         return True
-
-
-def _still(gone: Gone) -> dict[str, Any]:
-    """The condition that a deletion is still the last one, or is not remembered any more."""
-    return {
-        "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",
-        "ExpressionAttributeNames": {"#deleted_at": "deleted_at"},
-        "ExpressionAttributeValues": values.pack({":deleted_at": gone.deleted_at}),
-    }
-
-
-def _is_creation(standing: JobSnapshot, job: Job) -> bool:
-    """Whether a job was created by the very write that was to create `job`, whatever became of it since."""
-    born = (job.created_generation, job.created_at)
-    return isinstance(standing, Job) and (standing.created_generation, standing.created_at) == born
-
-
-def _is_completion(standing: JobSnapshot, job: Job, at: float) -> bool:
-    """Whether `job` was completed at `at`."""
-    if not isinstance(standing, Job) or standing.state is not JobState.COMPLETED:
-        return False
-    return (standing.generation, standing.updated_at) == (job.generation, at)
-
-
-def _standing(cursor: Cursor) -> dict[str, Any]:
-    """Where the cursor stands is enough: a claim moves it, a change has a new generation."""
-    return _holds({"generation": cursor.generation, "after": cursor.after})
-
-
-def _unchanged(job: Job) -> dict[str, Any]:
-    stand: dict[str, object] = {"generation": job.generation, "state": job.state}
-    if job.revision > 0:
-        return _holds(stand | {"revision": job.revision})
-    return _holds(stand, "attribute_not_exists(#revision) OR #revision = :revision", {"revision": 0})
-
-
-def _holds(stand: dict[str, object], also: str = "", others: dict[str, object] | None = None) -> dict[str, Any]:
-    """The condition that attributes have these values, `also` another one, which speaks of the `others`."""
-    named = stand | (others or {})
-    conditions = [f"#{name} = :{name}" for name in stand] + ([f"({also})"] if also else [])
-    return {
-        "ConditionExpression": " AND ".join(conditions),
-        "ExpressionAttributeNames": {f"#{name}": name for name in named},
-        "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in named.items()}),
-    }

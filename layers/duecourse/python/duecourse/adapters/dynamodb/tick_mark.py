@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.keys import SHARDS_KEY, Item, key, shard_key
 from duecourse.ports import Progress
 
 TICK_KEY = key("TICK", "LAST")
-
-BATCH = 100
-"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
 
 
 class DynamoTickMark:
@@ -42,14 +40,9 @@ class DynamoTickMark:
         item = self._get(SHARDS_KEY)
         shards = 0 if item is None else values.integer(item, "shards")
         watermarks: dict[int, str | None] = dict.fromkeys(range(shards))
-        for begin in range(0, shards, BATCH):
-            numbers = {shard_key(number)["PK"]["S"]: number for number in range(begin, min(begin + BATCH, shards))}
-            wanted: dict[str, Any] = {self._table: {"Keys": [shard_key(number) for number in numbers.values()]}}
-            while wanted:
-                answer = self._client.batch_get_item(RequestItems=wanted)
-                for found in answer["Responses"].get(self._table, []):
-                    watermarks[numbers[found["PK"]["S"]]] = values.text(found, "bucket")
-                wanted = answer.get("UnprocessedKeys") or {}
+        numbers = {shard_key(number)["PK"]["S"]: number for number in range(shards)}
+        for found in batch_get(self._client, self._table, map(shard_key, numbers.values())):
+            watermarks[numbers[found["PK"]["S"]]] = values.text(found, "bucket")
         return Progress(watermarks)
 
     def _get(self, where: Item) -> Item | None:

@@ -1,0 +1,57 @@
+"""Conditions of writes to jobs and cursors: that what was read still stands; and whether what stands was written so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
+
+
+def still(gone: Gone) -> dict[str, Any]:
+    """The condition that a deletion is still the last one, or is not remembered any more."""
+    return {
+        "ConditionExpression": "attribute_not_exists(PK) OR #deleted_at = :deleted_at",
+        "ExpressionAttributeNames": {"#deleted_at": "deleted_at"},
+        "ExpressionAttributeValues": values.pack({":deleted_at": gone.deleted_at}),
+    }
+
+
+def standing(cursor: Cursor) -> dict[str, Any]:
+    """The condition that the cursor is the one read. Where it stands is enough: a claim moves it, a change has a new
+    generation.
+    """
+    return _holds({"generation": cursor.generation, "after": cursor.after})
+
+
+def unchanged(job: Job) -> dict[str, Any]:
+    """The condition that nobody has written the definition since it was read."""
+    stand: dict[str, object] = {"generation": job.generation, "state": job.state}
+    if job.revision > 0:
+        return _holds(stand | {"revision": job.revision})
+    return _holds(stand, "attribute_not_exists(#revision) OR #revision = :revision", {"revision": 0})
+
+
+def _holds(stand: dict[str, object], also: str = "", others: dict[str, object] | None = None) -> dict[str, Any]:
+    """The condition that attributes have these values, `also` another one, which speaks of the `others`."""
+    named = stand | (others or {})
+    conditions = [f"#{name} = :{name}" for name in stand] + ([f"({also})"] if also else [])
+    return {
+        "ConditionExpression": " AND ".join(conditions),
+        "ExpressionAttributeNames": {f"#{name}": name for name in named},
+        "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in named.items()}),
+    }
+
+
+def is_creation(standing: JobSnapshot, job: Job) -> bool:
+    """Whether a job was created by the very write that was to create `job`, whatever became of it since."""
+    born = (job.created_generation, job.created_at)
+    return isinstance(standing, Job) and (standing.created_generation, standing.created_at) == born
+
+
+def is_completion(standing: JobSnapshot, job: Job, at: float) -> bool:
+    """Whether `job` was completed at `at`."""
+    if not isinstance(standing, Job) or standing.state is not JobState.COMPLETED:
+        return False
+    return (standing.generation, standing.updated_at) == (job.generation, at)
