@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from duecourse_cli.client import Client
@@ -174,6 +175,10 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
         assert again.api == address
         with Client(address, trust_env=False) as client:
             assert client.health()["status"] == "ok"
+        assert (
+            httpx.get(f"{address}/v1/jobs", headers={"Origin": "https://evil.example"}, trust_env=False).status_code
+            == 403
+        )
         assert again.says("kept           every-10-seconds")
         again.until("SUCCEEDED", FIRE_SECONDS)
         # Nothing was made anew that stands there already.
