@@ -19,9 +19,6 @@ import httpx
 import pytest
 
 from duecourse_cli.client import Client
-from duecourse_cli.local import aws
-from duecourse_cli.local.environment import STACK_NAME
-from duecourse_cli.local.outputs import LOCAL_API_PATH
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {".git", ".duecourse"}
@@ -126,15 +123,6 @@ def first(checkout: Path) -> Iterator[Command]:
         command.close()
 
 
-def tick(api: str) -> None:
-    """The minute's tick, now: the rule's own may be most of a minute away."""
-    endpoint = api.partition(LOCAL_API_PATH)[0]
-    stack = aws.stack(endpoint, STACK_NAME)
-    assert stack is not None
-    (name,) = (each["OutputValue"] for each in stack["Outputs"] if each["OutputKey"] == "TickFunction")
-    aws.invoke(endpoint, name)
-
-
 def off_for(checkout: Path, seconds: float) -> None:
     """As if the stack had been stopped so long ago: the state on disk says when the last tick came."""
     state = checkout / ".duecourse" / "local" / "ministack" / "dynamodb.json"
@@ -163,7 +151,6 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
     checkout: Path, first: Command
 ) -> None:
     address = first.api
-    tick(address)
     assert first.interrupt() == 0
     assert first.says("saving its state")
     assert first.said[-1] == "stopped; nothing is left running"

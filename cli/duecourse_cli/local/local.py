@@ -76,11 +76,10 @@ def _run(
         announce(stack.api)
         screen.step("receiver", receiver.url)
         observer = observe(stack, client, log, screen, NEW_JOBS)
-        if kept is not None:
-            observer.follow(job.id for job in client.all_jobs())
-            observer.prime()
-            # Its clock stood still for as long as it was off: until a tick has come the API calls itself late.
-            aws.invoke(stack.endpoint, stack.outputs.tick_function)
+        observer.follow(job.id for job in client.all_jobs())
+        observer.prime()
+        # The rule's own tick is a minute away, and what was off for longer than three calls itself late until one came.
+        aws.invoke(stack.endpoint, stack.outputs.tick_function)
         client.health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         moved = kept is not None and kept.receiver_port != settings.receiver_port

@@ -181,5 +181,20 @@ def test_an_expression_of_exactly_256_characters_is_read():
     assert schedule(f"{'5,' * 123}6 * * * *".ljust(256)).canonical == "5,6 * * * *"
 
 
+@pytest.mark.parametrize(
+    ("expression", "zone"),
+    [
+        ("CRON_TZ=Europe/Berlin 0 9 * * *", "Europe/Berlin"),
+        ("TZ=America/New_York 30 2 * * *", "America/New_York"),
+        ("cron_tz=UTC @daily", "UTC"),
+        ("CRON_TZ=Asia/Kolkata", "Asia/Kolkata"),
+    ],
+)
+def test_a_zone_within_the_expression_is_shown_its_place(expression, zone):
+    error = refusal(expression)
+    assert error.field == "schedule"
+    assert f'give the zone in timezone ("{zone}") and leave it out here' in error.detail
+
+
 def test_a_long_piece_of_the_text_is_shortened_in_the_message():
     assert len(refusal("x" * 200 + " * * * *").detail) < 100
