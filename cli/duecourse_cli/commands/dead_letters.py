@@ -17,6 +17,7 @@ from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command, Group
 from duecourse_cli.models import Run, instant
 from duecourse_cli.output import print_dead_letters, print_json
+from duecourse_cli.plain import say
 
 MOST_AT_ONCE = 100
 """How many runs one call redrives: some seconds of the API's time."""
@@ -50,7 +51,7 @@ def list_dead(
     print_dead_letters(page.items)
     if page.next_cursor:
         of_job = f" --job {job_id}" if job_id else ""
-        click.echo(f"more: duecourse dead-letters list{of_job} --cursor {page.next_cursor}")
+        say(f"more: duecourse dead-letters list{of_job} --cursor {page.next_cursor}")
 
 
 @dead_letters.command(

@@ -13,7 +13,7 @@ from duecourse_cli.examples import Command, Group
 from duecourse_cli.job_file import read_job
 from duecourse_cli.models import Job
 from duecourse_cli.output import print_jobs, print_json
-from duecourse_cli.plain import plain
+from duecourse_cli.plain import plain, say
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
@@ -105,7 +105,7 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
         if not yes:
             confirm(f"Delete {job_id}, and its runs that have not started?")
         client.delete_job(job_id)
-    click.echo(f"{job_id} is deleted")
+    say(f"{job_id} is deleted")
 
 
 def _show(job: Job, as_json: bool) -> None:

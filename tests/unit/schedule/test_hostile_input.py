@@ -7,6 +7,7 @@ import pytest
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule, load_zone
 from duecourse.domain.schedule.compile import forget
+from duecourse.domain.schedule.given import read_instant
 from duecourse.domain.schedule.preview import preview
 from tests.support.schedules import utc
 from tests.support.steps import steps
@@ -113,3 +114,17 @@ def test_a_preview_of_a_schedule_that_never_fires_is_bounded():
         spec = ScheduleSpec(expression, NEW_YORK, dst_gap="skip")
         # One gap a year for 50 years, each with up to 1,000 times to count.
         assert steps(lambda spec=spec: preview(spec, utc("2026-01-01 00:00"))) < 60 * LIMIT
+
+
+@pytest.mark.parametrize(
+    "unprintable", ["\x00", "\x1b", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066", "\ud800"]
+)
+def test_what_a_message_repeats_can_be_printed(unprintable):
+    for ask in (
+        lambda: compile_schedule(ScheduleSpec("0 9 * * *", f"Europe/{unprintable}")),
+        lambda: read_instant("after", f"tomorrow{unprintable}"),
+    ):
+        with pytest.raises(ScheduleError) as refused:
+            ask()
+        assert refused.value.detail.isprintable()
+        assert unprintable.encode("unicode_escape").decode() in refused.value.detail
