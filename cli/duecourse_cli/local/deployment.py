@@ -45,17 +45,21 @@ class Deployment:
         self._endpoint = endpoint
         self._work = work
         self._synthesised = work / "cdk.out"
+        self._template = self._synthesised / f"{STACK_NAME}.template.json"
         self._made_from = work / "made-from"
         self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary)
 
     def deploy(self, step: Step) -> Outputs:
         """Deploy the stack, unless it stands there already as it would be; its outputs."""
         sources = digest(self._project.root)
-        unchanged = self._made_from.exists() and self._made_from.read_text() == sources
+        known = self._made_from.exists() and self._template.exists()
+        unchanged = known and self._made_from.read_text() == sources
         if unchanged and self._stands():
             step("cdk deploy", "nothing has changed")
         else:
             self._bootstrap(lambda text: step("cdk bootstrap", text))
+            if not unchanged:
+                self._made_from.unlink(missing_ok=True)  # what is half synthesised is made from nothing
             self._deploy(unchanged, lambda text: step("cdk deploy", text))
             self._made_from.write_text(sources)
         stack = aws.stack(self._endpoint, STACK_NAME)
@@ -65,11 +69,10 @@ class Deployment:
 
     def _stands(self) -> bool:
         """Whether the stack has the template that was synthesised last."""
-        file = self._synthesised / f"{STACK_NAME}.template.json"
-        if not file.exists() or aws.stack(self._endpoint, STACK_NAME) is None:
+        if aws.stack(self._endpoint, STACK_NAME) is None:
             return False
         deployed = aws.template(self._endpoint, STACK_NAME)
-        return bool(deployed == json.loads(file.read_text()))
+        return bool(deployed == json.loads(self._template.read_text()))
 
     def _bootstrap(self, say: Say) -> None:
         """Make the bucket and the roles that deployments need, unless they are there already."""
