@@ -1,1 +1,6 @@
 """What the budgets of the design are measured with. Run one as `python -m benchmarks.<name>`."""
+
+import os
+
+# The functions have no awscrt, which the command line brings (requirements-dev.in): botocore signs here as there.
+os.environ["BOTO_DISABLE_CRT"] = "true"

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse_cli.aws_session import own_session
 
 BATCH = 25
 """Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         done = put_back(
-            boto3.client("dynamodb"),
+            own_session().create_client("dynamodb"),
             given.restored,
             given.table,
             tenant=given.tenant,

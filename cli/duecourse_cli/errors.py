@@ -6,6 +6,8 @@ from typing import IO, Any
 
 import click
 
+from duecourse_cli.plain import plain
+
 
 class CliError(click.ClickException):
     """A failure with a remedy; shown as `duecourse: message` and turned into the exit status."""
@@ -15,7 +17,8 @@ class CliError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the message to standard error, without the word Error and without a traceback."""
-        click.echo(f"duecourse: {self.format_message()}", file=file, err=file is None)
+        lines = f"duecourse: {self.format_message()}".split("\n")
+        click.echo("\n".join(map(plain, lines)), file=file, err=file is None)
 
 
 class UsageError(CliError):

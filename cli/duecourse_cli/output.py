@@ -113,7 +113,7 @@ def print_dead_letters(runs: Iterable[Run]) -> None:
 
 def print_run(run: Run) -> None:
     """One run, a field a line; what says nothing is left out."""
-    cancelling = " (it is to end)" if run.cancel_requested else ""
+    cancelling = " (it is to end)" if run.cancel_requested and not run.is_final else ""
     fields: dict[str, str | Text | None] = {
         "run": run.id,
         "job": run.job_id,

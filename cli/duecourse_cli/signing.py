@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from duecourse_cli.aws_session import own_session
+
 SERVICE = "execute-api"
 SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
 
@@ -50,11 +52,14 @@ class SigV4(httpx.Auth):
 
     @classmethod
     def from_environment(cls, api: str, region: str | None = None) -> SigV4:
-        """Use the usual AWS credentials; the region comes from the address where none is given."""
-        import botocore.session
+        """Use the usual AWS credentials; the region comes from the address where none is given. Raises ValueError."""
+        from botocore.exceptions import BotoCoreError
 
-        session = botocore.session.get_session()
-        credentials = session.get_credentials()
+        session = own_session()
+        try:
+            credentials = session.get_credentials()
+        except BotoCoreError as error:
+            raise ValueError(f"no AWS credentials to sign with: {error}") from error
         found = region or region_of(api) or session.get_config_variable("region")
         if credentials is None:
             raise ValueError(

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse_cli.aws_session import own_session
 from duecourse_cli.client import Client
 from duecourse_cli.working.handling import LONGEST_HIDDEN_SECONDS, Handler, Task
 from duecourse_cli.working.queue import Received, SqsTaskQueue, TaskQueue
@@ -204,7 +205,6 @@ def _handle(handler: Handler, received: Received) -> None:
 
 
 def _sqs() -> Any:
-    import boto3
     from botocore.config import Config
 
-    return boto3.client("sqs", config=Config(retries={"mode": "standard", "total_max_attempts": 5}))
+    return own_session().create_client("sqs", config=Config(retries={"mode": "standard", "total_max_attempts": 5}))

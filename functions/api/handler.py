@@ -6,13 +6,13 @@ import os
 from functools import lru_cache
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.api import api
 from duecourse.http.app import Application
+from duecourse.telemetry import function_logger
 
-logger = Logger()
+logger = function_logger()
 
 
 @lru_cache(maxsize=1)

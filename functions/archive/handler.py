@@ -6,14 +6,14 @@ import os
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.archive import archive_runs
-from duecourse.telemetry import publish
+from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.archive import ArchiveRuns
 
-logger = Logger()
+logger = function_logger()
 metrics = Metrics()
 
 

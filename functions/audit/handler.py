@@ -7,16 +7,16 @@ import time
 from functools import cache, partial
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.audit import audit
-from duecourse.telemetry import publish
+from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.audit import Audit
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 
-logger = Logger()
+logger = function_logger()
 metrics = Metrics()
 
 

@@ -8,17 +8,17 @@ from functools import cache
 from typing import Any
 
 import orjson
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.dispatch import dispatch
-from duecourse.telemetry import publish
+from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
 
 MARGIN_SECONDS = 12  # what a round keeps of its invocation: a group that is under way, with every answer slow
 
-logger = Logger()
+logger = function_logger()
 metrics = Metrics()
 
 

@@ -7,15 +7,15 @@ import time
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.execute import execute
-from duecourse.telemetry import publish
+from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.execute import Execute
 from duecourse.usecases.hand import Delivery
 
-logger = Logger()
+logger = function_logger()
 metrics = Metrics()
 
 

@@ -7,19 +7,19 @@ import time
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.clean_up import clean_up
 from duecourse.bootstrap.patrol import patrol
-from duecourse.telemetry import publish
+from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.clean_up import CleanUp
 from duecourse.usecases.patrol import Patrol
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 CLEAN_UP_SECONDS = 120  # of an invocation, at most: the patrol comes first in importance, and last in turn
 
-logger = Logger()
+logger = function_logger()
 metrics = Metrics()
 
 

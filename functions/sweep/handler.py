@@ -7,16 +7,16 @@ import time
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.sweep import sweep
-from duecourse.telemetry import publish
+from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.sweep import Sweep
 
 MARGIN_SECONDS = 20  # what a sweep keeps of its invocation to give back the messages that it holds
 
-logger = Logger()
+logger = function_logger()
 metrics = Metrics()
 
 

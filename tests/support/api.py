@@ -10,7 +10,6 @@ from io import StringIO
 from itertools import count
 from typing import Any, cast
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.domain.bucket import Rules
@@ -18,6 +17,7 @@ from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
 from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Wakes
 from duecourse.settings import AllowedTargets, ApiSettings
+from duecourse.telemetry import function_logger
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
 from duecourse.usecases.commands import Commands, Orders
@@ -177,7 +177,7 @@ class ApiClient:
         self.wheel = Wheel(self.clock)
         lanes = self.wheel if self.lanes is None else self.lanes  # an empty wheel is false, too
         self.log = StringIO()
-        logger = Logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
+        logger = function_logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
         jobs = Jobs(
             self.jobs,
             lanes,

@@ -51,7 +51,7 @@ def ministack(folder: Path) -> Iterator[str]:
         "STATE_DIR": str(folder),
         "TMPDIR": str(folder),  # where it unpacks functions
     }
-    command = [str(Path(sys.executable).with_name("ministack"))]
+    command = [sys.executable, "-m", "duecourse_cli.local.emulator"]
     with _running(command, environ, folder / "ministack.log", port):
         yield f"http://127.0.0.1:{port}"
 

@@ -118,15 +118,30 @@ def eventbridge(random: Random) -> str:
         day = random.choice(
             [
                 *("*", "L", "2-6", "1", "7", "FRI-SUN", "sat", "MON,WED,FRI", "1,7", "SUN-TUE"),
+                *("FRI-MON", "6-2", "wed-tue", "SAT-SUN,WED"),
                 f"{random.randint(1, 7)}L",
                 f"{random.choice(_WEEKDAYS)}L",
                 f"{random.randint(1, 7)}#{random.randint(1, 5)}",
                 f"{random.choice(_WEEKDAYS)}#{random.randint(1, 5)}",
             ]
         )
-        days = ["?", plain_field(random, 1, 12, 0.7, _MONTHS), day]
+        days = ["?", _months_around(random), day]
     else:
-        dates = day_of_month(random, 0.3).replace("?", "*")
-        days = [dates, plain_field(random, 1, 12, 0.7, _MONTHS), "?"]
+        dates = _backwards(random, 1, 31) if random.random() < 0.2 else day_of_month(random, 0.3).replace("?", "*")
+        days = [dates, _months_around(random), "?"]
     year = random.choice(["*", "*", "2024/2", "2025-2030", "2026,2028", "*/3"])
-    return f"cron({random.randint(0, 59)} {random.randint(0, 23)} {' '.join(days)} {year})"
+    minute = _backwards(random, 0, 59) if random.random() < 0.05 else str(random.randint(0, 59))
+    hour = _backwards(random, 0, 23) if random.random() < 0.2 else str(random.randint(0, 23))
+    return f"cron({minute} {hour} {' '.join(days)} {year})"
+
+
+def _months_around(random: Random) -> str:
+    """A month field of EventBridge's dialect, now and then one that passes the end of the year."""
+    return _backwards(random, 1, 12, _MONTHS) if random.random() < 0.2 else plain_field(random, 1, 12, 0.7, _MONTHS)
+
+
+def _backwards(random: Random, low: int, high: int, names: list[str] | None = None) -> str:
+    """A range that runs backwards, with or without a step."""
+    last, first = sorted(random.sample(range(low, high + 1), 2))
+    text = "-".join(names[value - low] if names and random.random() < 0.5 else str(value) for value in (first, last))
+    return text if random.random() < 0.6 else f"{text}/{random.randint(1, 7)}"

@@ -95,9 +95,7 @@ class Reading:
         if item.startswith("?"):
             item = "*" + item[1:]
         if self.eventbridge:
-            names = {name: value + 1 for name, value in WEEKDAY_NAMES.items()}
-            item = item.removesuffix("-SUN") + "-8" if item.endswith("-SUN") and not item.startswith("SUN") else item
-            return any(_named(item, value, 1, 7, names) for value in (number + 1, number + 8))
+            return _named(item, number + 1, 1, 7, {name: value + 1 for name, value in WEEKDAY_NAMES.items()})
         if item.endswith("-SUN") and not item.startswith(("SUN", "0")):
             item = item.removesuffix("-SUN") + "-7"
         # Sunday answers to 0 and to 7, but * and its steps count from 0 to 6.
@@ -125,7 +123,11 @@ def _named(field: str, value: int, low: int, high: int, names: dict[str, int] | 
         else:
             first = number(base)
             last = high if step_text else first
-        if first <= value <= last and (value - first) % int(step_text or 1) == 0:
+        # A range that runs backwards (EventBridge's dialect alone has them) goes round its field as round a clock.
+        size = high - low + 1
+        ahead, length = (value - first) % size, (last - first) % size
+        inside = ahead <= length if last < first else first <= value <= last
+        if inside and ahead % int(step_text or 1) == 0:
             return True
     return False
 

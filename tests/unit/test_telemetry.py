@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 from io import StringIO
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +15,11 @@ from aws_lambda_powertools import Logger, Metrics
 
 from duecourse.domain.job import Lane
 from duecourse.messages import RunMessage
-from duecourse.telemetry import loggable, publish
+from duecourse.telemetry import function_logger, loggable, publish
 from duecourse.usecases.report import Event, Report, about
 
 _numbers = count()
+FUNCTIONS = Path(__file__).resolve().parents[2] / "functions"
 
 Emitted = dict[tuple[tuple[str, str], ...], dict[str, Any]]
 """Values by metric, by dimension set."""
@@ -31,6 +33,31 @@ def test_a_fact_whose_name_logging_keeps_for_itself_is_told_under_another(name: 
     publish(Report(events=[Event("told", {name: 1})]), logger, Metrics(namespace="Duecourse"))
     (line,) = [json.loads(text) for text in out.getvalue().splitlines()]
     assert (line["action"], line[f"{name}_"]) == ("told", 1)
+
+
+STEERING = "a\x00b\x1b[2Jc\x7fd\x9be\u061cf\u200eg\u200fh\u202ei\u2066j\u2069k\ud800l\nm"
+
+
+def test_nothing_in_a_log_line_can_steer_a_terminal_and_nothing_is_lost() -> None:
+    out = StringIO()
+    logger = function_logger(service="test-steering", level=logging.INFO, stream=out)
+    publish(Report(events=[Event("told", {"error": STEERING})]), logger, Metrics(namespace="Duecourse"))
+    logger.error("failed %s", STEERING.replace("\ud800", "Grüße"))  # pytest keeps what is logged, as text
+
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert all(each.isprintable() for each in line)
+        line.encode()
+    assert json.loads(lines[0])["error"] == STEERING
+    assert "Grüße" in lines[1]
+
+
+@pytest.mark.parametrize("handler", sorted(FUNCTIONS.glob("*/handler.py")), ids=lambda file: file.parent.name)
+def test_every_function_logs_so(handler: Path) -> None:
+    text = handler.read_text()
+    assert "Logger(" not in text
+    assert ("logger = function_logger()" in text) == ("logger" in text)
 
 
 def emitted(report: Report, capsys: pytest.CaptureFixture[str], **dimensions: str) -> Emitted:

@@ -61,6 +61,8 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
             yield client
     except ApiError as error:
         raise CliError(plain(str(error))) from error
+    except UnicodeEncodeError as error:
+        raise UsageError("an id or a cursor holds half of a character; nothing was asked for") from error
     except ApiUnreachableError as error:
         raise CliError(plain(f"{error}; is the stack up, and is --api right?")) from error
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from duecourse.domain.schedule import ScheduleError
+from duecourse.domain.schedule.given import read_instant
 from duecourse_cli.client import Client
+from duecourse_cli.commands.confirming import confirm, yes_option
 from duecourse_cli.commands.connection import api_options, connected
 from duecourse_cli.commands.jobs import json_option
+from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command, Group
+from duecourse_cli.models import Run, instant
 from duecourse_cli.output import print_dead_letters, print_json
+from duecourse_cli.plain import say
 
 MOST_AT_ONCE = 100
 """How many runs one call redrives: some seconds of the API's time."""
+
+MOST_PAGES = 10
+"""Pages of dead runs that are counted for a question."""
 
 job_option = click.option("--job", "job_id", metavar="JOB", help="Only the runs of this job.")
 
@@ -41,7 +51,7 @@ def list_dead(
     print_dead_letters(page.items)
     if page.next_cursor:
         of_job = f" --job {job_id}" if job_id else ""
-        click.echo(f"more: duecourse dead-letters list{of_job} --cursor {page.next_cursor}")
+        say(f"more: duecourse dead-letters list{of_job} --cursor {page.next_cursor}")
 
 
 @dead_letters.command(
@@ -51,7 +61,7 @@ def list_dead(
 @click.option("--since", metavar="INSTANT", help="Only what died from this instant on (ISO-8601).")
 @click.option("--until", metavar="INSTANT", help="Only what died before this instant (ISO-8601).")
 @click.option("--limit", type=click.IntRange(1), help="How many runs at most.  [default: all]")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@yes_option
 @api_options
 @json_option
 def redrive(
@@ -65,9 +75,10 @@ def redrive(
     as_json: bool,
 ) -> None:
     """Give dead runs a fresh allowance of attempts."""
+    died = _Died(_instant("since", since), _instant("until", until))
     with connected(api, sign) as client:
-        if not yes:
-            click.confirm(_question(job_id, since, until, limit), abort=True, err=True)
+        if not yes and (count := _count(client, job_id, died)):
+            confirm(_question(count, job_id, since, until, limit))
         done = _redriven(client, job_id, since, until, limit)
     if as_json:
         print_json(done)
@@ -92,7 +103,40 @@ def _redriven(
             return {"redriven": redriven, "refused": refused, "more": done.more}
 
 
-def _question(job_id: str | None, since: str | None, until: str | None, limit: int | None) -> str:
-    runs = f"dead runs of {job_id}" if job_id else "dead runs of ALL jobs"
+@dataclass(frozen=True, slots=True)
+class _Died:
+    """From when on and before when (UTC seconds), as far as that is asked for."""
+
+    since: int | None
+    until: int | None
+
+    def includes(self, run: Run) -> bool:
+        """Whether the run died then; one that does not say so may have."""
+        finished = instant(run.document.get("finished_at"))
+        at = None if finished is None else finished.timestamp()
+        return at is None or ((self.since is None or self.since <= at) and (self.until is None or at < self.until))
+
+
+def _instant(option: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else read_instant(option, text)
+    except ScheduleError as error:
+        raise UsageError(f"--{option}: {error.detail}") from None
+
+
+def _count(client: Client, job_id: str | None, died: _Died) -> str:
+    """How many runs those are; of very many not all are counted. Empty for none."""
+    count, cursor = 0, None
+    for _ in range(MOST_PAGES):
+        page = client.dead_letters(job_id, limit=MOST_AT_ONCE, cursor=cursor)
+        count, cursor = count + sum(map(died.includes, page.items)), page.next_cursor
+        if cursor is None:
+            return str(count or "")
+    return f"at least {count}"
+
+
+def _question(count: str, job_id: str | None, since: str | None, until: str | None, limit: int | None) -> str:
+    some = limit is not None and (not count.isdigit() or limit < int(count))
+    runs = f"dead run{'s' * (count != '1')} of {job_id or 'ALL jobs'}"
     when = (f" since {since}" if since else "") + (f" until {until}" if until else "")
-    return f"Redrive {'all' if limit is None else f'up to {limit}'} {runs}{when}?"
+    return f"Redrive {f'{limit} of ' if some else ''}{count} {runs}{when}?"

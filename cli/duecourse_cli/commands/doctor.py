@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from duecourse_cli.examples import Command
+from duecourse_cli.plain import plain, say
 
 STAGE_HELP = """\
 The stage to look at, with your AWS credentials and region; the local stack of this checkout if left out.
@@ -54,12 +55,12 @@ def doctor(stage: str, as_json: bool) -> None:
 
 
 def _show(name: str, verdict: str, says: str) -> None:
-    click.echo(f"{click.style(f'{verdict:<8}', fg=COLOURS[verdict])} {name:<13} {says}")
+    click.echo(f"{click.style(f'{verdict:<8}', fg=COLOURS[verdict])} {plain(f'{name:<13} {says}')}")
 
 
 def _remedy(do: str | None, runbook: str | None) -> None:
     for line in _present((None if do is None else f"first: {do}", None if runbook is None else f"see {runbook}")):
-        click.echo(f"{'':<23}{line}")
+        say(f"{'':<23}{line}")
 
 
 def _present(lines: Iterable[str | None]) -> list[str]:

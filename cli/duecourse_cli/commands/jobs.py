@@ -6,13 +6,14 @@ from typing import IO, Any
 
 import click
 
+from duecourse_cli.commands.confirming import confirm, yes_option
 from duecourse_cli.commands.connection import api_options, connected
 from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command, Group
 from duecourse_cli.job_file import read_job
 from duecourse_cli.models import Job
 from duecourse_cli.output import print_jobs, print_json
-from duecourse_cli.plain import plain
+from duecourse_cli.plain import plain, say
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
@@ -27,6 +28,8 @@ def jobs() -> None:
 
 
 def _read(document: IO[str]) -> dict[str, Any]:
+    if document.isatty():
+        click.echo("type the job's JSON, then Ctrl-D; or give a file: duecourse jobs create job.json", err=True)
     try:
         return read_job(document.read())
     except ValueError as error:
@@ -92,14 +95,17 @@ def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_j
     _show(job, as_json)
 
 
-@jobs.command(cls=Command, example="duecourse jobs delete nightly")
+@jobs.command(cls=Command, example="duecourse jobs delete nightly --yes")
 @click.argument("job_id", metavar="JOB")
+@yes_option
 @api_options
-def delete(job_id: str, api: str | None, sign: bool | None) -> None:
+def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
     """Delete a job; its runs that have not started will not."""
     with connected(api, sign) as client:
+        if not yes:
+            confirm(f"Delete {job_id}, and its runs that have not started?")
         client.delete_job(job_id)
-    click.echo(f"{job_id} is deleted")
+    say(f"{job_id} is deleted")
 
 
 def _show(job: Job, as_json: bool) -> None:

@@ -40,9 +40,10 @@ def logs(function: str, lines: int) -> None:
     from duecourse_cli.local.ports import LOOPBACK, is_taken
     from duecourse_cli.local.project import find_root
     from duecourse_cli.local.settings import Settings
+    from duecourse_cli.plain import say
 
     settings = Settings.read(find_root(Path.cwd()) / FOLDER)
     if settings is None or not is_taken(settings.port):
         raise CliError("no local stack is running here: start it with `duecourse local`")
     for line in logged(f"http://{LOOPBACK}:{settings.port}", function, lines):
-        click.echo(line)
+        say(line)

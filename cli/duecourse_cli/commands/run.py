@@ -9,6 +9,7 @@ from duecourse_cli.commands.jobs import json_option
 from duecourse_cli.examples import Command, Group
 from duecourse_cli.models import Run
 from duecourse_cli.output import print_json, print_run
+from duecourse_cli.plain import say
 
 
 @click.group(cls=Group, example="duecourse run show nightly.20261121T030000Z")
@@ -56,4 +57,4 @@ def _told(asked: Run, sentence: str, as_json: bool) -> None:
     if as_json:
         print_json(asked.document)
     else:
-        click.echo(f"{asked.id} was {asked.state}; {sentence}")
+        say(f"{asked.id} was {asked.state}; {sentence}")

@@ -11,6 +11,7 @@ from duecourse_cli.commands.jobs import json_option
 from duecourse_cli.due_runs import due_runs
 from duecourse_cli.examples import Command
 from duecourse_cli.output import print_json, print_runs
+from duecourse_cli.plain import say
 
 
 @click.command(cls=Command, example="duecourse runs nightly --limit 5")
@@ -37,4 +38,4 @@ def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: boo
         )
     print_runs(found)
     if found.next_cursor:
-        click.echo(f"more: duecourse runs {job_id} --cursor {found.next_cursor}")
+        say(f"more: duecourse runs {job_id} --cursor {found.next_cursor}")

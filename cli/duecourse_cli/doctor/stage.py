@@ -13,6 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse_cli.aws_session import own_session
 from duecourse_cli.doctor.facts import Skew
 from duecourse_cli.errors import UsageError
 from duecourse_cli.local import aws
@@ -97,13 +98,12 @@ def _running_endpoint() -> str:
 
 
 def _of_the_caller(service: str) -> Any:
-    import botocore.session
     from botocore.config import Config
 
     config = Config(
         retries={"mode": "standard", "max_attempts": 3}, connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS
     )
-    return botocore.session.get_session().create_client(service, config=config)
+    return own_session().create_client(service, config=config)
 
 
 def _skew(date: str, asked: float, answered: float) -> Skew:

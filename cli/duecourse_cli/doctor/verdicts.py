@@ -60,7 +60,8 @@ def tick(found: Tick) -> Check:
         )
     if found.age is None:
         if found.stack_age < FRESH:
-            return fine("tick", "the stack is new; its first tick is still to come")
+            said = f"no tick has come since the stack was made {span(found.stack_age)} ago; one comes every minute"
+            return fine("tick", f"{said}; runs until then are those that the API has sent at once")
         return Check("tick", Verdict.BAD, "no tick has ever come: nothing fires", "look at the tick's log", where)
     said = f"the last tick came {span(found.age)} ago"
     if found.age <= TICK_WARNING:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from duecourse_cli.errors import CliError
 from duecourse_cli.local.environment import REGION
+
+ERROR_BYTES = 2_000
+"""Of what a function that fails answers, as much as is told."""
 
 NOTHING_OF_THE_USERS = {
     "profile": (None, None, None, None),
@@ -24,17 +29,27 @@ def client(endpoint: str, service: str) -> Any:
     return session.create_client(service, region_name=REGION, endpoint_url=endpoint, config=config)
 
 
-def stack_exists(endpoint: str, name: str) -> bool:
-    """Whether a stack of that name is complete."""
+def stack(endpoint: str, name: str) -> Mapping[str, Any] | None:
+    """What CloudFormation says of a stack that is complete; None where there is no such one."""
     from botocore.exceptions import ClientError
 
     try:
-        found = client(endpoint, "cloudformation").describe_stacks(StackName=name)["Stacks"]
+        (found,) = client(endpoint, "cloudformation").describe_stacks(StackName=name)["Stacks"]
     except ClientError:
-        return False
-    return any(stack["StackStatus"] in {"CREATE_COMPLETE", "UPDATE_COMPLETE"} for stack in found)
+        return None
+    complete: bool = found["StackStatus"] in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+    return found if complete else None
+
+
+def template(endpoint: str, name: str) -> Any:
+    """The template of a stack that exists."""
+    return client(endpoint, "cloudformation").get_template(StackName=name)["TemplateBody"]
 
 
 def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
-    """Invoke a function and do not wait for its answer."""
-    client(endpoint, "lambda").invoke(FunctionName=function, InvocationType="Event", Payload=payload)
+    """Invoke a function and wait for its end. Raises CliError where it fails."""
+    answer = client(endpoint, "lambda").invoke(FunctionName=function, Payload=payload)
+    if "FunctionError" in answer:
+        raise CliError(
+            f"the function {function} failed: {answer['Payload'].read(ERROR_BYTES).decode(errors='replace')}"
+        )

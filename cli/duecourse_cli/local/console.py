@@ -21,7 +21,7 @@ QUIET_STATES = frozenset({"QUEUED", "RUNNING"})
 def run_line(run: Run) -> str:
     """One run in one line: job, occurrence, lateness, state."""
     late = lateness(run.lateness_seconds)
-    return plain(f"{run.job_id:<{JOB_WIDTH}}  {run.occurrence:%H:%M:%S}  {late:>10}  {_state(run)}")
+    return f"{run.job_id:<{JOB_WIDTH}}  {run.occurrence:%H:%M:%S}  {late:>10}  {_state(run)}"
 
 
 def _state(run: Run) -> str:
@@ -57,7 +57,7 @@ class Screen:
 
     def event(self, text: str) -> None:
         """Something that happened beside the runs."""
-        self._print("  ", (plain(text), "magenta"))
+        self._print("  ", (text, "magenta"))
 
     def line(self, text: str = "") -> None:
         """A plain line."""
@@ -74,6 +74,7 @@ class Screen:
             self.line(f"  lateness by {source:<17} {found or 'no starts'}")
 
     def _print(self, *parts: str | tuple[str, str]) -> None:
-        """No markup: what others say may have brackets and colons in it."""
-        self._console.print(Text.assemble(*parts))
+        """No markup: what others say may have brackets and colons in it; and one line, whatever they say."""
+        told = (plain(part) if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts)
+        self._console.print(Text.assemble(*told))
         self._console.file.flush()

@@ -1,7 +1,12 @@
-"""The project's CDK app, deployed to MiniStack by the CDK CLI just as it is deployed to AWS."""
+"""The project's CDK app, deployed to MiniStack by the CDK CLI just as it is deployed to AWS.
+
+What has not changed is not made again: synthesis is left out where the app is made from what it was made from before,
+the deployment where the stack has that very template. Assets are named by their content, so the template tells of them.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections import deque
@@ -14,16 +19,18 @@ from duecourse_cli.local.environment import ACCOUNT, REGION, STACK_NAME, STAGE
 from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.progress import CdkProgress
 from duecourse_cli.local.project import Project
+from duecourse_cli.local.sources import digest
 
 KEPT_LINES = 12
 STOP_SECONDS = 5.0
 TOOLKIT = "CDKToolkit"
 
 Say = Callable[[str], None]
+Step = Callable[[str, str], None]
 
 
 class Deployment:
-    """One deployment of stage `local`; `work` keeps what was synthesised and the stack's outputs."""
+    """One deployment of stage `local`; `work` keeps what was synthesised, and the digest of what that was made from."""
 
     def __init__(
         self,
@@ -37,24 +44,50 @@ class Deployment:
         self._project = project
         self._endpoint = endpoint
         self._work = work
+        self._synthesised = work / "cdk.out"
+        self._template = self._synthesised / f"{STACK_NAME}.template.json"
+        self._made_from = work / "made-from"
         self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary)
 
-    def bootstrap(self, say: Say) -> None:
+    def deploy(self, step: Step) -> Outputs:
+        """Deploy the stack, unless it stands there already as it would be; its outputs."""
+        sources = digest(self._project.root)
+        known = self._made_from.exists() and self._template.exists()
+        unchanged = known and self._made_from.read_text() == sources
+        if unchanged and self._stands():
+            step("cdk deploy", "nothing has changed")
+        else:
+            self._bootstrap(lambda text: step("cdk bootstrap", text))
+            if not unchanged:
+                self._made_from.unlink(missing_ok=True)  # what is half synthesised is made from nothing
+            self._deploy(unchanged, lambda text: step("cdk deploy", text))
+            self._made_from.write_text(sources)
+        stack = aws.stack(self._endpoint, STACK_NAME)
+        if stack is None:
+            raise CliError(f"the stack {STACK_NAME} is not complete, although it was deployed")
+        return Outputs.from_mapping({each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]})
+
+    def _stands(self) -> bool:
+        """Whether the stack has the template that was synthesised last."""
+        if aws.stack(self._endpoint, STACK_NAME) is None:
+            return False
+        deployed = aws.template(self._endpoint, STACK_NAME)
+        return bool(deployed == json.loads(self._template.read_text()))
+
+    def _bootstrap(self, say: Say) -> None:
         """Make the bucket and the roles that deployments need, unless they are there already."""
-        if aws.stack_exists(self._endpoint, TOOLKIT):
-            say("done before")
+        if aws.stack(self._endpoint, TOOLKIT) is not None:
             return
+        say("making the deployment bucket and roles")
         # In a folder without an app: inside the project the CLI would synthesise it first, for nothing.
         self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"], self._work, say, "cdk bootstrap failed")
 
-    def deploy(self, say: Say) -> Outputs:
-        """Deploy the stack and read its outputs."""
-        outputs = self._work / "outputs.json"
-        outputs.unlink(missing_ok=True)
-        command = ["deploy", STACK_NAME, "-c", f"stage={STAGE}", "--require-approval", "never"]
-        command += ["--outputs-file", str(outputs), "--output", str(self._work / "cdk.out"), "--progress", "events"]
+    def _deploy(self, unchanged: bool, say: Say) -> None:
+        say(f"{'deploying' if unchanged else 'synthesising'} the app with stage {STAGE}")
+        app = ["--app"] if unchanged else ["-c", f"stage={STAGE}", "--output"]
+        command = ["deploy", STACK_NAME, *app, str(self._synthesised)]
+        command += ["--require-approval", "never", "--progress", "events"]
         self._run(command, self._project.root, say, "cdk deploy failed")
-        return Outputs.read(outputs)
 
     def _run(self, arguments: Sequence[str], folder: Path, say: Say, failure: str) -> None:
         command = [str(self._project.node), str(self._project.cdk.resolve()), *arguments, "--no-notices", "--ci"]

@@ -42,6 +42,7 @@ def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
         "PATH": path,
         "TMPDIR": str(temporary),
         "PYTHONUNBUFFERED": "1",
+        "BOTO_DISABLE_CRT": "true",  # Lambda has no awscrt: the functions' requests are signed here as they are there
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def place_of(project: Project) -> Place:
 def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
     """Start everything and stay until somebody stops it."""
     place = place_of(project)
-    with locked(place.folder):
+    with locked(place.folder) as announce:
         kept = None if fresh else Settings.read(place.folder)
         settings = choose(kept, port)
         if fresh:
@@ -44,7 +45,7 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
         place.make()
         settings.write(place.folder)
         try:
-            _run(project, screen, place, settings, kept)
+            _run(project, screen, place, settings, kept, announce)
         finally:
             shutil.rmtree(place.temporary, ignore_errors=True)
 
@@ -58,24 +59,33 @@ def clear(place: Place) -> None:
             each.unlink()
 
 
-def _run(project: Project, screen: Screen, place: Place, settings: Settings, kept: Settings | None) -> None:
+def _run(
+    project: Project,
+    screen: Screen,
+    place: Place,
+    settings: Settings,
+    kept: Settings | None,
+    announce: Callable[[str], None],
+) -> None:
     log = CallLog()
     with (
         Receiver(log, settings.receiver_port) as receiver,
         local_stack(project, place, settings.port, screen.step) as stack,
         Client(stack.api, trust_env=False) as client,
     ):
+        announce(stack.api)
         screen.step("receiver", receiver.url)
+        observer = observe(stack, client, log, screen, NEW_JOBS)
+        observer.follow(job.id for job in client.all_jobs())
+        observer.prime()
+        # The rule's own tick is a minute away, and what was off for longer than three calls itself late until one came.
+        aws.invoke(stack.endpoint, stack.outputs.tick_function)
         client.health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         moved = kept is not None and kept.receiver_port != settings.receiver_port
         for job in demo_jobs(receiver.url, datetime.now(UTC)):
             _post(client, job, screen, anew=moved and job.every is not None)
-        observer = observe(stack, client, log, screen, NEW_JOBS)
         observer.follow(job.id for job in client.all_jobs())
-        observer.prime()
-        if kept is not None:
-            aws.invoke(stack.endpoint, stack.outputs.tick_function)  # the minute rule starts counting again
         screen.line()
         for line in hints(stack.api, stack.endpoint, receiver.url):
             screen.line(line)

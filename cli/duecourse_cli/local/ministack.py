@@ -29,7 +29,7 @@ COLD_START = "cold start"
 class MiniStack:
     """One MiniStack on a loopback port, used as a context. One that is `kept` saves its state when it is stopped."""
 
-    command: Sequence[str] = (sys.executable, "-m", "ministack")
+    command: Sequence[str] = (sys.executable, "-m", "duecourse_cli.local.emulator")
 
     def __init__(
         self,

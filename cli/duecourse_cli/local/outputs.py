@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from duecourse_cli.errors import CliError
@@ -37,15 +35,6 @@ class Outputs:
             )
         except KeyError as missing:
             raise CliError(f"the stack {STACK_NAME} has no output {missing.args[0]}") from missing
-
-    @classmethod
-    def read(cls, file: Path) -> Outputs:
-        """Read the file that `cdk deploy --outputs-file` wrote."""
-        try:
-            document = json.loads(file.read_text())
-        except (OSError, ValueError) as error:
-            raise CliError(f"the CDK CLI left no readable outputs ({file}): {error}") from error
-        return cls.from_mapping(document.get(STACK_NAME, {}))
 
     def local_api(self, endpoint: str) -> str:
         """The API's address on this machine; MiniStack serves the default stage without naming it."""

@@ -9,13 +9,14 @@ import json
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from duecourse_cli.local.callers import refusal
 from duecourse_cli.local.calls import Call, CallLog
 from duecourse_cli.local.ports import LOOPBACK
 
@@ -68,6 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         arrived_at = datetime.now(UTC)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if (why := refusal(self.headers.items(), self.server.server_port)) is not None:
+            self._answer(403, {"title": "Forbidden", "status": 403, "detail": why})
+            return
         asked = urlsplit(self.path)
         path = asked.path
         if path == NOTICE_PATH:
@@ -80,8 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.pause(seconds)
         self._answer(status)
 
-    def _answer(self, status: int) -> None:
-        body = json.dumps({"received": status < 400}).encode()
+    def _answer(self, status: int, document: Mapping[str, object] | None = None) -> None:
+        body = json.dumps({"received": status < 400} if document is None else document).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

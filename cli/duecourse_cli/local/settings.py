@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -55,12 +55,23 @@ def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder, so that two local stacks do not share their data."""
+def locked(folder: Path) -> Iterator[Callable[[str], None]]:
+    """Hold the folder, so that two local stacks do not share their data. What is yielded takes the API's address, once
+    it is known, for whoever comes second.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    with (folder / "lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise UsageError(f"a local stack is running already on the data in {folder}") from error
-        yield
+            lock.seek(0)
+            where = lock.read() or "it is still starting"
+            raise UsageError(f"a local stack is running already: {where} (its data are in {folder})") from error
+
+        def announce(address: str) -> None:
+            lock.truncate(0)
+            lock.write(address)
+            lock.flush()
+
+        announce("")
+        yield announce

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from duecourse_cli.local.deployment import Deployment
-from duecourse_cli.local.ministack import MiniStack
+from duecourse_cli.local.deployment import Deployment, Step
+from duecourse_cli.local.ministack import SAVE_SECONDS, MiniStack
 from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.project import Project
-
-Step = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +72,13 @@ def local_stack(project: Project, place: Place, port: int, step: Step) -> Iterat
         port=port, state=place.state, temporary=place.temporary, log=place.log, kept=place.kept
     ) as ministack:
         step("MiniStack", f"ready; its log is {place.log}")
-        deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
-        step("cdk bootstrap", "making the deployment bucket and roles")
-        deployment.bootstrap(lambda text: step("cdk bootstrap", text))
-        step("cdk deploy", "synthesising the app with stage local")
-        outputs = deployment.deploy(lambda text: step("cdk deploy", text))
-        stack = Stack(ministack=ministack, outputs=outputs)
-        step("API", stack.api)
         try:
+            deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
+            stack = Stack(ministack=ministack, outputs=deployment.deploy(step))
+            step("API", stack.api)
             yield stack
         finally:
-            step("MiniStack", "stopping")
+            if not ministack.has_ended:
+                step("MiniStack", f"saving its state, for {SAVE_SECONDS:.0f} s at most" if place.kept else "stopping")
+            if not ministack.stop() and place.kept:
+                step("MiniStack", "its state was NOT saved in time: the next start has that of the last stop")

@@ -22,8 +22,8 @@ BUSY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that another time may be better."""
 
 _BAD_RESULT_STATUSES = frozenset({400, 413, 422})
-_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
-"""What SQS takes in no message."""
+_NO_CHARACTERS = re.compile("[\0\ufffe\uffff]")
+"""What SQS takes in no message, and the API in no text."""
 _NOT_IN_CODES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 

@@ -39,7 +39,21 @@ from tests.support.posting import errors, posted
         ({"exclude": ["9999-12-31T23:59:59-14:00"]}, "/exclude/0", "outside of the years 1 to 9999 in UTC"),
         ({"exclude": ["0001-01-01T00:00:00+14:00"]}, "/exclude/0", "outside of the years 1 to 9999 in UTC"),
         (
-            {"schedule": "at(2026-12-25T09:00:00)", "exclude": ["2026-12-25"]},
+            {"schedule": "at(2026-12-25T09:00:00)", "exclude": ["2026-12-24", "2026-12-25/2026-12-31"]},
+            "/exclude/1",
+            '"2026-12-25/2026-12-31" excludes 2026-12-25T09:00:00Z, and the schedule names no other time that is left',
+        ),
+        (
+            {
+                "schedule": "R3/2026-12-24T09:00:00Z/P1D",
+                "timezone": "Europe/Berlin",
+                "exclude": ["2026-12-24T10:00:00+01:00", "2026-12-25/2026-12-31"],
+            },
+            "/exclude/0",
+            "excludes 2026-12-24T09:00:00Z, and the schedule names no other time that is left",
+        ),
+        (
+            {"schedule": "at(2020-01-01T00:00:00)", "exclude": ["2020-01-01"]},
             "/schedule",
             "no occurrence in the future",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -110,8 +111,44 @@ def test_runs_for_programs_keep_the_cursor(api: str) -> None:
     assert json.loads(duecourse("runs", "nightly", "--json", "--api", api).stdout)["next_cursor"] == "more"
 
 
-def test_a_job_is_deleted(api: str) -> None:
-    assert duecourse("jobs", "delete", "nightly", "--api", api).stdout == "nightly is deleted\n"
+def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:
+    assert duecourse("jobs", "delete", "nightly", "--yes", "--api", api).stdout == "nightly is deleted\n"
+
+    asked = duecourse("jobs", "delete", "nightly", "--api", api, text="y\n")
+    assert "Delete nightly, and its runs that have not started?" in asked.stderr
+    assert asked.stdout == "nightly is deleted\n"
+
+
+@pytest.mark.parametrize(("text", "status", "said"), [("n\n", 1, "Aborted!"), (None, 2, "give --yes")])
+def test_a_job_is_not_deleted_by_somebody_who_did_not_say_so(
+    api: str, text: str | None, status: int, said: str
+) -> None:
+    result = duecourse("jobs", "delete", "nightly", "--api", api, text=text)
+
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert said in result.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
+def test_whoever_is_to_type_a_job_at_a_terminal_is_told_so(api: str) -> None:
+    master, slave = os.openpty()
+    try:
+        os.write(master, b"{}\n\x04")
+        done = subprocess.run(
+            [sys.executable, "-c", "from duecourse_cli.main import main; main()", "jobs", "create", "--api", api],
+            stdin=slave, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(slave)
+        os.close(master)
+
+    assert done.returncode == 0
+    assert "type the job's JSON, then Ctrl-D" in done.stderr
+    assert "duecourse jobs create job.json" in done.stderr
+
+
+def test_nothing_is_said_where_a_job_comes_through_a_pipe(api: str) -> None:
+    assert duecourse("jobs", "create", "--api", api, text="{}").stderr == ""
 
 
 def test_a_refusal_is_one_line_without_a_traceback(api: str) -> None:

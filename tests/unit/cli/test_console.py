@@ -55,6 +55,19 @@ def test_a_step_tells_the_seconds_since_the_start() -> None:
     assert printed.getvalue() == "  12.3 s  cdk deploy     25 of 25 resources [all]\n"
 
 
+def test_no_line_can_steer_the_terminal() -> None:
+    steering = "\x1b[2J\x9b\u061c\u200f\u202e\u2066"
+    shown, printed = screen(iter([100.0, 112.34]))
+
+    shown.step(steering, f"kept {steering}")
+    shown.run(replace(RUN, job_id=steering, state=steering))
+    shown.event(steering)
+    shown.line(steering)
+    shown.verdict(Verdict((Check(steering, True, steering),), None, None))
+
+    assert all(each.isprintable() or each == "\n" for each in printed.getvalue())
+
+
 def test_a_verdict_lists_its_checks_and_the_figures() -> None:
     shown, printed = screen(iter([0.0]))
     checks = (Check("tick", True, "9 of 9 SUCCEEDED"), Check("dead-letter queue", False, "nothing"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from botocore.compat import HAS_CRT
+
 from duecourse_cli.local import environment
 
 USERS = {
@@ -45,3 +47,10 @@ def test_the_emulator_listens_on_loopback_only_and_writes_only_where_it_is_told(
     assert (found["S3_PERSIST"], found["S3_DATA_DIR"]) == ("1", str(tmp_path / "state" / "s3"))
     assert found["DOCKER_HOST"] == f"unix://{tmp_path / 'tmp' / 'no-docker'}"
     assert found["TMPDIR"] == str(tmp_path / "tmp")
+
+
+def test_the_functions_requests_are_signed_as_on_aws_where_there_is_no_awscrt(tmp_path: Path) -> None:
+    found = environment.ministack(USERS, port=4599, state=tmp_path, temporary=tmp_path, kept=False)
+
+    assert found["BOTO_DISABLE_CRT"] == "true"
+    assert HAS_CRT is False  # in the tests, too

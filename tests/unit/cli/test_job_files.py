@@ -61,7 +61,7 @@ COMMANDS = (
     ("dead-letters", "list"),
     ("dead-letters", "redrive", "--yes"),
 )
-DELETE = ("jobs", "delete", "nightly")
+DELETE = ("jobs", "delete", "nightly", "--yes")
 """It reads nothing of what the API answers, as long as that is an answer of an API."""
 
 

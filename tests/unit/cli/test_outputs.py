@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from duecourse_cli.errors import CliError
@@ -31,11 +28,8 @@ def test_the_id_of_the_api_is_found_in_any_address(url: str) -> None:
     assert api_id(url) == "7dbf4306"
 
 
-def test_the_api_is_reached_through_the_emulators_port(tmp_path: Path) -> None:
-    file = tmp_path / "outputs.json"
-    file.write_text(json.dumps({"Duecourse-local": FOUND}))
-
-    found = Outputs.read(file)
+def test_the_api_is_reached_through_the_emulators_port() -> None:
+    found = Outputs.from_mapping(FOUND)
 
     assert found.local_api("http://127.0.0.1:4599") == "http://127.0.0.1:4599/_aws/execute-api/7dbf4306"
     assert found.dead_letter_queue_url.endswith("/dead")
@@ -44,8 +38,3 @@ def test_the_api_is_reached_through_the_emulators_port(tmp_path: Path) -> None:
 def test_a_missing_output_is_named() -> None:
     with pytest.raises(CliError, match="has no output TickFunction"):
         Outputs.from_mapping({name: value for name, value in FOUND.items() if name != "TickFunction"})
-
-
-def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match="left no readable outputs"):
-        Outputs.read(tmp_path / "outputs.json")

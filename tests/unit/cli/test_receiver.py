@@ -73,6 +73,21 @@ def test_a_subscription_is_confirmed_only_at_a_loopback_address() -> None:
     assert visited == ["http://127.0.0.1:4599/confirm"]
 
 
+def test_a_web_page_can_neither_call_it_nor_send_it_to_an_address() -> None:
+    visited: list[str] = []
+    log = CallLog()
+    confirmation = {"Type": "SubscriptionConfirmation", "SubscribeURL": "http://127.0.0.1:4599/?Action=CreateQueue"}
+    with Receiver(log, visit=visited.append) as receiver:
+        for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}):
+            answer = post(receiver.url + NOTICE_PATH, content=json.dumps(confirmation), headers=headers)
+            assert answer.status_code == 403
+            assert answer.json()["detail"].startswith("The local stack answers")
+            assert post(receiver.url + OK_PATH, headers=headers | HEADERS).status_code == 403
+
+    assert visited == []
+    assert log.calls == ()
+
+
 def test_its_port_is_free_again_afterwards() -> None:
     with Receiver(CallLog()) as first:
         port = first.port

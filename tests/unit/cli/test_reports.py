@@ -55,6 +55,10 @@ def test_a_wish_to_retry_stays_within_a_day():
     assert report_of_raised(Retry()).retry_after is None
 
 
+def test_what_the_api_takes_in_no_text_is_left_out():
+    assert report_of_raised(PaperError("a\0b\ufffec")).error == "PaperError: a?b?c"
+
+
 @given(st.text(max_size=5000), st.none() | st.text(max_size=100))
 def test_whatever_is_said_fits_what_the_api_takes(error, code):
     for raised in (DoNotRetry(error, code=code), Retry(error, code=code), PaperError(error)):

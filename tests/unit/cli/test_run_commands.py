@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from duecourse_cli.main import COMMANDS, main
+from tests.unit.cli.served import told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
 RUN = {
@@ -58,9 +59,16 @@ class Api(BaseHTTPRequestHandler):
             "/v1/runs/done": DONE,
             "/v1/runs/large": LARGE,
             "/v1/runs/waiting": WAITING,
-            "/v1/dead-letters": {"items": [RUN], "next_cursor": "more"},
+            "/v1/runs/ended": {**DONE, "cancel_requested": True},
+            "/v1/dead-letters": self._dead(),
         }
         self._answer(answers)
+
+    def _dead(self) -> object:
+        """Two pages of dead runs, those that died last first."""
+        last = "cursor=more" in self.path
+        earlier = {**RUN, "finished_at": "2026-11-20T03:01:00.000Z"}
+        return {"items": [earlier] if last else [RUN, RUN], "next_cursor": None if last else "more"}
 
     def _redriven(self, body: Any) -> object:
         """Two pages of dead runs."""
@@ -140,6 +148,10 @@ def test_a_run_that_is_to_end_says_so_and_until_when_it_waits(server):
     assert "complete by   2026-11-22 03:00:00Z" in lines
 
 
+def test_a_run_that_has_ended_is_not_said_to_end_although_its_end_was_asked_for(server):
+    assert "state         SUCCEEDED" in duecourse(server, "run", "show", "ended").stdout.splitlines()
+
+
 def test_a_run_is_shown_to_programs_as_the_api_tells_it(server):
     assert json.loads(duecourse(server, "run", "show", "large", "--json").stdout) == LARGE
 
@@ -170,11 +182,48 @@ def test_dead_letters_for_programs_keep_the_cursor(server):
     assert json.loads(duecourse(server, "dead-letters", "list", "--json").stdout)["next_cursor"] == "more"
 
 
-def test_redriving_dead_letters_asks_first(server, asked):
-    result = duecourse(server, "dead-letters", "redrive", "--since", "2026-11-21T00:00:00Z", text="n\n")
+@pytest.mark.parametrize(
+    ("options", "question"),
+    [
+        ((), "Redrive 3 dead runs of ALL jobs?"),
+        (("--job", "nightly"), "Redrive 3 dead runs of nightly?"),
+        (("--limit", "2"), "Redrive 2 of 3 dead runs of ALL jobs?"),
+        (
+            ("--since", "2026-11-21T03:01:00Z", "--until", "2026-11-22T00:00:00Z"),
+            "Redrive 2 dead runs of ALL jobs since 2026-11-21T03:01:00Z until 2026-11-22T00:00:00Z?",
+        ),
+        (("--until", "2026-11-21T04:01:00+01:00"), "Redrive 1 dead run of ALL jobs until 2026-11-21T04:01:00+01:00?"),
+    ],
+)
+def test_redriving_dead_letters_says_how_many_and_asks_first(server, asked, options, question):
+    result = duecourse(server, "dead-letters", "redrive", *options, text="n\n")
 
     assert result.exit_code == 1
-    assert "Redrive all dead runs of ALL jobs since 2026-11-21T00:00:00Z?" in result.stderr
+    assert question in result.stderr
+    assert {method for method, _, _ in asked} == {"GET"}
+
+
+def test_where_nobody_can_answer_redriving_says_how_many_and_what_to_give(server, asked):
+    result = duecourse(server, "dead-letters", "redrive", "--job", "nightly")
+
+    assert result.exit_code == 2
+    assert "Redrive 3 dead runs of nightly?" in result.stderr
+    assert "duecourse: nobody answered; nothing was done: give --yes where there is no terminal" in result.stderr
+    assert {method for method, _, _ in asked} == {"GET"}
+
+
+def test_of_very_many_dead_letters_not_all_are_counted():
+    page = {"items": [RUN] * 100, "next_cursor": "more"}
+    result = told(page, "dead-letters", "redrive", text="n\n")
+
+    assert "Redrive at least 1000 dead runs of ALL jobs?" in result.stderr
+
+
+def test_an_instant_that_is_none_is_said_so_before_anything_is_counted(server, asked):
+    result = duecourse(server, "dead-letters", "redrive", "--since", "yesterday")
+
+    assert result.exit_code == 2
+    assert '--since: "yesterday" is not an instant' in result.stderr
     assert asked == []
 
 

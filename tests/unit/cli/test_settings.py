@@ -79,8 +79,12 @@ def test_a_receiver_port_that_is_taken_is_replaced(taken: int) -> None:
     assert chosen.receiver_port != taken
 
 
-def test_two_local_stacks_cannot_share_their_data(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(UsageError, match="running already"), locked(tmp_path):
-        pass
-    with locked(tmp_path):
+def test_two_local_stacks_cannot_share_their_data_and_the_second_is_told_where_the_first_is(tmp_path: Path) -> None:
+    with locked(tmp_path) as announce:
+        with pytest.raises(UsageError, match="running already: it is still starting"), locked(tmp_path):
+            pass
+        announce("http://127.0.0.1:4599/api")
+        with pytest.raises(UsageError, match=r"running already: http://127\.0\.0\.1:4599/api"), locked(tmp_path):
+            pass
+    with locked(tmp_path), pytest.raises(UsageError, match="still starting"), locked(tmp_path):
         pass

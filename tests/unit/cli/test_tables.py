@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.unit.cli.served import RUN, told
+from tests.unit.cli.served import RUN, duecourse, served, told
 
 LONG = "quarterly-figures-of-every-branch-by-region-and-by-product-group"
 LONG_RUN = {**RUN, "id": f"{LONG}.20261121T030000Z.b0123456789abcdef0123456789abcdef", "job_id": LONG}
@@ -44,6 +44,61 @@ def test_json_for_programs_says_the_same_and_cannot_steer_the_terminal_either(co
     assert result.exit_code == 0, result.output
     assert not re.search("[\x1b\x9b\u202e]", result.stdout)
     assert r'"a\u001b[2Jb\u009bc\u202ed\ud800e 🔥"' in result.stdout
+
+
+STEERING = (
+    "a\x00\x07\x1b[2J\x7f\x9b\u061c\u200e\u200f\u2028\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ud800z"
+)
+ANSWER = {
+    **RUN,
+    **dict.fromkeys(("id", "job_id", "state", "reason", "error", "code", "schedule"), STEERING),
+    "result": STEERING,
+    "accepted": STEERING,
+    "next_occurrence": None,
+    "next_cursor": STEERING.replace("\ud800", ""),
+}
+ANSWER |= {"items": [dict(ANSWER)], "run": dict(ANSWER)}
+COMMANDS = (
+    ("jobs", "list"),
+    ("jobs", "get", "x"),
+    ("jobs", "pause", "x"),
+    ("jobs", "resume", "x"),
+    ("runs", "x"),
+    ("run", "show", "x"),
+    ("run", "cancel", "x"),
+    ("run", "redrive", "x"),
+    ("dead-letters", "list", "--job", "x"),
+)
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)], ids=["people", "programs"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_ids_states_cursors_and_all_else_cannot_steer_the_terminal(
+    command: tuple[str, ...], more: tuple[str, ...]
+) -> None:
+    last = {**ANSWER, "next_cursor": None}
+    with served(lambda _path, query: last if "cursor" in query else ANSWER) as api:
+        result = duecourse(api, *command, *more)
+    assert result.exit_code == 0, ascii(result.output)[-300:]
+    assert "[2J" in result.stdout
+    assert unprintable(result.output) == []
+
+
+def unprintable(text: str) -> list[str]:
+    return sorted({ascii(each) for each in text if not each.isprintable() and each != "\n"})
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_an_answer_that_is_none_cannot_either(command: tuple[str, ...]) -> None:
+    result = told({"id": STEERING, STEERING: STEERING}, *command)
+    assert result.exit_code == 1
+    assert unprintable(result.output) == []
+
+
+def test_a_cursor_that_no_request_can_carry_is_one_line() -> None:
+    result = told({"items": [], "next_cursor": "\ud800"}, "jobs", "list")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "holds half of a character" in result.stderr
 
 
 def test_a_refusal_cannot_steer_the_terminal() -> None:

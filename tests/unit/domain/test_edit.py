@@ -9,6 +9,7 @@ import pytest
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.edit import edit, meant
+from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.pause import Change, pause, resume
 from duecourse.domain.plan import SkippedRange
@@ -137,6 +138,12 @@ def test_what_was_skipped_by_an_edit_counts_towards_the_bound() -> None:
 def test_a_schedule_with_nothing_to_come_is_refused() -> None:
     with pytest.raises(ScheduleError, match="no occurrence in the future"):
         edited(MINUTELY, schedule=every("at(2026-11-21T12:01:00)"))
+
+
+def test_an_exclusion_of_all_that_is_to_come_is_refused_by_its_place() -> None:
+    with pytest.raises(ExclusionError, match="excludes 2026-11-21T12:10:00Z") as refused:
+        edited(MINUTELY, schedule=every("at(2026-11-21T12:10:00)"), exclude=("2026-11-20", "2026-11-21"))
+    assert refused.value.index == 1
 
 
 def test_a_completed_job_fires_again_with_a_new_schedule_and_stays_completed_with_a_new_name() -> None:

@@ -110,6 +110,9 @@ def test_blanks_around_and_between_the_fields_do_not_matter():
         ("0 0 * NOV-FEB *", "the range runs backwards"),
         ("0 0 * * 5-1", "the range runs backwards"),
         ("0 0 * * 5-0", "the range runs backwards"),
+        ("0 0 29-2 * *", "write 29-31,1-2 for both parts"),
+        ("0 0 * * SAT-FRI", "the range runs backwards"),
+        ("50-10 0 0 * * *", "write 50-59,0-10 for both parts"),
         ("0 0 * * FRI-MON", "the range runs backwards"),
         ("1,,2 * * * *", 'minute "": a value is missing'),
         (", * * * *", "a value is missing"),
@@ -176,6 +179,21 @@ def test_only_256_plain_characters_are_looked_at(expression, reason):
 
 def test_an_expression_of_exactly_256_characters_is_read():
     assert schedule(f"{'5,' * 123}6 * * * *".ljust(256)).canonical == "5,6 * * * *"
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone"),
+    [
+        ("CRON_TZ=Europe/Berlin 0 9 * * *", "Europe/Berlin"),
+        ("TZ=America/New_York 30 2 * * *", "America/New_York"),
+        ("cron_tz=UTC @daily", "UTC"),
+        ("CRON_TZ=Asia/Kolkata", "Asia/Kolkata"),
+    ],
+)
+def test_a_zone_within_the_expression_is_shown_its_place(expression, zone):
+    error = refusal(expression)
+    assert error.field == "schedule"
+    assert f'give the zone in timezone ("{zone}") and leave it out here' in error.detail
 
 
 def test_a_long_piece_of_the_text_is_shortened_in_the_message():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.schedules import instants, refusal
+from tests.support.schedules import instants, refusal, schedule
 
 NEW_YEAR = "2026-01-01 00:00"  # a Thursday
 
@@ -18,7 +18,7 @@ NEW_YEAR = "2026-01-01 00:00"  # a Thursday
         ("cron(0/15 * * * ? *)", ["2026-01-01 00:15", "2026-01-01 00:30"]),
         ("cron(0/10 * ? * MON-FRI *)", ["2026-01-01 00:10", "2026-01-01 00:20"]),
         ("cron(0/5 8-17 ? * MON-FRI *)", ["2026-01-01 08:00", "2026-01-01 08:05"]),
-        ("cron(0/30 20-2 ? * MON-FRI *)", None),
+        ("cron(0/30 20-2 ? * MON-FRI *)", ["2026-01-01 00:30", "2026-01-01 01:00"]),
         # Days are numbered from SUN = 1.
         ("cron(0 9 ? * 1 *)", ["2026-01-04 09:00", "2026-01-11 09:00"]),
         ("cron(0 9 ? * 7 *)", ["2026-01-03 09:00", "2026-01-10 09:00"]),
@@ -37,15 +37,68 @@ NEW_YEAR = "2026-01-01 00:00"  # a Thursday
     ],
 )
 def test_its_documented_forms(expression, expected):
-    if expected is None:
-        assert "the range runs backwards" in refusal(expression).detail
-    else:
-        assert instants(expression, after=NEW_YEAR, count=2) == expected
+    assert instants(expression, after=NEW_YEAR, count=2) == expected
 
 
 def test_a_day_of_the_month_and_a_day_of_the_week_cannot_both_count():
     # The other is ?, which begins with ?: both must match, and ? always does.
     assert instants("cron(0 9 13 * ? *)", after=NEW_YEAR, count=2) == ["2026-01-13 09:00", "2026-02-13 09:00"]
+
+
+class TestRangesThatRunBackwards:
+    """A range may pass the end of its field and go on at its beginning, as EventBridge's guide shows; years end."""
+
+    @pytest.mark.parametrize(
+        ("expression", "the_same_as"),
+        [
+            ("cron(0/30 20-2 ? * MON-FRI *)", "cron(0,30 20,21,22,23,0,1,2 ? * MON-FRI *)"),
+            ("cron(55-5 9 * * ? *)", "cron(55,56,57,58,59,0,1,2,3,4,5 9 * * ? *)"),
+            ("cron(0 9 29-2 * ? *)", "cron(0 9 29,30,31,1,2 * ? *)"),
+            ("cron(0 9 1 NOV-FEB ? *)", "cron(0 9 1 11,12,1,2 ? *)"),
+            ("cron(0 9 1 11-2 ? *)", "cron(0 9 1 11,12,1,2 ? *)"),
+            ("cron(0 9 ? * FRI-MON *)", "cron(0 9 ? * FRI,SAT,SUN,MON *)"),
+            ("cron(0 9 ? * fri-sun *)", "cron(0 9 ? * FRI,SAT,SUN *)"),
+            ("cron(0 9 ? * 6-1 *)", "cron(0 9 ? * 6,7,1 *)"),
+            ("cron(0 10-9 * * ? *)", "cron(0 0-23 * * ? *)"),
+            # The step goes on counting past the end.
+            ("cron(0 20-4/3 * * ? *)", "cron(0 20,23,2 * * ? *)"),
+            ("cron(50-15/10 9 * * ? *)", "cron(50,0,10 9 * * ? *)"),
+            ("cron(0 9 1 OCT-MAR/2 ? *)", "cron(0 9 1 OCT,DEC,FEB ? *)"),
+            ("cron(0 9 30-3/2,15 * ? *)", "cron(0 9 30,1,3,15 * ? *)"),
+        ],
+    )
+    def test_go_on_at_the_beginning(self, expression, the_same_as):
+        assert instants(expression, after=NEW_YEAR, count=60) == instants(the_same_as, after=NEW_YEAR, count=60)
+        assert schedule(expression).canonical == schedule(the_same_as).canonical
+
+    def test_name_hours_of_the_days_that_are_named_not_of_the_nights(self):
+        # MON-FRI: Friday's night ends at midnight, and the early hours of Monday belong to Monday.
+        assert instants("cron(0 23-1 ? * MON-FRI *)", after="2026-01-02 12:00", count=3) == [
+            *("2026-01-02 23:00", "2026-01-05 00:00", "2026-01-05 01:00")
+        ]
+
+    def test_are_written_out_in_words_and_in_canonical_form(self):
+        night = schedule("cron(0/30 20-2 ? * MON-FRI *)")
+        assert night.canonical == "cron(0,30 0-2,20-23 ? * MON-FRI *)"
+        assert night.words == "every 30 minutes in the hours 0 to 2 and 20 to 23 on Monday to Friday, UTC"
+        winter = schedule("cron(0 9 ? NOV-FEB FRI-MON *)")
+        assert winter.canonical == "cron(0 9 ? 1,2,11,12 SUN,MON,FRI,SAT *)"
+        assert (
+            winter.words == "at 09:00 on Monday and Friday to Sunday in January, February, November and December, UTC"
+        )
+        assert schedule("cron(0 9 29-2 * ? *)").words == "at 09:00 on days 1, 2 and 29 to 31 of the month, UTC"
+
+    @pytest.mark.parametrize("years", ["2030-2026", "2199-1970", "2030-2026/2", "2026,2030-2028"])
+    def test_of_years_are_refused(self, years):
+        error = refusal(f"cron(0 9 1 1 ? {years})")
+        assert error.field == "schedule"
+        assert "the range runs backwards; years do not wrap, write the earlier one first" in error.detail
+
+    def test_stay_within_the_rules_of_their_field(self):
+        assert "24 is out of range" in refusal("cron(0 20-24 * * ? *)").detail
+        assert "a step of 25 is larger than the 24 values" in refusal("cron(0 20-2/25 * * ? *)").detail
+        assert "no year has such a day" in refusal("cron(0 9 30-31 2 ? *)").detail
+        assert instants("cron(0 9 30-1 2 ? *)", after=NEW_YEAR, count=2) == ["2026-02-01 09:00", "2027-02-01 09:00"]
 
 
 class TestYears:
@@ -93,7 +146,6 @@ class TestYears:
         ("cron(? 9 1 * ? *)", "? stands only in the two day fields"),
         ("cron(0 9 ? * 0 *)", "0 is out of range, day of week goes from 1 to 7"),
         ("cron(0 9 ? * 8 *)", "8 is out of range"),
-        ("cron(0 9 ? * 6-1 *)", "the range runs backwards"),
         ("cron(0 9 ? * MON#1,MON#3 *)", "takes # only alone"),
         ("cron(0 9 ? * 2/2 *)", "takes no steps there"),
         ("cron(0 9 ? * */2 *)", "takes no steps there"),

@@ -7,6 +7,7 @@ import pytest
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule, load_zone
 from duecourse.domain.schedule.compile import forget
+from duecourse.domain.schedule.given import read_instant
 from duecourse.domain.schedule.preview import preview
 from tests.support.schedules import utc
 from tests.support.steps import steps
@@ -28,6 +29,8 @@ RARE = [
     "cron(0 0 29 2 ? 2196)",
     "cron(0/1 0/1 ? * SUN#5 2199)",
     "cron(0 0 ? 2 5#5 2000/100)",
+    "cron(59-58 23-22 31-30 12-11 ? *)",
+    "cron(59-1 23-1 29-29 2-2 ? 2196)",
     "at(2026-03-08T02:30:00)",
     "rate(1 second)",
 ]
@@ -88,6 +91,8 @@ def test_a_zone_asked_for_the_first_time_about_the_far_future_stays_within_the_l
         "rate(" + "9" * 200 + " seconds)",
         "(" * 256,
         "cron(" * 51,
+        "cron(" + ",".join(["59-58"] * 30) + " 23-22 31-30 12-11 ? *)",
+        "cron(0 0 30-29/31 2 ? 2199-1970)",
         "0 9 * * *" + " " * 247,
         "0/" * 128,
         "1-" * 128,
@@ -109,3 +114,17 @@ def test_a_preview_of_a_schedule_that_never_fires_is_bounded():
         spec = ScheduleSpec(expression, NEW_YORK, dst_gap="skip")
         # One gap a year for 50 years, each with up to 1,000 times to count.
         assert steps(lambda spec=spec: preview(spec, utc("2026-01-01 00:00"))) < 60 * LIMIT
+
+
+@pytest.mark.parametrize(
+    "unprintable", ["\x00", "\x1b", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066", "\ud800"]
+)
+def test_what_a_message_repeats_can_be_printed(unprintable):
+    for ask in (
+        lambda: compile_schedule(ScheduleSpec("0 9 * * *", f"Europe/{unprintable}")),
+        lambda: read_instant("after", f"tomorrow{unprintable}"),
+    ):
+        with pytest.raises(ScheduleError) as refused:
+            ask()
+        assert refused.value.detail.isprintable()
+        assert unprintable.encode("unicode_escape").decode() in refused.value.detail

@@ -108,6 +108,27 @@ class TestCroniter:
             start = utc("2026-01-01 00:00")
             assert (expression, ours(expression, start, 6)) == (expression, from_croniter(expression, start, 6))
 
+    @pytest.mark.parametrize(
+        ("eventbridge", "theirs"),
+        [
+            ("cron(0/30 20-2 ? * MON-FRI *)", "0,30 20-2 * * MON-FRI"),
+            ("cron(50-10 9 * * ? *)", "50-10 9 * * *"),
+            ("cron(0 9 1 NOV-FEB ? *)", "0 9 1 NOV-FEB *"),
+            ("cron(0 9 ? * FRI-MON *)", "0 9 * * FRI-MON"),
+            ("cron(0 9 ? * 5-2 *)", "0 9 * * 4-1"),
+            ("cron(0 20-5/2 * * ? *)", "0 20-5/2 * * *"),
+            ("cron(50-15/10 9 * * ? *)", "50-15/10 9 * * *"),
+        ],
+    )
+    def test_agrees_on_ranges_that_run_backwards(self, eventbridge, theirs):
+        start = utc("2026-01-01 00:00")
+        assert ours(eventbridge, start, 100) == from_croniter(theirs, start, 100)
+
+    def test_counts_a_step_that_does_not_divide_its_field_anew_behind_the_end_and_we_go_on_counting(self):
+        start = utc("2026-01-01 00:00")
+        assert ours("cron(0 20-4/3 * * ? *)", start, 6) == ours("0 20,23,2 * * *", start, 6)
+        assert from_croniter("0 20-4/3 * * *", start, 6) == ours("0 20,23,3 * * *", start, 6)
+
     def test_reads_a_range_of_one_value_as_every_value_and_we_as_that_value(self):
         start = utc("2026-01-01 00:00")
         assert instants("5-5 3 * * *", after="2026-01-01 00:00", count=2) == ["2026-01-01 03:05", "2026-01-02 03:05"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from logging import makeLogRecord
 from typing import Any
@@ -30,6 +32,20 @@ is: for an alarm on a sum, a count that is missing is none.
 
 _TAKEN = frozenset(vars(makeLogRecord({}))) | {"message", "asctime"}
 """What a log record calls its own: `logging` raises for a fact of such a name."""
+
+
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON may hold as it is and could steer the terminal of whoever reads the line, or cannot be written at all."""
+
+
+def function_logger(**options: Any) -> Logger:
+    """The logger of a function: one JSON object a line, of which nothing does anything to a terminal."""
+    return Logger(json_serializer=_line, **options)
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    said = json.dumps(record, default=str, separators=(",", ":"), ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", said)
 
 
 def loggable(facts: Mapping[str, object]) -> dict[str, Any]:

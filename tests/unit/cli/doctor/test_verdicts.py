@@ -39,7 +39,10 @@ def test_a_rule_that_is_gone_is_bad() -> None:
 
 
 def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
-    assert verdicts.tick(Tick(None, "ENABLED", 60)).verdict is OK
+    young = verdicts.tick(Tick(None, "ENABLED", 60))
+    assert young.verdict is OK
+    assert "no tick has come since the stack was made 60 s ago" in young.says
+    assert "runs until then are those that the API has sent at once" in young.says
     assert verdicts.tick(Tick(None, "ENABLED", 400)).verdict is BAD
 
 

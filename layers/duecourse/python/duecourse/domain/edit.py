@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor, cursor_for
-from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.exclusions import ExclusionError, excluding
+from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.pause import Change, given_back
 from duecourse.domain.plan import Row, SkippedRange, range_before, standing
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec
+from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedule.given import counted_from
 from duecourse.domain.target_document import target_document
 
@@ -41,7 +42,8 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
 
     What came due by the old schedule and nobody has enqueued is skipped (reason `edited`; `paused` in a pause), except
     up to `sent_until`: until then it was handed out without a claim. A COMPLETED job with a new schedule is ACTIVE.
-    Raises ScheduleError for a new schedule with nothing to come, ExclusionError where it cannot be compiled.
+    Raises ScheduleError for a new schedule with nothing to come, ExclusionError where it cannot be compiled or excludes
+    all that is to come.
     """
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
     if _same(asked, job):
@@ -61,9 +63,14 @@ def meant(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
     return counted_from(spec, int(now) if anchor is None else anchor)
 
 
-def nothing_left() -> ScheduleError:
-    """What is said of a job that would never fire."""
-    return ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
+def nothing_left(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> ScheduleError | ExclusionError:
+    """What is said at `now` of a job that would never fire: its schedule is over, or what is left of it excluded."""
+    at = compile_schedule(spec).next(int(now))
+    index = None if at is None else excluding(exclude, spec.timezone, at)
+    if at is None or index is None:
+        return ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
+    said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule names no other time that is left'
+    return ExclusionError(index, f"{said}; leave the entry out, or name another time")
 
 
 def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> Change:
@@ -74,7 +81,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     while row.at is not None and _came_due(cursor, row.at, now):
         row.at = occurrences.next(row.at)
     if row.at is None:
-        raise nothing_left()
+        raise nothing_left(edited.schedule, edited.exclude, now)
     paused = job.state is JobState.PAUSED
     was_paused = job.paused_at is not None and not paused
     changed = replace(

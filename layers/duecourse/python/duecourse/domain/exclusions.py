@@ -95,6 +95,12 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str) -> Exclusions:
     )
 
 
+def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
+    """The place of the first entry that excludes the occurrence; None where none does."""
+    found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
+    return next((index for index, excludes in enumerate(found) if excludes), None)
+
+
 def canonical_exclusion(entry: str) -> str:
     """The entry as it is stored: instants in UTC. Raises ExclusionError (index 0)."""
     compiled = compile_exclusions((entry,), "UTC")

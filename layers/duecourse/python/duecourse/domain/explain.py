@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.exclusions import ExclusionError, compile_exclusions
+from duecourse.domain.exclusions import ExclusionError, excluding
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
 from duecourse.domain.occurrences import Occurrences
@@ -120,7 +120,8 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
     if spec.end is not None and at >= spec.end:
         return Explanation(Verdict.AFTER_END, f"Its window ended before, at {to_iso(spec.end)}.")
     if occurrences.schedule.next(at - 1) == at:
-        entry = next((each for each in job.exclude if _excludes(each, spec.timezone, at)), "")
+        index = excluding(job.exclude, spec.timezone, at)
+        entry = "" if index is None else job.exclude[index]
         return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', {"excluded_by": entry})
     if missed := untimely(occurrences.schedule, at):
         instead = [to_iso(each) for each in missed.instead]
@@ -237,7 +238,3 @@ def _paused(at: int, job: Job, now: float) -> Explanation:
 def _expired(around: Surroundings) -> Explanation:
     days = around.retention // DAY_SECONDS
     return Explanation(Verdict.EXPIRED, f"Records are kept for {days} days; what happened then is not known any more.")
-
-
-def _excludes(entry: str, timezone: str, at: int) -> bool:
-    return compile_exclusions((entry,), timezone).skip(at) is not None

@@ -15,6 +15,7 @@ from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import load_zone
+from duecourse.domain.schedule.error import printable
 
 TEMPLATE_NAMES = (
     "job_id",
@@ -156,7 +157,7 @@ def _unknown(name: str, allowed: tuple[str, ...]) -> str:
 
 
 def _shown(name: str) -> str:
-    return name if len(name) <= 40 else f"{name[:37]}..."
+    return printable(name if len(name) <= 40 else f"{name[:37]}...")
 
 
 def values_for(run: Run, job: Job) -> dict[str, str]:

@@ -41,7 +41,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     items: list[Document] = []
     counts: Counter[str] = Counter()
     until = api.jobs.clock.now() + BATCH_SECONDS
-    for index, value in enumerate(read_body(request, BatchBody, refused=_bad_batch).jobs):
+    for index, value in enumerate(read_body(request, BatchBody, refused=_bad_batch, apart="jobs").jobs):
         try:
             _check_time(api, until)
             answer = created_job(api, request, value, key, f"batch {index}")

@@ -18,28 +18,25 @@ Model = TypeVar("Model", bound=Body)
 Refused = Callable[[Sequence[Fault]], Problem]
 
 
-def read_body(request: Request, model: type[Model], *, optional: bool = False, refused: Refused = bad_body) -> Model:
+def read_body(
+    request: Request,
+    model: type[Model],
+    *,
+    optional: bool = False,
+    refused: Refused = bad_body,
+    more: Callable[[Mapping[str, Any]], Iterable[Fault]] = lambda _: (),
+    apart: str | None = None,
+) -> Model:
     """The request's body. One that is `optional` may be left out, which says as much as an empty object.
 
-    Raises Problem: what `Request.json` raises, and what `refused` makes of all that is wrong with it.
+    `more` says what else is wrong with a body in which nothing is so far; what stands in the field `apart` is looked at
+    by somebody else. Raises Problem: what `Request.json` raises, and what `refused` makes of all that is wrong with it.
     """
     if optional and not request.body:
         return model()
-    try:
-        return model.model_validate(request.json())
-    except ValidationError as error:
-        raise refused(list(faults_in(error, model))) from None
-
-
-def read_handed_on(
-    request: Request, model: type[Model], more: Callable[[Mapping[str, Any]], Iterable[Fault]] = lambda _: ()
-) -> Model:
-    """A body that holds a value of any form, which is handed on: it is looked at for what nobody could be handed.
-
-    `more` says what else is wrong with a body in which nothing is so far. Raises Problem, as `read_body`.
-    """
     value = request.json()
-    faults = {fault.pointer: fault for fault in unfit(value)}
+    looked_at = {**value, apart: None} if apart is not None and isinstance(value, dict) else value
+    faults = {fault.pointer: fault for fault in unfit(looked_at)}
     body: Model | None = None
     try:
         body = model.model_validate(value)
@@ -49,5 +46,5 @@ def read_handed_on(
     if isinstance(value, dict) and not faults:
         faults = {fault.pointer: fault for fault in more(value)}
     if faults or body is None:
-        raise bad_body(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
+        raise refused(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
     return body

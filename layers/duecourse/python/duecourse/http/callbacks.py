@@ -15,7 +15,7 @@ from duecourse.domain.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.run import RunState
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api
-from duecourse.http.bodies import read_handed_on
+from duecourse.http.bodies import read_body
 from duecourse.http.models import Body, refuse
 from duecourse.http.problems import Fault
 from duecourse.http.request import Request
@@ -76,7 +76,7 @@ def heartbeat(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def complete(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/complete. Asked again after it was done, it is done (200)."""
     run_id, token = run_id_in(parameters), _token(request)
-    result = read_handed_on(request, CompleteBody, _result_faults).result
+    result = read_body(request, CompleteBody, more=_result_faults).result
     run = _admitted(lambda: api.callbacks.complete(run_id, token, result))
     answer = accepted("complete", run)
     return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
@@ -85,7 +85,7 @@ def complete(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
 def fail(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/fail."""
     run_id, token = run_id_in(parameters), _token(request)
-    body = read_handed_on(request, FailBody, _error_faults)
+    body = read_body(request, FailBody, more=_error_faults)
     failure = Failure(body.error, body.code, body.retryable, body.retry_after)
     return accepted("fail", _admitted(lambda: api.callbacks.fail(run_id, token, failure)))
 

@@ -12,6 +12,9 @@ from duecourse.http.problems import Fault, malformed, pointer
 MAX_DEPTH = 32
 """Levels of objects and arrays inside the payload."""
 
+HANDED_ON = ("payload", "result")
+"""Fields of a body that hold JSON of the caller's own, which is handed on as it is: NUL is a character there."""
+
 MAX_DIGITS = 400
 """Digits of a whole number that are looked at; no number that can be kept is longer."""
 
@@ -36,7 +39,10 @@ def write_json(value: Any) -> str:
 
 
 def unfit(value: Any) -> Iterator[Fault]:
-    """What JSON may say and nobody could hand on: text that is not Unicode, numbers beyond 64 bits, too many levels."""
+    """What JSON may say and nobody could hand on: text that is not Unicode, numbers beyond 64 bits, too many levels.
+
+    NUL, too, in any field but HANDED_ON. Every body is looked at by this.
+    """
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while pending:
         path, here = pending.pop()
@@ -44,31 +50,27 @@ def unfit(value: Any) -> Iterator[Fault]:
             case dict() | list() if len(path) > MAX_DEPTH:
                 yield Fault(f"is nested too deeply; use at most {MAX_DEPTH} levels", pointer(path))
             case dict():
-                if wrong := [key for key in here if not _is_text(key)]:
-                    yield Fault(
-                        f"{len(wrong)} of its names are not Unicode text (half a surrogate pair)", pointer(path)
-                    )
+                if wrong := sum(_complaint(name, (*path, name)) is not None for name in here):
+                    yield Fault(f"{wrong} of its names hold half of a surrogate pair, or NUL", pointer(path))
                 pending.extend(((*path, key), inside) for key, inside in here.items())
             case list():
                 pending.extend(((*path, index), inside) for index, inside in enumerate(here))
             case _:
-                if complaint := _complaint(here):
+                if complaint := _complaint(here, path):
                     yield Fault(complaint, pointer(path))
 
 
-def _complaint(value: object) -> str | None:
+def _complaint(value: object, path: tuple[str | int, ...]) -> str | None:
     match value:
-        case str() if not _is_text(value):
+        case str() if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
             return "is not Unicode text: it holds half of a surrogate pair; leave it out or send the whole character"
+        case str() if "\0" in value and path and path[0] not in HANDED_ON:
+            return "must not hold NUL, nor other control characters; leave it out"
         case int() if not -(2**63) <= value < 2**64:
             return "is a whole number beyond 64 bits; send it as text"
         case float() if not isfinite(value):
             return "is larger than any number can be; send it as text"
     return None
-
-
-def _is_text(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -14,7 +14,7 @@ from duecourse.domain.job import Job
 from duecourse.domain.target_document import type_of
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api
-from duecourse.http.bodies import read_body, read_handed_on
+from duecourse.http.bodies import read_body
 from duecourse.http.etag import read_expected
 from duecourse.http.idempotency import read_key
 from duecourse.http.instants import Instant
@@ -130,7 +130,7 @@ def _given(request: Request) -> Given | None:
     """The payload of the body; None where it names none, or there is no body. Raises Problem."""
     if not request.body:
         return None
-    body = read_handed_on(request, RunBody)
+    body = read_body(request, RunBody)
     return Given(body.payload) if "payload" in body.model_fields_set else None
 
 

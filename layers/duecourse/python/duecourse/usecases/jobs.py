@@ -113,7 +113,7 @@ class Jobs:
 
     def create(self, draft: Draft, key: RequestKey | None = None, correlation_id: str | None = None) -> Created:
         """Write the job, then send what is due soon; `key` is used up by it. Nothing is written where it raises
-        JobExistsError, ScheduleError, JobQuotaError, KeyUsedError or StoreBusyError.
+        JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
@@ -121,7 +121,7 @@ class Jobs:
             job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
             cursor = cursor_for(job, now)
             if cursor.occurrence is None:
-                raise nothing_left()
+                raise nothing_left(job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
             if self.store.create(job, cursor, now=now, quota=self.limits.quota, key=used, after=gone):
                 return self.send_soon(JobView(job, cursor.occurrence), cursor, correlation_id)
@@ -228,7 +228,7 @@ def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = 
     """The first occurrence strictly after `now`. Raises ExclusionError, ScheduleError (on `schedule` for none)."""
     first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
     if first is None:
-        raise nothing_left()
+        raise nothing_left(spec, exclude, now)
     return first
 
 

@@ -49,6 +49,9 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
 def understand(expression: str) -> Cron | Moment | Rate:
     """The expression alone, whatever its zone and window. Raises ScheduleError on ``schedule``."""
     text = _checked(expression).upper()
+    if text.startswith(("CRON_TZ=", "TZ=")):
+        zone = expression.split(maxsplit=1)[0].partition("=")[2]
+        raise refuse(f"give the zone in timezone ({shown(zone)}) and leave it out here")
     name, bracket, rest = text.partition("(")
     if bracket and rest[-1:] == ")":
         inside = rest[:-1].strip()

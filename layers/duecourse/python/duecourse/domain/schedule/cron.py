@@ -48,11 +48,12 @@ class Cron:
         week_field = EVENTBRIDGE_DAY_OF_WEEK if eventbridge else DAY_OF_WEEK
         self.fields = fields
         self.eventbridge = eventbridge
-        self.seconds = _values(second, SECOND)
-        self.minutes = _values(minute, MINUTE)
-        self.hours = _values(hour, HOUR)
-        self.months = _values(month, MONTH)
-        self.days = DaySet(parse_days_of_month(day_of_month), parse_days_of_week(day_of_week, week_field))
+        wraps = eventbridge  # its ranges may run backwards, those of years excepted
+        self.seconds = _values(second, SECOND, wraps)
+        self.minutes = _values(minute, MINUTE, wraps)
+        self.hours = _values(hour, HOUR, wraps)
+        self.months = _values(month, MONTH, wraps)
+        self.days = DaySet(parse_days_of_month(day_of_month, wraps), parse_days_of_week(day_of_week, week_field, wraps))
         self.years = None if year == "*" else _values(year, YEAR) >> YEAR.low
         self.interval = "*" in (second[0], minute[0], hour[0])
 
@@ -101,10 +102,10 @@ def parse_eventbridge(text: str) -> Cron:
     return _possible(Cron(("0", *fields), eventbridge=True))
 
 
-def _values(text: str, field: Field) -> int:
+def _values(text: str, field: Field, wraps: bool = False) -> int:
     bits = 0
     for item in text.split(","):
-        bits |= field.values(item)
+        bits |= field.values(item, wraps)
     return bits
 
 

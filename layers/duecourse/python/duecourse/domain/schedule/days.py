@@ -145,8 +145,8 @@ def _nearest_weekday(day: int, length: int, first: int) -> int:
     return day
 
 
-def parse_days_of_month(text: str) -> DaysOfMonth:
-    """The day-of-month field, in upper case. Raises ScheduleError."""
+def parse_days_of_month(text: str, wraps: bool) -> DaysOfMonth:
+    """The day-of-month field, in upper case; ``wraps`` as in ``Field.values``. Raises ScheduleError."""
     items = text.split(",")
     numbers = from_end = nearest = 0
     last_weekday = False
@@ -160,12 +160,12 @@ def parse_days_of_month(text: str) -> DaysOfMonth:
                 raise DAY_OF_MONTH.error(item, "nW stands alone; a list may hold numbers, ranges, L, L-n and LW")
             nearest = _nearest_day(item)
         else:
-            numbers |= DAY_OF_MONTH.values(_any_day(item))
+            numbers |= DAY_OF_MONTH.values(_any_day(item), wraps)
     return DaysOfMonth(text[0:1] in ("*", "?"), numbers, from_end, last_weekday, nearest)
 
 
-def parse_days_of_week(text: str, field: Field) -> DaysOfWeek:
-    """The day-of-week field, in upper case, numbered as ``field`` says. Raises ScheduleError."""
+def parse_days_of_week(text: str, field: Field, wraps: bool) -> DaysOfWeek:
+    """The day-of-week field, in upper case, numbered as ``field`` says; ``wraps`` as there. Raises ScheduleError."""
     weekdays = last = 0
     nth: set[tuple[int, int]] = set()
     for item in text.split(","):
@@ -179,8 +179,7 @@ def parse_days_of_week(text: str, field: Field) -> DaysOfWeek:
         elif item[-1:] == "L":
             last |= 1 << _weekday(item[:-1], item, field)
         else:
-            for value in members(field.values(_any_day(item))):
-                weekdays |= 1 << (value - field.low) % 7
+            weekdays |= field.values(_any_day(item), wraps) >> field.low
     return DaysOfWeek(text[0:1] in ("*", "?"), weekdays, tuple(sorted(nth)), last)
 
 

@@ -29,4 +29,13 @@ def refuse(detail: str) -> ScheduleError:
 
 def shown(text: str, limit: int = 40) -> str:
     """A piece of the caller's text, quoted and shortened, for use in a message."""
-    return f'"{text}"' if len(text) <= limit else f'"{text[: limit - 3]}..."'
+    return f'"{printable(text)}"' if len(text) <= limit else f'"{printable(text[: limit - 3])}..."'
+
+
+def printable(text: str) -> str:
+    r"""The text with what cannot be printed written as ``\x1b`` or ``\u202e``: control characters, those that turn the
+    direction of what follows, halves of surrogate pairs, which no UTF-8 can carry.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -19,17 +19,14 @@ class Field:
 
     """
 
-    __slots__ = ("high", "low", "name", "names", "size", "wraps")
+    __slots__ = ("high", "low", "name", "names", "size")
 
-    def __init__(
-        self, name: str, low: int, high: int, names: dict[str, int] | None = None, size: int = 0, wraps: bool = False
-    ) -> None:
+    def __init__(self, name: str, low: int, high: int, names: dict[str, int] | None = None, size: int = 0) -> None:
         self.name = name
         self.low = low
         self.high = high
         self.names = names or {}
         self.size = size or high - low + 1
-        self.wraps = wraps  # the week's first day by name may also end a range: FRI-SUN
 
     def error(self, item: str, reason: str) -> ScheduleError:
         """A refusal that names the field and the item."""
@@ -46,37 +43,39 @@ class Field:
             raise self.error(item, f"{value} is out of range, {self.name} goes from {self.low} to {self.high}")
         return value
 
-    def values(self, item: str) -> int:
+    def values(self, item: str, wraps: bool = False) -> int:
         """The values of one item (``*``, ``a``, ``a-b``, ``*/s``, ``a-b/s``, ``a/s``), as a set of bits.
 
-        ``a/s`` runs from a to the highest value. Reversed ranges, step 0 and steps larger than the number of values
-        are refused (section 4 of the design); only the week may end at SUN by name.
+        ``a/s`` runs from a to the highest value. With ``wraps`` a range that runs backwards goes on at the lowest
+        value, and so does its step; without, only FRI-SUN and its like do, the SUN that ends the week. Any other
+        reversed range, step 0 and steps larger than the number of values are refused (section 4 of the design).
         """
         base, slash, step_text = item.partition("/")
         step = self._step(step_text, item) if slash else 1
         if base == "*":
             low, high = self.low, self.low + self.size - 1
         elif "-" in base:
-            low, high = self._range(base, item)
+            low, high = self._range(base, item, wraps)
         else:
             low = self.number(base, item)
             high = self.high if slash else low
         bits = 0
         for value in range(low, high + 1, step):
-            bits |= 1 << value
+            bits |= 1 << self.low + (value - self.low) % self.size
         return bits
 
-    def _range(self, base: str, item: str) -> tuple[int, int]:
+    def _range(self, base: str, item: str, wraps: bool) -> tuple[int, int]:
+        """First and last value; the last is above the highest one where the range goes on at the lowest."""
         low_text, _, high_text = base.partition("-")
         low, high = self.number(low_text, item), self.number(high_text, item)
-        week_end = self.low + 7
-        if high < low and self.wraps and high_text == DAYS[0] and low <= week_end:
-            return low, week_end  # FRI-SUN: the SUN that ends the week, not the one that begins it
-        if high < low:
-            raise self.error(
-                item, f"the range runs backwards; write {low}-{self.high},{self.low}-{high} for both parts"
-            )
-        return low, high
+        if low <= high:
+            return low, high
+        if wraps or high_text == DAYS[0]:
+            return low, high + self.size
+        remedy = f"write {low}-{self.high},{self.low}-{high} for both parts"
+        if self is YEAR:
+            remedy = "years do not wrap, write the earlier one first"
+        raise self.error(item, f"the range runs backwards; {remedy}")
 
     def _step(self, text: str, item: str) -> int:
         if not digits(text):
@@ -129,9 +128,7 @@ MINUTE = Field("minute", 0, 59)
 HOUR = Field("hour", 0, 23)
 DAY_OF_MONTH = Field("day of month", 1, 31)
 MONTH = Field("month", 1, 12, _MONTH_NAMES)
-DAY_OF_WEEK = Field("day of week", 0, 7, {name: index for index, name in enumerate(DAYS)}, size=7, wraps=True)
+DAY_OF_WEEK = Field("day of week", 0, 7, {name: index for index, name in enumerate(DAYS)}, size=7)
 #: EventBridge counts its days from SUN = 1.
-EVENTBRIDGE_DAY_OF_WEEK = Field(
-    "day of week", 1, 7, {name: index + 1 for index, name in enumerate(DAYS)}, size=7, wraps=True
-)
+EVENTBRIDGE_DAY_OF_WEEK = Field("day of week", 1, 7, {name: index + 1 for index, name in enumerate(DAYS)})
 YEAR = Field("year", 1970, 2199)

@@ -1,0 +1,16 @@
+"""AWS as the caller has it: profile, credentials and region, found where `aws` and `cdk` find them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def own_session() -> Any:
+    """A botocore session. Its region is that of AWS_REGION before all that botocore reads by itself."""
+    import botocore.session
+
+    session = botocore.session.get_session()
+    if region := os.environ.get("AWS_REGION"):
+        session.set_config_variable("region", region)
+    return session

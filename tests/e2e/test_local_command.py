@@ -1,0 +1,177 @@
+"""`duecourse local` from the first start to the second, as somebody at a terminal has it.
+
+The command keeps its data in the checkout, so it gets one of its own: a folder of links to everything in this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from duecourse_cli.client import Client
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = {".git", ".duecourse"}
+UP = "The stack is up"
+START_SECONDS = 600.0
+"""Most of it is for a machine that is busy with something else."""
+STOP_SECONDS = 120.0
+FIRE_SECONDS = 120.0
+HOUR = 3_600.0
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+
+class Command:
+    """`duecourse local` in a process group of its own, and the lines that it has printed so far."""
+
+    def __init__(self, checkout: Path) -> None:
+        self.said: list[str] = []
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._process = subprocess.Popen(
+            [str(checkout / ".venv" / "bin" / "duecourse"), "local"],
+            cwd=checkout,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.rstrip())
+        self._lines.put(None)
+
+    def until(self, words: str | None, patience: float) -> None:
+        """Wait for a line with these words (None: for the end of all lines)."""
+        deadline = time.monotonic() + patience
+        while True:
+            line = self._lines.get(timeout=max(deadline - time.monotonic(), 0.001))
+            if line is None:
+                assert words is None, f"ended before it said {words!r}:\n" + "\n".join(self.said)
+                return
+            self.said.append(line)
+            if words is not None and words in line:
+                return
+
+    def says(self, words: str) -> bool:
+        """Whether any line so far has these words."""
+        return any(words in line for line in self.said)
+
+    @property
+    def api(self) -> str:
+        """The API's address, from its step."""
+        (line,) = (line for line in self.said if " API " in line)
+        return line.split()[-1]
+
+    def end(self) -> int:
+        """The exit status, once it has ended by itself."""
+        self.until(None, STOP_SECONDS)
+        return self._process.wait(STOP_SECONDS)
+
+    def interrupt(self) -> int:
+        """Ctrl-C, and the exit status."""
+        self._process.send_signal(signal.SIGINT)
+        return self.end()
+
+    def close(self) -> None:
+        """Whatever happened, nothing is left."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        self._reader.join(STOP_SECONDS)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkout")
+    for entry in ROOT.iterdir():
+        if entry.name not in OWN:
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def first(checkout: Path) -> Iterator[Command]:
+    """The first start, up."""
+    command = Command(checkout)
+    try:
+        command.until(UP, START_SECONDS)
+        yield command
+    finally:
+        command.close()
+
+
+def off_for(checkout: Path, seconds: float) -> None:
+    """As if the stack had been stopped so long ago: the state on disk says when the last tick came."""
+    state = checkout / ".duecourse" / "local" / "ministack" / "dynamodb.json"
+    document = json.loads(state.read_text())
+    (tick,) = (
+        table["items"]["TICK"]["LAST"]
+        for table in document["payload"]["tables"]["data"].values()
+        if "TICK" in table["items"]
+    )
+    tick["at"]["N"] = str(float(tick["at"]["N"]) - seconds)
+    state.write_text(json.dumps(document))
+
+
+def test_a_second_start_names_the_address_of_the_one_that_runs(checkout: Path, first: Command) -> None:
+    second = Command(checkout)
+    try:
+        assert second.end() == 2
+    finally:
+        second.close()
+
+    (line,) = second.said
+    assert f"a local stack is running already: {first.api}" in line
+
+
+def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour(
+    checkout: Path, first: Command
+) -> None:
+    address = first.api
+    assert first.interrupt() == 0
+    assert first.says("saving its state")
+    assert first.said[-1] == "stopped; nothing is left running"
+    off_for(checkout, HOUR)
+
+    again = Command(checkout)
+    try:
+        again.until(UP, START_SECONDS)
+        assert again.api == address
+        with Client(address, trust_env=False) as client:
+            assert client.health()["status"] == "ok"
+        assert (
+            httpx.get(f"{address}/v1/jobs", headers={"Origin": "https://evil.example"}, trust_env=False).status_code
+            == 403
+        )
+        assert again.says("kept           every-10-seconds")
+        again.until("SUCCEEDED", FIRE_SECONDS)
+        # Nothing was made anew that stands there already.
+        assert again.says("nothing has changed")
+        assert not again.says("synthesis")
+        assert not again.says("cdk bootstrap")
+        assert again.interrupt() == 0
+    finally:
+        again.close()
