@@ -6,6 +6,8 @@ from typing import Any
 
 from duecourse_cli.local.environment import REGION
 
+READ_SECONDS = 120
+"""The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""
 NOTHING_OF_THE_USERS = {
     "profile": (None, None, None, None),
     "config_file": (None, None, "/dev/null", None),
@@ -20,7 +22,8 @@ def client(endpoint: str, service: str) -> Any:
 
     session = botocore.session.Session(session_vars=NOTHING_OF_THE_USERS)
     session.set_credentials("test", "test")
-    config = Config(retries={"mode": "standard", "max_attempts": 3}, connect_timeout=5, read_timeout=30, proxies={})
+    retries = {"mode": "standard", "max_attempts": 3}
+    config = Config(retries=retries, connect_timeout=5, read_timeout=READ_SECONDS, proxies={})
     return session.create_client(service, region_name=REGION, endpoint_url=endpoint, config=config)
 
 
@@ -37,4 +40,5 @@ def stack_exists(endpoint: str, name: str) -> bool:
 
 def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
     """Invoke a function and do not wait for its answer."""
-    client(endpoint, "lambda").invoke(FunctionName=function, InvocationType="Event", Payload=payload)
+    answer = client(endpoint, "lambda").invoke(FunctionName=function, InvocationType="Event", Payload=payload)
+    answer["Payload"].read()  # to its end, though it is empty: only then is the connection given back
