@@ -1,13 +1,19 @@
-"""Fixtures that all tests share."""
+"""What all tests share: fixtures, and how hypothesis draws its examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import emulators
 from tests.support.tables import Tables, create_tables
+
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
+settings.load_profile("same")
+"""The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s."""
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from duecourse_cli.client import Client
 from duecourse_cli.local.receiver import OK_PATH
 from tests.support.apt_requests import apt
 from tests.support.fuzz import fuzz
+from tests.support.waiting import PATIENCE_SECONDS
 
 from .conftest import System
 
@@ -27,7 +28,7 @@ def delete_all(client: Client) -> None:
 
 
 def test_the_stack_serves_its_document_and_keeps_to_it(system: System, tmp_path: Path) -> None:
-    served = httpx.get(f"{system.stack.api}/v1/openapi.json", trust_env=False)
+    served = httpx.get(f"{system.stack.api}/v1/openapi.json", timeout=PATIENCE_SECONDS, trust_env=False)
     assert served.json() == json.loads((ROOT / "openapi.json").read_text())
 
     target = system.receiver.url + OK_PATH

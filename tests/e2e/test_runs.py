@@ -13,7 +13,7 @@ from duecourse_cli.local import aws
 from duecourse_cli.models import Job, Run
 from duecourse_cli.worker import Worker, WorkerRun
 from tests.support.deployed import SOON_ONCE
-from tests.support.waiting import awaited
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 from .conftest import System, at, run_in
 
@@ -94,7 +94,7 @@ def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetche
     assert [each.run_id for each in worked] == [run.id]
     document = system.client.run(run.id).document
     assert document["result"] is None
-    answer = httpx.get(document["result_url"], trust_env=False)
+    answer = httpx.get(document["result_url"], timeout=PATIENCE_SECONDS, trust_env=False)
     assert answer.json() == {"numbers": list(range(MANY))}
     assert len(answer.content) == document["result_bytes"]
 

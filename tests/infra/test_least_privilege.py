@@ -113,7 +113,7 @@ def test_a_large_result_is_kept_and_handed_out_by_a_link(deployed: Deployed, rec
     run = deployed.run_in("reporting", "SUCCEEDED")
     read = deployed.api.get(f"/runs/{run['id']}").json()
     assert "result_url" in read, read
-    assert len(httpx.get(read["result_url"], trust_env=False).json()["body"]["text"]) == LARGE
+    assert len(httpx.get(read["result_url"], timeout=PATIENCE_SECONDS, trust_env=False).json()["body"]["text"]) == LARGE
 
 
 def test_a_run_waits_for_its_callback(deployed: Deployed, receivers: Receivers) -> None:
