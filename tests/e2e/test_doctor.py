@@ -134,6 +134,10 @@ def test_a_job_that_was_paused_with_its_error_is_no_finding(patient: Patient) ->
 
 
 def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None:
+    """Its rule starts it, and it fails."""
+    patient.aws("lambda").update_function_configuration(
+        FunctionName=patient.outputs["TickFunction"], Environment={"Variables": {}}
+    )
     patient.write("TICK", "LAST", at={"N": str(int(time.time()) - 900)})
     enable_the_tick(patient)
     _, checks = patient.examined()
