@@ -1,6 +1,8 @@
 # Every target first makes or refreshes the environment (under a second when nothing changed).
 STAGE ?= prod
 FUZZ_SECONDS ?= 600
+# Where this is set, each of the tests' many processes compiles what it imports: seven seconds for the CDK alone.
+export PYTHONDONTWRITEBYTECODE =
 BIN := .venv/bin
 CDK := node_modules/.bin/cdk
 UV = $(shell command -v uv || echo .tools/bin/uv)
@@ -10,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -36,7 +38,10 @@ test: setup ## everything: the checks and all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # much is waiting for emulators; the longest file has one test
+	$(BIN)/pytest -n 2 --no-loadscope-reorder  # files in their order, the long ones first
+
+test-long: setup ## what takes minutes, and has a short form in `make test`: five minutes
+	$(BIN)/pytest -n 2 -m minutes
 
 fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .
@@ -65,8 +70,9 @@ bench-lanes-long: setup ## the same with 10,000 low runs, ninety of each other l
 openapi: setup ## write the API's document anew: openapi.json, the copy that is served, the table in docs/api.md
 	$(BIN)/python -m duecourse.http.openapi openapi.json docs/api.md
 
-fuzz: setup ## the API against its own document for ten minutes (FUZZ_SECONDS=600)
-	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -s tests/integration/api/test_fuzzed.py
+fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ_SECONDS=600), all that is drawn elsewhere
+	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz
+	$(BIN)/pytest -n 2 --hypothesis-profile drawn tests/unit tests/property
 
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
 	$(BIN)/python -m tests.support.record_release $(NAME)

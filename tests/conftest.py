@@ -1,13 +1,32 @@
-"""Fixtures that all tests share."""
+"""What all tests share: fixtures, and how hypothesis draws its examples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import emulators, in_process
 from tests.support.tables import Tables, create_tables
+
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
+settings.load_profile("same")
+"""The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """A file is one worker's; so are all of tests/e2e together, whose system is deployed once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneSystem(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+
+    return OneSystem(config, log)
 
 
 @pytest.fixture(scope="session")

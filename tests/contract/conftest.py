@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
 import pytest
 
 from duecourse.adapters.aws import AwsClients
+from tests.support import emulators
 
 
 @pytest.fixture(scope="session")
 def clients(ministack: str) -> AwsClients:
     """The factory that production uses, pointed at MiniStack."""
-    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
-    return AwsClients(session, endpoint_url=ministack)
+    return emulators.clients(ministack)
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.wheel import Wheel
 
 pytestmark = pytest.mark.emulator
@@ -62,7 +63,7 @@ def test_of_two_who_saw_the_same_version_one_is_refused(any_tables: Tables) -> N
 
     def act(number: int) -> Edited | None:
         use = editing(any_tables)
-        barrier.wait(10)
+        barrier.wait(PATIENCE_SECONDS)
         try:
             changes = {"name": f"n{number}", "tags": (f"t{number}",), "payload": str(number) * 5000}
             return use.patch("default", made.id, with_changes(**changes), expected)
@@ -87,7 +88,7 @@ def test_patches_of_different_fields_at_once_all_come_to_pass(any_tables: Tables
 
     def act(change: dict[str, Any]) -> Edited:
         use = editing(any_tables)
-        barrier.wait(10)
+        barrier.wait(PATIENCE_SECONDS)
         return use.patch("default", made.id, with_changes(**change))
 
     with ThreadPoolExecutor(len(changes)) as pool:
@@ -188,7 +189,7 @@ def test_creations_at_once_are_all_counted(any_tables: Tables) -> None:
     def act(number: int) -> bool:
         made = job(id=f"job-{number}")
         store = any_tables.job_store(SystemClock())
-        barrier.wait(10)
+        barrier.wait(PATIENCE_SECONDS)
         return store.create(made, cursor(made), quota=100)
 
     with ThreadPoolExecutor(6) as pool:

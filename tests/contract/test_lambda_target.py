@@ -15,6 +15,7 @@ from duecourse.adapters.targets.lambda_function import LambdaCaller
 from duecourse.domain.targets import Failed, LambdaMode, LambdaTarget, Succeeded
 from tests.support.calls import a_call
 from tests.support.clock import SettableClock
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.emulator
 
@@ -41,7 +42,7 @@ def function(clients: AwsClients) -> str:
         Handler="index.handler",
         Role="arn:aws:iam::000000000000:role/target",
         Code={"ZipFile": archive.getvalue()},
-        Timeout=5,
+        Timeout=PATIENCE_SECONDS,
     )
     return name
 
@@ -53,7 +54,7 @@ def caller(clients: AwsClients) -> LambdaCaller:
 
 def test_the_function_is_given_the_run_and_its_answer_is_kept(caller, function):
     target = LambdaTarget(function)
-    outcome = caller.call(a_call(target, payload={"n": [1, "zwei"]}, timeout_seconds=20), target)
+    outcome = caller.call(a_call(target, payload={"n": [1, "zwei"]}), target)
     assert isinstance(outcome, Succeeded)
     assert outcome.result["body"]["received"]["run_id"] == "nightly.20261121T064700Z"
     assert outcome.result["body"]["received"]["payload"] == {"n": [1, "zwei"]}
@@ -61,7 +62,7 @@ def test_the_function_is_given_the_run_and_its_answer_is_kept(caller, function):
 
 def test_what_the_function_raises_is_the_error(caller, function):
     target = LambdaTarget(function)
-    outcome = caller.call(a_call(target, payload="raise", timeout_seconds=20), target)
+    outcome = caller.call(a_call(target, payload="raise"), target)
     assert isinstance(outcome, Failed)
     assert outcome.retryable
     assert outcome.error.startswith(f"function {function} failed: ")

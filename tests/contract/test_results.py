@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.results import S3Results
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.emulator
 
@@ -25,7 +26,7 @@ def results(clients) -> S3Results:
 def test_a_result_is_read_by_its_link_without_credentials(results):
     document = b'{"rows":"' + b"x" * 200_000 + b'"}'
     results.put(KEY, document)
-    answer = httpx.get(results.link(KEY), trust_env=False)
+    answer = httpx.get(results.link(KEY), timeout=PATIENCE_SECONDS, trust_env=False)
     assert (answer.status_code, answer.content) == (200, document)
     assert answer.headers["content-type"] == "application/json"
 
@@ -33,11 +34,11 @@ def test_a_result_is_read_by_its_link_without_credentials(results):
 def test_a_result_is_replaced_by_a_later_one_of_its_attempt(results):
     results.put(KEY, b"1")
     results.put(KEY, b"2")
-    assert httpx.get(results.link(KEY), trust_env=False).content == b"2"
+    assert httpx.get(results.link(KEY), timeout=PATIENCE_SECONDS, trust_env=False).content == b"2"
 
 
 def test_a_link_to_nothing_finds_nothing(results):
-    assert httpx.get(results.link("results/none"), trust_env=False).status_code == 404
+    assert httpx.get(results.link("results/none"), timeout=PATIENCE_SECONDS, trust_env=False).status_code == 404
 
 
 def test_a_bucket_that_is_gone_is_an_error(clients):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -19,11 +17,9 @@ from duecourse_cli.local.project import find_project
 from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
 from duecourse_cli.local.stack import Place, Stack, local_stack
 from duecourse_cli.models import Run
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 60.0
-POLL_SECONDS = 0.25
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ def silent(subject: str, text: str) -> None:
     """The steps of the start are told to nobody; a failure carries its own words."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """The system, up until the last test here is over."""
     folder = tmp_path_factory.mktemp("stack")
@@ -49,21 +45,11 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     with (
         Receiver(log) as receiver,
         local_stack(find_project(ROOT), place, free_port(), silent) as stack,
-        Client(stack.api, trust_env=False) as client,
+        Client(stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client,
     ):
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         client.health()  # a cold start that no job's instant has to wait for
         yield System(stack, client, receiver, log)
-
-
-def awaited(what: str, look: Callable[[], T | None]) -> T:
-    """What `look` finds, once it finds something; real time passes here, since the clock is the system's own."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if (found := look()) is not None:
-            return found
-        time.sleep(POLL_SECONDS)
-    raise AssertionError(f"{what} was not seen within {PATIENCE_SECONDS:.0f} s")
 
 
 def at(instant: datetime) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,10 +16,12 @@ import pytest
 from duecourse_cli.local.environment import STACK_NAME
 from duecourse_cli.local.receiver import OK_PATH
 from duecourse_cli.models import Run
+from tests.support.deployed import SOON_ONCE, invoke
 from tests.support.emulators import client
 from tests.support.stream_events import event, removed
+from tests.support.waiting import awaited
 
-from .conftest import System, at, awaited, run_in
+from .conftest import System, run_in
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -33,10 +34,7 @@ class Archived:
     outputs: dict[str, str]
 
     def invoke(self, given: dict[str, Any]) -> dict[str, Any]:
-        function, payload = self.outputs["ArchiveFunction"], json.dumps(given).encode()
-        answer = client("lambda", self.endpoint).invoke(FunctionName=function, Payload=payload)
-        told: dict[str, Any] = json.loads(answer["Payload"].read())
-        assert "FunctionError" not in answer, told
+        told: dict[str, Any] = invoke(self.endpoint, self.outputs["ArchiveFunction"], given)
         return told
 
     def rows(self) -> list[dict[str, Any]]:
@@ -62,10 +60,9 @@ def archived(system: System) -> Archived:
 
 @pytest.fixture
 def ended(system: System) -> Run:
-    instant = datetime.now(UTC) + timedelta(seconds=4)
     target = {"type": "http", "url": system.receiver.url + OK_PATH}
-    system.client.create_job({"id": f"kept-{instant:%H%M%S}", "schedule": at(instant), "target": target})
-    return awaited("the run's end", run_in(system, f"kept-{instant:%H%M%S}", "SUCCEEDED"))
+    system.client.create_job({"id": "archived", **SOON_ONCE, "target": target})
+    return awaited("the run's end", run_in(system, "archived", "SUCCEEDED"))
 
 
 def test_an_expired_run_is_archived_as_the_api_showed_it_once_and_not_lost_to_a_failure(

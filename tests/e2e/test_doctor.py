@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -15,10 +16,9 @@ from click.testing import CliRunner
 from duecourse_cli.client import Client
 from duecourse_cli.main import main
 from infra.stages import STAGES
-from tests.support.deployed import deploy
+from tests.support.deployed import deploy, invoke
 from tests.support.emulators import client, ministack
-
-from .conftest import awaited
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -45,10 +45,11 @@ class Patient:
         return CliRunner(env={"AWS_ENDPOINT_URL": self.endpoint}).invoke(main, ["doctor"]).stdout
 
     def api(self) -> Client:
-        return Client(f"{self.endpoint}/_aws/execute-api/{self.outputs['ApiId']}", trust_env=False)
+        url = f"{self.endpoint}/_aws/execute-api/{self.outputs['ApiId']}"
+        return Client(url, timeout=PATIENCE_SECONDS, trust_env=False)
 
     def tick(self) -> None:
-        self.aws("lambda").invoke(FunctionName=self.outputs["TickFunction"])
+        invoke(self.endpoint, self.outputs["TickFunction"])
 
     def rounds(self) -> None:
         """A round of dispatch in each shard, at once: a second tick of a minute would collapse in the queue."""
@@ -82,9 +83,9 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Patient]:
     """Up, and its clock has ticked."""
     folder = tmp_path_factory.mktemp("doctor")
     with ministack(folder) as endpoint:
-        up = Patient(endpoint, deploy(endpoint, folder / "cdk.out"))
+        up = Patient(endpoint, deploy(endpoint))
         up.tick()
-        awaited("both watermarks", lambda: all(up.item(f"SHARD#{n}", "WATERMARK") for n in (0, 1)) or None)
+        awaited("both watermarks", lambda: all(up.item(f"SHARD#{n}", "WATERMARK") for n in (0, 1)))
         yield up
 
 
@@ -133,6 +134,10 @@ def test_a_job_that_was_paused_with_its_error_is_no_finding(patient: Patient) ->
 
 
 def test_a_tick_that_does_not_come_is_found_by_its_age(patient: Patient) -> None:
+    """Its rule starts it, and it fails."""
+    patient.aws("lambda").update_function_configuration(
+        FunctionName=patient.outputs["TickFunction"], Environment={"Variables": {}}
+    )
     patient.write("TICK", "LAST", at={"N": str(int(time.time()) - 900)})
     enable_the_tick(patient)
     _, checks = patient.examined()
@@ -181,10 +186,13 @@ def disable_the_archive(patient: Patient) -> None:
 
 
 def set_a_cursor_aside(patient: Patient) -> None:
-    """A cursor that nobody can read comes due; the next round takes it out of the index."""
+    """A cursor is due and cannot be read, from one moment to the next; a round takes it out of the index."""
     with patient.api() as api:
         target = {"type": "http", "url": "http://127.0.0.1:9/nobody"}
-        api.create_job({"id": "broken", "schedule": "rate(1 minute)", "target": target})
-    patient.write("JOB#default#broken", "CURSOR", rules={"S": "no rules"})
+        api.create_job({"id": "broken", "schedule": "rate(1 day)", "target": target})
+    key, now = ("JOB#default#broken", "CURSOR"), datetime.now(UTC)
+    shard = patient.item(*key)["slot"]["S"].partition("/")[2]
+    slot = {"S": f"{now:%Y-%m-%dT%H}/{shard}"}
+    patient.write(*key, rules={"S": "no rules"}, slot=slot, due={"N": f"{now.timestamp():.0f}"})
     patient.rounds()
-    awaited("the cursor set aside", lambda: patient.item("JOB#default#broken", "CURSOR").get("error"))
+    awaited("the cursor set aside", lambda: patient.item(*key).get("error"))

@@ -1,17 +1,23 @@
-"""The deployed local stack against the document that it serves: chained requests, while its jobs really run."""
+"""The deployed local stack against the document that it serves, while its jobs really run."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from duecourse_cli.client import Client
+from duecourse.http.routes import ROUTES
 from duecourse_cli.local.receiver import OK_PATH
-from tests.support.apt_requests import apt
-from tests.support.fuzz import fuzz
+from tests.support.api import HTTP_TARGET
+from tests.support.apt_requests import UNCHECKED, apt
+from tests.support.every_route import JOB, asked
+from tests.support.fuzz import DRAWN, fuzz
+from tests.support.openapi import check_answer
+from tests.support.waiting import PATIENCE_SECONDS
 
 from .conftest import System
 
@@ -20,26 +26,42 @@ pytestmark = [pytest.mark.long, pytest.mark.emulator]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def delete_all(client: Client) -> None:
-    """What was made up must not go on while others are tested."""
-    for job in list(client.all_jobs()):
-        client.delete_job(job.id)
+@pytest.fixture
+def http(system: System) -> Iterator[httpx.Client]:
+    """Asks the stack; what was made of it must not go on while others are tested."""
+    with httpx.Client(base_url=system.stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client:
+        yield client
+    for job in list(system.client.all_jobs()):
+        system.client.delete_job(job.id)
 
 
-def test_the_stack_serves_its_document_and_keeps_to_it(system: System, tmp_path: Path) -> None:
-    served = httpx.get(f"{system.stack.api}/v1/openapi.json", trust_env=False)
-    assert served.json() == json.loads((ROOT / "openapi.json").read_text())
+def test_the_stack_serves_its_document_and_each_route_keeps_to_it(system: System, http: httpx.Client) -> None:
+    assert http.get("/v1/openapi.json").json() == json.loads((ROOT / "openapi.json").read_text())
+    routes = [(method, path) for method, path, *_ in ROUTES]
+    made = ("PUT", "/v1/jobs/<job_id>")
+    answers = {}
+    for method, path in (made, *sorted(routes, key=lambda route: route[0] == "DELETE")):
+        query, body = asked(method, path)
+        real = path.replace("<job_id>", JOB).replace("<run_id>", f"{JOB}.20261121T120000Z")
+        answer = http.request(method, real, params=query, json=called(body, system.receiver.url + OK_PATH))
+        event = {"requestContext": {"http": {"method": method, "path": real}, "stage": "$default"}}
+        check_answer(event, {"statusCode": answer.status_code, "headers": answer.headers, "body": answer.text})
+        answers[method, path] = answer.status_code
+    unknown = {route for route, status in answers.items() if status >= 400}
+    assert unknown == {route for route in routes if "<run_id>" in route[1]}
 
-    target = system.receiver.url + OK_PATH
-    file = tmp_path / "openapi.json"
-    file.write_text(json.dumps(apt(served.json(), target, alone=True)))
-    try:
-        fuzz(
-            file,
-            system.stack.api,
-            *("--phases", "fuzzing,stateful", "--mode", "positive", "--max-examples", "5", "--seed", "5"),
-            *("--exclude-checks", "ignored_auth"),  # the local stack lets everybody in
-            target=target,
-        )
-    finally:
-        delete_all(system.client)
+
+def called(body: Any, url: str) -> Any:
+    """The body, with jobs that call this address."""
+    return json.loads(json.dumps(body).replace(HTTP_TARGET["url"], url))
+
+
+@pytest.mark.fuzz
+def test_it_keeps_to_it_whatever_is_done_one_after_the_other(
+    system: System, http: httpx.Client, tmp_path: Path
+) -> None:
+    target, file = system.receiver.url + OK_PATH, tmp_path / "openapi.json"
+    file.write_text(json.dumps(apt(http.get("/v1/openapi.json").json(), target, alone=True)))
+    unchecked = f"{UNCHECKED},ignored_auth"  # the local stack lets everybody in
+    chained = ("--phases", "fuzzing,stateful", "--mode", "positive")
+    fuzz(file, system.stack.api, *chained, *DRAWN, target=target, unchecked=unchecked)

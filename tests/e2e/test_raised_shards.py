@@ -1,35 +1,36 @@
-"""The stack's shard count is raised by an update of the deployed stack while its jobs fire: none is lost or doubled.
-
-Real time passes: what fires later than two minutes after a job was made comes from the dispatcher alone.
-"""
+"""The stack's shard count is raised by an update of the deployed stack: what fires is neither lost nor doubled."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App
 
+from duecourse.domain.instants import to_iso
+from duecourse.domain.targets import HttpTarget
 from duecourse_cli.api_call import ApiUnreachableError
 from duecourse_cli.client import Client
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.receiver import OK_PATH, Receiver
 from duecourse_cli.models import Job
-from infra.stack import DuecourseStack
 from infra.stages import STAGES
-from tests.support.deployed import BUCKET, STACK, Template, deploy
+from tests.support.clock import SettableClock
+from tests.support.deployed import deploy, functions, invoke, send
 from tests.support.emulators import client, ministack
+from tests.support.jobs import cursor
+from tests.support.jobs import job as made_job
+from tests.support.tables import Tables
+from tests.support.template import template
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
-ROOT = Path(__file__).resolve().parents[2]
 FEW = STAGES["local"].shards
 MANY = 8
 PERIOD = timedelta(seconds=10)
@@ -37,8 +38,6 @@ QUIET_SECONDS = range(2, 5)  # of each period: long enough before the next that 
 AT_ONCE_SECONDS = 120  # what the API sends by itself
 LEAD_SECONDS = 60  # as little as functions take, so that cursors move every minute
 LEADING = {"DUECOURSE_LEAD_SECONDS": str(LEAD_SECONDS), "DUECOURSE_REACH_SECONDS": str(LEAD_SECONDS)}
-PATIENCE_SECONDS = 240  # with whatever is waited for here
-SETTLED_SECONDS = 10  # by when a call that was due has come, on a machine that does other things, too
 
 
 @dataclass(frozen=True)
@@ -48,38 +47,41 @@ class Raised:
     endpoint: str
     outputs: dict[str, str]
     api: Client
-    target: dict[str, Any]
+    url: str
     log: CallLog
 
     def create(self, job_id: str) -> Job:
         """A job that fires at every tenth second from now on."""
         every = {"schedule": "*/10 * * * * *", "overlap": "allow"}
-        return self.api.create_job({"id": job_id, "target": self.target, **every})
+        return self.api.create_job({"id": job_id, "target": {"type": "http", "url": self.url}, **every})
+
+    def write(self, job_id: str, *, shards: int) -> None:
+        """A job that has been due for some seconds, as functions of this count have left it to the dispatcher."""
+        now = time.time()
+        tables = Tables(client("dynamodb", self.endpoint), self.outputs["JobsTable"], self.outputs["RunsTable"])
+        once, target = f"at({to_iso(int(now) - 5).removesuffix('Z')})", HttpTarget(self.url)
+        made = made_job(once, id=job_id, at=float(int(now) - 60), target=target)
+        assert tables.job_store(SettableClock(now), shards).create(made, cursor(made))
 
     def cursors(self) -> dict[str, dict[str, Any]]:
         """Every job's cursor, as it stands in the jobs table."""
+        items = self.items("CURSOR")
+        return {item["PK"]["S"].split("#")[-1]: item for item in items}
+
+    def items(self, sort: str) -> list[dict[str, Any]]:
         table, database = self.outputs["JobsTable"], client("dynamodb", self.endpoint)
-        items = database.scan(TableName=table, ConsistentRead=True)["Items"]
-        return {item["PK"]["S"].split("#")[-1]: item for item in items if item["SK"]["S"] == "CURSOR"}
+        items: list[dict[str, Any]] = database.scan(TableName=table, ConsistentRead=True)["Items"]
+        return [item for item in items if item["SK"]["S"] == sort]
 
-    def update(self, template: Template) -> None:
-        """What a deployment does with a template whose assets are there already."""
-        cloudformation = client("cloudformation", self.endpoint)
-        body = json.dumps(template, separators=(",", ":")).encode()
-        client("s3", self.endpoint).put_object(Bucket=BUCKET, Key="raised.json", Body=body)
-        url = f"{self.endpoint}/{BUCKET}/raised.json"
-        cloudformation.update_stack(StackName=STACK, TemplateURL=url, Capabilities=["CAPABILITY_IAM"])
-        cloudformation.get_waiter("stack_update_complete").wait(StackName=STACK, WaiterConfig={"Delay": 1})
-        until(self.answers)
-
-    def ended(self, jobs: list[Job]) -> bool:
-        """Whether each job has fired, and all that is due by now has its final record."""
-        now = time.time()
-        due = {job.id: set(instants(job, now)) for job in jobs}
-        return all(due.values()) and all(due[job.id] <= self._succeeded(job) for job in jobs)
-
-    def _succeeded(self, job: Job) -> set[datetime]:
-        return {run.occurrence for run in self.api.runs(job.id, limit=100).items if run.state == "SUCCEEDED"}
+    def update(self, **variables: str) -> None:
+        """What a deployment does with another configuration, whose assets are there already. The count is said to
+        functions in a variable, and nowhere else.
+        """
+        made = deepcopy(template("local"))
+        for of in functions(made):
+            of |= {name: value for name, value in variables.items() if name in of}
+        send(self.endpoint, made, "update")
+        awaited("the API", self.answers)
 
     def answers(self) -> bool:
         """Whether the API's cold start is over."""
@@ -89,70 +91,70 @@ class Raised:
             return False
         return True
 
+    def ended(self, jobs: list[Job]) -> bool:
+        """Whether each job has fired, and all that is due by now has its final record."""
+        now = time.time()
+        due = {job.id: set(instants(job, now)) for job in jobs}
+        return all(due.values()) and all(due[job.id] <= self.succeeded(job.id) for job in jobs)
 
-def functions(template: Template) -> Iterator[dict[str, str]]:
-    """The variables of each function."""
-    for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::Lambda::Function":
-            yield resource["Properties"]["Environment"]["Variables"]
+    def succeeded(self, job_id: str) -> set[datetime]:
+        return {run.occurrence for run in self.api.runs(job_id, limit=100).items if run.state == "SUCCEEDED"}
 
-
-def led(template: Template) -> None:
-    """A shorter lead than a stage may have."""
-    for variables in functions(template):
-        variables |= {name: value for name, value in LEADING.items() if name in variables}
-
-
-def configured(shards: int, folder: Path) -> Template:
-    """The stage's template, with no other difference in its configuration than the count."""
-    context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": []}
-    app = App(outdir=str(folder), context=context, analytics_reporting=False)
-    DuecourseStack(app, replace(STAGES["local"], shards=shards))
-    template: Template = app.synth().get_stack_by_name(STACK).template
-    for bootstrap in ("Parameters", "Rules"):
-        template.pop(bootstrap, None)
-    led(template)
-    return template
+    def calls(self) -> Mapping[tuple[str, datetime | None], int]:
+        """How often each job was called for each of its instants."""
+        return Counter((call.job_id, call.scheduled_at) for call in self.log.calls)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def raised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raised]:
-    folder = tmp_path_factory.mktemp("raised")
-    (folder / "ministack").mkdir()
     log = CallLog()
-    with Receiver(log) as receiver, ministack(folder / "ministack") as endpoint:
-        outputs = deploy(endpoint, folder / "cdk.out", led)
-        with Client(f"{endpoint}/_aws/execute-api/{outputs['ApiId']}", trust_env=False) as api:
-            raised = Raised(endpoint, outputs, api, {"type": "http", "url": receiver.url + OK_PATH}, log)
-            until(raised.answers)
-            yield raised
+    with Receiver(log) as receiver, ministack(tmp_path_factory.mktemp("raised")) as endpoint:
+        outputs = deploy(endpoint)
+        url = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}"
+        with Client(url, timeout=PATIENCE_SECONDS, trust_env=False) as api:
+            yield Raised(endpoint, outputs, api, receiver.url + OK_PATH, log)
 
 
-def test_raising_the_count_on_the_deployed_stack_loses_and_doubles_no_firing(raised: Raised, tmp_path: Path) -> None:
-    template = configured(MANY, tmp_path / "cdk.out")
+def test_after_the_count_was_raised_what_either_count_has_written_fires_once(raised: Raised) -> None:
+    before, after = ([f"{when}-{number}" for number in range(MANY)] for when in ("before", "after"))
+    for job_id in before:
+        raised.write(job_id, shards=FEW)
+    raised.update(DUECOURSE_SHARDS=str(MANY))
+    for job_id in after:
+        raised.write(job_id, shards=MANY)
+    slots = {int(item["slot"]["S"].split("/")[1]) for item in raised.cursors().values() if "slot" in item}
+    assert max(slots) >= FEW, "nobody uses the new shards"
+
+    invoke(raised.endpoint, raised.outputs["TickFunction"])
+    for job_id in (*before, *after):
+        awaited(f"the run of {job_id}", lambda job_id=job_id: raised.succeeded(job_id))
+    awaited("a round of each shard", lambda: len(raised.items("WATERMARK")) == MANY)
+
+    assert all("slot" not in item for item in raised.cursors().values()), "nothing is left for another round"
+    assert set(raised.calls().values()) == {1}
+    assert len(raised.calls()) == 2 * MANY
+
+
+@pytest.mark.minutes
+def test_raising_the_count_while_jobs_fire_loses_and_doubles_no_firing(raised: Raised) -> None:
+    """Real time passes: what fires later than two minutes after a job was made comes from the dispatcher alone."""
+    raised.update(**LEADING)
     before = [raised.create(f"before-{number}") for number in range(3)]
 
     # Lambda lets a call end that is under way when its function is updated; the emulator kills it, and the message
     # comes back after this test. So the update waits for a moment at which all that was due has ended.
-    until(lambda: raised.ended(before) and int(time.time()) % PERIOD.seconds in QUIET_SECONDS)
-    raised.update(template)
+    awaited("a quiet moment", lambda: raised.ended(before) and int(time.time()) % PERIOD.seconds in QUIET_SECONDS)
+    raised.update(**LEADING, DUECOURSE_SHARDS=str(MANY))
     after = [raised.create(f"after-{number}") for number in range(5)]
     last = time.time() + AT_ONCE_SECONDS
     # By then the dispatcher has moved every cursor by the new count, and fired what it found where it had moved them.
-    until(lambda: time.time() > last + LEAD_SECONDS / 2)
-    end = time.time()
-    until(lambda: time.time() > end + SETTLED_SECONDS)
+    awaited("what the dispatcher alone fires", lambda: time.time() > last + LEAD_SECONDS / 2)
+    jobs, end = [*before, *after], time.time()
+    due = {(job.id, at) for job in jobs for at in instants(job, end)}
+    awaited("the last calls", lambda: due <= raised.calls().keys())
+    awaited("their records", lambda: all(set(instants(job, end)) <= raised.succeeded(job.id) for job in jobs))
 
-    jobs = [*before, *after]
-    calls = Counter((call.job_id, call.scheduled_at) for call in raised.log.calls)
-    assert {key: times for key, times in calls.items() if times > 1} == {}
-    missing = [(job.id, at) for job in jobs for at in instants(job, end) if (job.id, at) not in calls]
-    assert missing == []
-    for job in jobs:
-        states = {run.occurrence: run.state for run in raised.api.runs(job.id, limit=100).items}
-        due = [at for at in instants(job, end) if at in states]
-        assert due
-        assert {states[at] for at in due} == {"SUCCEEDED"}
+    assert {key: times for key, times in raised.calls().items() if times > 1} == {}
     slots = {job_id: item["slot"]["S"] for job_id, item in raised.cursors().items()}
     assert len(slots) == len(jobs)
     assert max(int(slot.split("/")[1]) for slot in slots.values()) >= FEW, "nobody has used the new shards"
@@ -166,11 +168,3 @@ def instants(job: Job, end: float) -> Iterator[datetime]:
     while at.timestamp() <= end:
         yield at
         at += PERIOD
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Let real time pass, as the stack's clock is its own."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not reached():
-        assert time.monotonic() < end, f"not reached within {PATIENCE_SECONDS} s"
-        time.sleep(0.25)

@@ -12,8 +12,10 @@ import pytest
 from duecourse_cli.local import aws
 from duecourse_cli.models import Job, Run
 from duecourse_cli.worker import Worker, WorkerRun
+from tests.support.deployed import SOON_ONCE
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
-from .conftest import System, at, awaited, run_in
+from .conftest import System, at, run_in
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -32,21 +34,20 @@ def sqs(system: System) -> Any:
 def posted(system: System, sqs: Any) -> dict[str, Job]:
     """Three jobs, posted together since their instants take real time to come."""
     sqs.create_queue(QueueName=WORKED)
-    soon = at(datetime.now(UTC) + timedelta(seconds=5))
     documents: tuple[dict[str, Any], ...] = (
         {
             "id": "worked-on",
-            "schedule": soon,
+            **SOON_ONCE,
             "target": {"type": "sqs", "queue": WORKED},
             "payload": {"numbers": MANY},
             "completion": "callback",
             "completion_seconds": 600,
-            "heartbeat_seconds": 60,
+            "heartbeat_seconds": 300,
         },
-        {"id": "too-soon", "schedule": soon, "target": {"type": "sqs", "queue": LATER}, "retry": {"max_attempts": 1}},
+        {"id": "too-soon", **SOON_ONCE, "target": {"type": "sqs", "queue": LATER}, "retry": {"max_attempts": 1}},
         {
             "id": "unwanted",
-            "schedule": at(datetime.now(UTC) + timedelta(seconds=90)),
+            "schedule": at(datetime.now(UTC) + timedelta(seconds=110)),
             "target": {"type": "http", "url": system.receiver.url + "/ok"},
         },
     )
@@ -93,7 +94,7 @@ def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetche
     assert [each.run_id for each in worked] == [run.id]
     document = system.client.run(run.id).document
     assert document["result"] is None
-    answer = httpx.get(document["result_url"], trust_env=False)
+    answer = httpx.get(document["result_url"], timeout=PATIENCE_SECONDS, trust_env=False)
     assert answer.json() == {"numbers": list(range(MANY))}
     assert len(answer.content) == document["result_bytes"]
 

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -14,16 +13,15 @@ import pytest
 
 from duecourse_cli.client import ApiError, Client
 from duecourse_cli.signing import Bearer
-from tests.support.deployed import deploy
+from tests.support.deployed import SOON_ONCE, Template, deploy
 from tests.support.emulators import client, ministack
 from tests.support.issuer import AUDIENCE, Issuer, issuing
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
 QUEUE = "duecourse-target-work"
 EVERYTHING = "jobs:read jobs:write ops"
-PATIENCE_SECONDS = 60.0
-POLL_SECONDS = 0.5
 BODY = {"schedule": "rate(1 hour)", "target": {"type": "sqs", "queue": QUEUE}}
 
 
@@ -45,26 +43,27 @@ class Deployed:
         return self.issuer.token(tenant, scopes, **claims)
 
     def received(self) -> dict[str, Any]:
-        """The next event that a job sends to the queue; real time passes here."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            answer = client("sqs", self.endpoint).receive_message(QueueUrl=self.queue_url)
-            for message in answer.get("Messages", []):
-                event: dict[str, Any] = json.loads(message["Body"])
-                return event
-            assert time.monotonic() < end, "nothing came to the queue"
-            time.sleep(POLL_SECONDS)
+        """The next event that a job sends to the queue."""
+        sqs = client("sqs", self.endpoint)
+        (message,) = awaited("a message", lambda: sqs.receive_message(QueueUrl=self.queue_url).get("Messages"))
+        event: dict[str, Any] = json.loads(message["Body"])
+        return event
 
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    folder = tmp_path_factory.mktemp("tokens")
-    (folder / "ministack").mkdir()
-    with issuing() as issuer, ministack(folder / "ministack") as endpoint:
-        outputs = deploy(endpoint, folder / "cdk.out", issuer=issuer.url, audience=AUDIENCE)
+
+    def issued(template: Template) -> None:
+        """By whose address is known only now."""
+        for resource in template["Resources"].values():
+            if resource["Type"] == "AWS::ApiGatewayV2::Authorizer":
+                resource["Properties"]["JwtConfiguration"]["Issuer"] = issuer.url
+
+    with issuing() as issuer, ministack(tmp_path_factory.mktemp("tokens")) as endpoint:
+        outputs = deploy(endpoint, issued, issuer="http://127.0.0.1:1", audience=AUDIENCE)
         queue_url = client("sqs", endpoint).create_queue(QueueName=QUEUE)["QueueUrl"]
         base = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
-        with httpx.Client(trust_env=False, timeout=30) as http:
+        with httpx.Client(trust_env=False, timeout=PATIENCE_SECONDS) as http:
             yield Deployed(endpoint, base, issuer, http, queue_url)
 
 
@@ -149,8 +148,7 @@ def test_callbacks_ask_for_the_token_of_the_run_and_for_nothing_else(deployed: D
 
 
 def test_a_target_ends_its_run_by_the_runs_token(deployed: Deployed) -> None:
-    soon = f"at({datetime.now(UTC) + timedelta(seconds=5):%Y-%m-%dT%H:%M:%S})"
-    job = {**BODY, "schedule": soon, "completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}
+    job = {**BODY, **SOON_ONCE, "completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}
     assert deployed.ask("POST", "/jobs", deployed.token(), {**job, "id": "handed-over"}).status_code == 201
     event = deployed.received()
     run, token = event["callback"]["run"], event["callback"]["token"]
@@ -161,7 +159,8 @@ def test_a_target_ends_its_run_by_the_runs_token(deployed: Deployed) -> None:
 
 
 def test_the_client_shows_a_token(deployed: Deployed) -> None:
-    with Client(deployed.base, auth=Bearer(deployed.token("initech")), trust_env=False) as duecourse:
+    token = Bearer(deployed.token("initech"))
+    with Client(deployed.base, auth=token, timeout=PATIENCE_SECONDS, trust_env=False) as duecourse:
         made = duecourse.create_job({**BODY, "id": "reports"})
         assert [job.id for job in duecourse.all_jobs()] == [made.id]
     with Client(deployed.base, trust_env=False) as duecourse, pytest.raises(ApiError, match="401"):

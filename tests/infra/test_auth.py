@@ -16,7 +16,7 @@ from infra.auth_config import AuthConfig, LimitsConfig
 from infra.config import ConfigError, StageConfig
 from infra.stages import STAGES, from_context
 from tests.infra.conftest import Stack
-from tests.support.template import ROOT, synthesise
+from tests.support.template import ROOT, template
 
 EVERYTHING_ELSE = "ANY /v1/{proxy+}"
 ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
@@ -38,7 +38,7 @@ def authorization(stack: Stack) -> dict[str, str]:
 
 
 def made(stage: str, **context: str) -> Stack:
-    return Stack(stage, synthesise(stage, **context))
+    return Stack(stage, template(stage, **context))
 
 
 def pool(stack: Stack) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from infra.config import ConfigError
 from infra.stages import STAGES, from_context
 from tests.infra.conftest import Stack
 from tests.support.policies import as_list, written
-from tests.support.template import ROOT, synthesise, template
+from tests.support.template import ROOT, template
 
 THEIRS = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 """A key that the account made."""
@@ -78,7 +78,7 @@ def failures_of_the_bus(stack: Stack) -> set[str]:
 
 @cache
 def with_their_key() -> Stack:
-    return Stack("dev", synthesise("dev", encryption_key=THEIRS))
+    return Stack("dev", template("dev", encryption_key=THEIRS))
 
 
 def test_everything_lies_under_one_key_of_the_stacks_own_in_prod(prod: Stack) -> None:

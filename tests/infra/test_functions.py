@@ -26,7 +26,7 @@ from infra.stack import DuecourseStack
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.infra.role_rights import ON_THE_CLOCK, kind_of
-from tests.support.template import ROOT, synthesise
+from tests.support.template import ROOT, template
 
 SETTINGS = {
     "TickFunction": TickSettings,
@@ -136,7 +136,7 @@ def test_the_clock_and_the_api_keep_their_concurrency_in_prod(prod: Stack) -> No
 
 @pytest.mark.long
 def test_nothing_is_reserved_where_the_account_cannot() -> None:
-    made = synthesise("prod", reserved_concurrency="none")["Resources"].values()
+    made = template("prod", reserved_concurrency="none")["Resources"].values()
     functions = [each["Properties"] for each in made if each["Type"] == "AWS::Lambda::Function"]
     assert functions
     assert not [each for each in functions if "ReservedConcurrentExecutions" in each]

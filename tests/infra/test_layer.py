@@ -142,7 +142,7 @@ def test_the_warning_stands_with_the_stack_until_its_python_is_there(
         python.write_text("#!/bin/sh\necho 3.14\n")
         python.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    app = App(analytics_reporting=False)
+    app = App(analytics_reporting=False, context={"aws:cdk:bundling-stacks": []})
     stack = Stack(app, "Any")
     encryption = Encryption(stack, "Encryption", key=None, name="any", retain=False)
     PythonRuntime(stack, "Python", config=STAGES["prod"], encryption=encryption)

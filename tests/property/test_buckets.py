@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from duecourse.domain.bucket import Bucket, Rules, take
 from duecourse.ports import BucketConflict
 from duecourse.usecases.limits import LEASE_SECONDS, Limits
-from tests.support.chance import steadily
 from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
 
@@ -22,7 +21,6 @@ ROUNDING = 1e-3
 """Instants of today have a resolution of a quarter of a microsecond."""
 
 
-@steadily
 @given(RULES, st.lists(st.tuples(st.integers(0, 4), st.floats(0, 3), st.booleans()), max_size=120))
 def test_a_bucket_gives_no_more_than_rate_and_burst(rules: Rules, steps: list[tuple[int, float, bool]]) -> None:
     """Each step: who acts, how long after the step before, and whether it reads or writes what it has planned."""
@@ -56,7 +54,6 @@ class Meddled(MemoryLimits):
         return super().write_bucket(tenant, bucket, previous)
 
 
-@steadily
 @given(
     RULES,
     st.lists(st.integers(-3, 3), min_size=4, max_size=4),

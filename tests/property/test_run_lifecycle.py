@@ -186,7 +186,7 @@ def _still(world: World) -> bool:
     return not (alive and any(letter.home == "dead" for letter in world.letters))
 
 
-@settings(max_examples=3_000, derandomize=True, deadline=None)
+@settings(max_examples=3_000)
 @given(JOBS, BEGINNINGS, st.lists(STEPS, max_size=40))
 def test_a_run_keeps_its_promises_and_ends(of: Job, beginning: list[Step], steps: list[Step]) -> None:
     promises = Promises()

@@ -10,6 +10,7 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import HttpTarget, Target
 from duecourse.ports import Call
+from tests.support.waiting import PATIENCE_SECONDS
 
 CREATED_AT = 1_790_000_000.0
 OCCURRENCE = "20261121T064700Z"
@@ -48,7 +49,12 @@ def a_run(*, occurrence: str = OCCURRENCE, attempt: int = 1, job_id: str = "nigh
 
 
 def a_call(
-    target: Target, *, payload: Any = None, timeout_seconds: float = 5, attempt: int = 1, idempotency_key: str = "key-1"
+    target: Target,
+    *,
+    payload: Any = None,
+    timeout_seconds: float = PATIENCE_SECONDS,
+    attempt: int = 1,
+    idempotency_key: str = "key-1",
 ) -> Call:
     """The call of that attempt."""
     return Call(

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 PACKAGE = Path(__file__).parents[2] / "node_modules" / "croner"
 _PROGRAM = Path(__file__).with_name("croner_answers.mjs")
 
@@ -25,5 +27,7 @@ def missing() -> str | None:
 def answers(cases: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Its answers to the cases of `duecourse next --jsonl`, in the same form, its own wording in errors."""
     text = "".join(json.dumps(case) + "\n" for case in cases)
-    done = subprocess.run(["node", _PROGRAM], input=text, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        ["node", _PROGRAM], input=text, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -14,6 +14,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 CRON = Path("/usr/sbin/cron")
 PACKAGE = Path("/var/lib/dpkg/info/cron.list")
 _NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
@@ -56,7 +58,9 @@ def fired(folder: Path, expressions: Sequence[str], zone: str, begin: int, end: 
     jobs = folder / "jobs" / "jobs"
     jobs.write_text("".join(lines))
     jobs.chmod(0o644)
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", folder / "clock.so", _CLOCK], check=True, timeout=60)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", "-o", folder / "clock.so", _CLOCK], check=True, timeout=PATIENCE_SECONDS
+    )
     environment = {
         "PATH": os.environ["PATH"],
         "TZ": f":{files('tzdata').joinpath('zoneinfo', *zone.split('/'))}",
@@ -65,7 +69,9 @@ def fired(folder: Path, expressions: Sequence[str], zone: str, begin: int, end: 
         "CRON_CLOCK_LOG": str(log),
     }
     command = [*_NAMESPACES, "sh", "-c", _SCRIPT, "sh", str(folder)]
-    subprocess.run(command, env=environment, check=True, timeout=120, stdin=subprocess.DEVNULL, capture_output=True)
+    subprocess.run(
+        command, env=environment, check=True, timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL, capture_output=True
+    )
     found: list[list[int]] = [[] for _ in expressions]
     for line in log.read_text().splitlines() if log.exists() else []:
         at, number = line.split()

@@ -5,45 +5,60 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from tests.support.emulators import client
-from tests.support.template import ROOT
+from tests.support.template import kept, synthesise, template
+from tests.support.waiting import PATIENCE_SECONDS
 
 BUCKET = "cdk-hnb659fds-assets-000000000000-us-east-1"
 STACK = "Duecourse-local"
-
+SOON_ONCE = {"schedule": "rate(4 seconds)", "max_runs": 1}
+"""A job's schedule, from the moment at which the API makes it: however long a request takes, it is not in the past."""
 
 Template = dict[str, Any]
 
 
-def deploy(
-    endpoint: str, folder: Path, change: Callable[[Template], None] = lambda _: None, **given: str
-) -> dict[str, str]:
-    """Synthesise stage `local` with its layers into `folder`, create the stack as changed; its outputs.
+def deploy(endpoint: str, change: Callable[[Template], None] = lambda _: None, **context: str) -> dict[str, str]:
+    """Create the stack of stage `local` as changed; its outputs. `context` is given on top of that of cdk.json."""
+    _upload(endpoint, kept("assembly", lambda folder: synthesise(folder, {"stage": "local"})))
+    made = deepcopy(template("local", **context))
+    change(made)
+    return send(endpoint, made, "create")
 
-    `given` is context on top of that of cdk.json, such as an issuer of tokens.
-    """
-    from infra.application import build  # takes seconds: only for those who deploy
 
-    context = json.loads((ROOT / "cdk.json").read_text())["context"]
-    build(outdir=str(folder), context={**context, **given, "stage": "local"}).synth()
-    _upload(endpoint, folder)
-    template: Template = json.loads((folder / f"{STACK}.template.json").read_text())
-    for bootstrap in ("Parameters", "Rules"):  # the check that `cdk bootstrap` was run: it was not
-        template.pop(bootstrap, None)
-    change(template)
+def functions(made: Template) -> Iterator[dict[str, str]]:
+    """The variables of each function."""
+    for resource in made["Resources"].values():
+        if resource["Type"] == "AWS::Lambda::Function":
+            yield resource["Properties"]["Environment"]["Variables"]
+
+
+def send(endpoint: str, made: Template, verb: str) -> dict[str, str]:
+    """Let CloudFormation "create" the stack or "update" it, whose assets are there; its outputs."""
     cloudformation = client("cloudformation", endpoint)
-    # By way of the bucket, as the CDK's command line does: a request holds 51,200 bytes only.
-    body = json.dumps(template, separators=(",", ":")).encode()
+    # By way of the bucket, as the CDK's command line does: a request holds 51,200 bytes only. Without the check that
+    # `cdk bootstrap` was run: it was not.
+    parts = {name: part for name, part in made.items() if name not in {"Parameters", "Rules"}}
+    body = json.dumps(parts, separators=(",", ":")).encode()
     client("s3", endpoint).put_object(Bucket=BUCKET, Key="template.json", Body=body)
-    url = f"{endpoint}/{BUCKET}/template.json"
-    cloudformation.create_stack(StackName=STACK, TemplateURL=url, Capabilities=["CAPABILITY_IAM"])
-    cloudformation.get_waiter("stack_create_complete").wait(StackName=STACK, WaiterConfig={"Delay": 1})
+    ask = getattr(cloudformation, f"{verb}_stack")
+    ask(StackName=STACK, TemplateURL=f"{endpoint}/{BUCKET}/template.json", Capabilities=["CAPABILITY_IAM"])
+    waiter = cloudformation.get_waiter(f"stack_{verb}_complete")
+    waiter.wait(StackName=STACK, WaiterConfig={"Delay": 1, "MaxAttempts": PATIENCE_SECONDS})
     (stack,) = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
     return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+
+
+def invoke(endpoint: str, function: str, event: dict[str, Any] | None = None) -> Any:
+    """What a function answers. Raises AssertionError with what it says when it fails."""
+    answer = client("lambda", endpoint).invoke(FunctionName=function, Payload=json.dumps(event or {}).encode())
+    said = answer["Payload"].read()  # whatever it says: a connection is given back when all was read
+    assert "FunctionError" not in answer, said
+    return json.loads(said)
 
 
 def _upload(endpoint: str, folder: Path) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 
 from infra.stages import STAGES
-from tests.support.deployed import Template
+from tests.support.deployed import Template, invoke
 from tests.support.emulators import client
-
-PATIENCE_SECONDS = 60.0
-POLL_SECONDS = 0.5
+from tests.support.waiting import awaited
 
 
 def with_the_emulators_own_actions(template: Template) -> None:
@@ -34,14 +30,6 @@ def with_the_emulators_own_actions(template: Template) -> None:
                 statements.append({**statement, "Action": "dynamodb:BatchExecuteStatement", "Resource": "*"})
             if "dynamodb:GetShardIterator" in statement["Action"]:  # the emulator does not see which stream is asked
                 statements.append({**statement, "Resource": "*"})
-
-
-def awaited(what: str, look: Callable[[], bool]) -> None:
-    """Real time passes here: the functions run by the system's own clock."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not look():
-        assert time.monotonic() < end, f"{what} was not seen within {PATIENCE_SECONDS:.0f} s"
-        time.sleep(POLL_SECONDS)
 
 
 def refusals(endpoint: str) -> list[str]:
@@ -73,16 +61,16 @@ class Deployed:
 
     def run_in(self, job_id: str, state: str) -> dict[str, Any]:
         """The first run of the job that is seen in the state."""
-        awaited(f"a run of {job_id} that is {state}", lambda: state in {run["state"] for run in self.runs(job_id)})
-        return next(run for run in self.runs(job_id) if run["state"] == state)
+        return awaited(
+            f"a run of {job_id} that is {state}",
+            lambda: next((run for run in self.runs(job_id) if run["state"] == state), None),
+        )
 
     def job_in(self, job_id: str, state: str) -> None:
         awaited(f"{job_id} {state}", lambda: self.api.get(f"/jobs/{job_id}").json()["state"] == state)
 
     def invoke(self, function: str, event: dict[str, Any] | None = None) -> None:
-        payload = json.dumps(event or {}).encode()
-        answer = client("lambda", self.endpoint).invoke(FunctionName=self.outputs[function], Payload=payload)
-        assert "FunctionError" not in answer, answer["Payload"].read()
+        invoke(self.endpoint, self.outputs[function], event)
 
     def dispatch(self) -> None:
         """A round of every shard now, whether or not this minute has had its tick."""

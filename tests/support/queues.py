@@ -9,9 +9,9 @@ import orjson
 
 
 def create_queue(sqs: Any, *, fifo: bool = False) -> str:
-    """The URL of a fresh queue."""
+    """The URL of a fresh queue; what is received stays hidden for longer than any test."""
     name = f"test-{uuid4().hex}" + (".fifo" if fifo else "")
-    attributes = {"VisibilityTimeout": "30"} | ({"FifoQueue": "true"} if fifo else {})
+    attributes = {"VisibilityTimeout": "600"} | ({"FifoQueue": "true"} if fifo else {})
     url: str = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
     return url
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ROOT / "tests" / "fixtures" / "releases"
 PACKAGE = Path("layers/duecourse/python/duecourse")
@@ -17,6 +19,7 @@ LEFT_OUT = {"http", "__pycache__"}
 """The API's models play no part in what lies in tables and queues."""
 SUPPORT = (
     "world", "wheel", "workers", "told", "inputs", "by_hand", "tables", "template", "emulators", "clock", "jobs",
+    "waiting",
 )  # fmt: skip
 """The parts of tests/support that make a world, of the same release as the code."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -58,7 +61,7 @@ def ask(archive: Path, what: str, **asked: Any) -> Any:
         env=environ | {"PYTHONPATH": str(archive), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     if answer.returncode:

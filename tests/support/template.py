@@ -1,18 +1,21 @@
 """The synthesised template as plain data: what the tests' tables and the infra tests are made from.
 
-A synthesis takes some seconds, so templates are kept under `.build/`, named after everything they are made from.
+A synthesis takes some seconds, so what it makes is kept under `.build/`, named after everything it is made from.
 """
 
+import fcntl
 import hashlib
 import json
-import os
+import shutil
+import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-KEPT = ROOT / ".build" / "templates"
+KEPT = ROOT / ".build" / "synthesised"
 MADE_FROM = ("infra", "functions", "layers")
 TABLE_ARGUMENTS = (
     "KeySchema",
@@ -24,30 +27,44 @@ TABLE_ARGUMENTS = (
 
 
 @cache
-def template(stage: str, made_from: tuple[str, ...] = MADE_FROM) -> dict[str, Any]:
-    """The CloudFormation template of a stage, as `cdk synth` makes it, but without building the layer.
+def template(stage: str, made_from: tuple[str, ...] = MADE_FROM, **context: str) -> dict[str, Any]:
+    """The CloudFormation template of a stage, as `cdk synth` makes it, but without building the layer; with the context
+    that is given on top of that of cdk.json.
 
     One made from the same files is used again; hashes of assets outside `made_from` may be old then.
     """
-    kept = KEPT / f"{stage}-{_fingerprint(made_from)[:32]}.json"
-    if not kept.exists():
-        KEPT.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(synthesise(stage)))
-        fresh.replace(kept)
-    loaded: dict[str, Any] = json.loads(kept.read_text())
+
+    def make(folder: Path) -> None:
+        assembly = synthesise(folder / "cdk.out", {"aws:cdk:bundling-stacks": [], **context, "stage": stage})
+        (folder / "template.json").write_text(json.dumps(assembly.get_stack_by_name(f"Duecourse-{stage}").template))
+        shutil.rmtree(folder / "cdk.out")
+
+    folder = kept(stage, make, made_from, json.dumps(context, sort_keys=True))
+    loaded: dict[str, Any] = json.loads((folder / "template.json").read_text())
     return loaded
 
 
-def synthesise(stage: str, **context: str) -> dict[str, Any]:
-    """A template made now, with the context that is given on top of that of cdk.json."""
+def kept(name: str, make: Callable[[Path], object], made_from: tuple[str, ...] = MADE_FROM, more: str = "") -> Path:
+    """The folder that `make` fills, once for the same files (and `more`): in the first process that asks, while others
+    wait.
+    """
+    folder = KEPT / f"{name}-{_fingerprint(made_from, more)[:32]}"
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            fresh = Path(mkdtemp(dir=KEPT))
+            make(fresh)
+            fresh.rename(folder)
+    return folder
+
+
+def synthesise(folder: Path, context: dict[str, Any]) -> Any:
+    """The app's assembly, made now in `folder`, with the context that is given on top of that of cdk.json."""
     from infra.application import build  # takes seconds: only for those who synthesise
 
     ours = json.loads((ROOT / "cdk.json").read_text())["context"]
-    with TemporaryDirectory(prefix="duecourse-synth-") as folder:
-        app = build(outdir=folder, context={**ours, "aws:cdk:bundling-stacks": [], **context, "stage": stage})
-        made: dict[str, Any] = app.synth().get_stack_by_name(f"Duecourse-{stage}").template
-        return made
+    return build(outdir=str(folder), context={**ours, **context}).synth()
 
 
 def resources(stage: str, kind: str) -> dict[str, dict[str, Any]]:
@@ -76,9 +93,9 @@ def table_definitions(stage: str = "local") -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _fingerprint(made_from: tuple[str, ...]) -> str:
+def _fingerprint(made_from: tuple[str, ...], more: str) -> str:
     """A hash of the names and contents of all that a template is made from."""
-    whole = hashlib.sha256()
+    whole = hashlib.sha256(f"{sys.version}\0{more}\0".encode())
     files = [ROOT / "cdk.json", ROOT / "requirements-dev.txt"]
     for folder in made_from:
         files += [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]

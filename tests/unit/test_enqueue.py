@@ -14,7 +14,6 @@ from duecourse.domain.plan import plan
 from duecourse.messages import RunMessage
 from duecourse.usecases.attempt import CLOCK_SLACK_SECONDS
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, MAX_DELAY_SECONDS, delay, message, outgoing
-from tests.support.chance import steadily
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)
@@ -22,7 +21,6 @@ DUES = st.integers(1, 850).map(lambda ahead: T0 + ahead)
 FRACTIONS = st.floats(0, 1, exclude_max=True)
 
 
-@steadily
 @given(DUES, FRACTIONS)
 @example(T0 + 1, 5e-324)
 @example(T0 + 1, 1 - 2**-22)
@@ -35,14 +33,12 @@ def test_a_message_is_never_visible_before_its_second_and_less_than_a_second_aft
     assert due <= visible < due + 1
 
 
-@steadily
 @given(DUES, st.floats(0, ALIGNED_SECONDS))
 def test_what_is_sent_just_after_a_seconds_start_is_late_by_no_more_than_that(due: int, fraction: float) -> None:
     visible = T0 + fraction + delay(due, Precision.SECOND, T0 + fraction)
     assert visible - due <= ALIGNED_SECONDS + 1e-6
 
 
-@steadily
 @given(DUES, FRACTIONS)
 def test_an_exact_message_is_visible_before_its_second_and_no_earlier_than_a_worker_holds_it(
     due: int, fraction: float
@@ -53,7 +49,6 @@ def test_an_exact_message_is_visible_before_its_second_and_no_earlier_than_a_wor
     assert due - visible <= HOLD_SECONDS + CLOCK_SLACK_SECONDS
 
 
-@steadily
 @given(DUES, st.floats(0, ALIGNED_SECONDS - 0.001))
 def test_an_exact_message_sent_at_a_seconds_start_is_handed_over_one_second_early(due: int, fraction: float) -> None:
     visible = T0 + fraction + delay(due, Precision.EXACT, T0 + fraction)

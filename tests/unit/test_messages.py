@@ -15,7 +15,6 @@ from duecourse.domain.job import Lane
 from duecourse.domain.occurrences import Rules
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.messages import LATEST, MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
-from tests.support.chance import steadily
 
 BODY = {
     "tenant": "default",
@@ -78,7 +77,6 @@ def without(name: str) -> str:
     return orjson.dumps({key: value for key, value in BODY.items() if key != name}).decode()
 
 
-@steadily
 @given(MESSAGES)
 def test_a_message_is_read_as_it_was_written(message: RunMessage) -> None:
     assert read_run_message(message.to_json()) == message
@@ -197,7 +195,6 @@ def test_what_is_no_json_object_is_no_run_message(text: str) -> None:
         read_run_message(text)
 
 
-@steadily
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=9),
@@ -257,7 +254,6 @@ def test_a_copy_may_be_asked_for_the_beginning_of_time() -> None:
     assert read_run_message(body()).again(nonce="n-2", not_before=0.0).not_before == 0.0
 
 
-@steadily
 @given(MESSAGES)
 def test_whatever_a_message_asked_for_it_can_be_made_one_that_starts_an_attempt(message: RunMessage) -> None:
     start = message.to_start(7, nonce="n-2", not_before=1_795_243_700.5)

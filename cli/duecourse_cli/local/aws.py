@@ -11,6 +11,8 @@ from duecourse_cli.local.environment import REGION
 ERROR_BYTES = 2_000
 """Of what a function that fails answers, as much as is told."""
 
+READ_SECONDS = 120
+"""The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""
 NOTHING_OF_THE_USERS = {
     "profile": (None, None, None, None),
     "config_file": (None, None, "/dev/null", None),
@@ -25,7 +27,8 @@ def client(endpoint: str, service: str) -> Any:
 
     session = botocore.session.Session(session_vars=NOTHING_OF_THE_USERS)
     session.set_credentials("test", "test")
-    config = Config(retries={"mode": "standard", "max_attempts": 3}, connect_timeout=5, read_timeout=30, proxies={})
+    retries = {"mode": "standard", "max_attempts": 3}
+    config = Config(retries=retries, connect_timeout=5, read_timeout=READ_SECONDS, proxies={})
     return session.create_client(service, region_name=REGION, endpoint_url=endpoint, config=config)
 
 
@@ -49,7 +52,6 @@ def template(endpoint: str, name: str) -> Any:
 def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
     """Invoke a function and wait for its end. Raises CliError where it fails."""
     answer = client(endpoint, "lambda").invoke(FunctionName=function, Payload=payload)
+    told = answer["Payload"].read()  # to its end: only then is the connection given back
     if "FunctionError" in answer:
-        raise CliError(
-            f"the function {function} failed: {answer['Payload'].read(ERROR_BYTES).decode(errors='replace')}"
-        )
+        raise CliError(f"the function {function} failed: {told[:ERROR_BYTES].decode(errors='replace')}")

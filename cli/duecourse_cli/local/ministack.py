@@ -17,7 +17,8 @@ from duecourse_cli.errors import CliError
 from duecourse_cli.local import environment, process
 from duecourse_cli.local.ports import LOOPBACK
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
+"""How long starting may take on a busy machine; otherwise it takes one second."""
 SAVE_SECONDS = 30.0
 """How long saving its state may take; a Lambda that still calls it while it stops can use up all of that."""
 STOP_SECONDS = 1.0

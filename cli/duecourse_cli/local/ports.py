@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import socket
 
 from duecourse_cli.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
+FOR_SERVERS = range(10_240, 32_768)
+"""Systems take the ports of outgoing connections from above these (Linux from 32768, others from 49152): one of those
+that is free now may be taken by any connection before a server listens on it, or at its next start.
+"""
 
 
 def free_port() -> int:
-    """A port that nobody uses right now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody uses right now, and that no outgoing connection will use."""
+    return next(port for port in random.sample(FOR_SERVERS, len(FOR_SERVERS)) if not is_taken(port))
 
 
 def is_taken(port: int) -> bool:

@@ -104,7 +104,7 @@ bodies = st.one_of(
     st.sampled_from(sorted(fields)).flatmap(lambda name: anything.map(lambda value: BODY | {name: value})),
     anything,
 )
-several = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+several = settings(max_examples=100, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ bodies: dict[str, st.SearchStrategy[Any]] = {
     "cancel": anything,
     "redrive": anything,
 }
-several = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+several = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
 def test_any_json_is_taken_whole_or_refused(tables: Tables) -> None:

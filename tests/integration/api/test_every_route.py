@@ -17,44 +17,21 @@ from duecourse.domain.targets import HttpTarget
 from duecourse.http.identity import SCOPES
 from duecourse.http.routes import ROUTES
 from duecourse.http.scopes import OPEN, scopes_of
-from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settings
+from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
 from tests.support.clock import SettableClock
+from tests.support.every_route import JOB, TAG, asked
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
+from tests.support.openapi import resolved, strict_document
 from tests.support.runs import run, waiting_run
 from tests.support.tables import Tables
 
 pytestmark = pytest.mark.emulator
 
 OWNER, STRANGER = "acme", "globex"
-JOB, TAG = "plan", "billing"
 SECRET = "the owner's words"
 RUNS = {"waiting": "plan.20261121T120000Z", "dead": "plan.20261121T120100Z", "held": "plan.20261121T120200Z"}
-HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T10:10:00Z"}
-POSTED = {**BODY, "id": "new"}
-
-CALLS: Mapping[tuple[str, str], tuple[str, Any]] = {
-    ("POST", "/v1/jobs"): ("", POSTED),
-    ("POST", "/v1/jobs/batch"): ("", {"jobs": [POSTED]}),
-    ("PUT", "/v1/jobs/<job_id>"): ("", BODY),
-    ("PATCH", "/v1/jobs/<job_id>"): ("", {"name": "Renamed"}),
-    ("POST", "/v1/jobs/<job_id>/pause"): ("", {"note": "no more"}),
-    ("POST", "/v1/jobs/<job_id>/resume"): ("", {"catch_up": False}),
-    ("POST", "/v1/jobs/pause"): ("", {"all": True}),
-    ("POST", "/v1/jobs/resume"): ("", {"all": True}),
-    ("POST", "/v1/jobs/<job_id>/run"): ("", {"payload": 1}),
-    ("POST", "/v1/jobs/<job_id>/backfill"): ("", {**HOUR, "dry_run": False}),
-    ("POST", "/v1/jobs/<job_id>/skip-next"): ("", {"count": 1}),
-    ("GET", "/v1/jobs/<job_id>/explain"): ("at=2026-11-21T12:01:00Z", None),
-    ("POST", "/v1/runs/<run_id>/heartbeat"): ("", {}),
-    ("POST", "/v1/runs/<run_id>/complete"): ("", {"result": 1}),
-    ("POST", "/v1/runs/<run_id>/fail"): ("", {"error": "no"}),
-    ("POST", "/v1/dead-letters/redrive"): ("", {}),
-    ("POST", "/v1/schedules/preview"): ("", {"schedule": "rate(1 hour)"}),
-}
-"""Query and body of the routes that need more than their path."""
-
 ALL = [(method, path) for method, path, *_ in ROUTES]
 CLOSED = [route for route in ALL if route not in OPEN]
 CALLBACKS = sorted(route for route in OPEN if "<run_id>" in route[1])
@@ -84,15 +61,16 @@ class Tenants:
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
         assert record(run(job, RunState.RETRYING, after=120), None) is None
 
-    def call(self, method: str, path: str, caller: Mapping[str, Any] | None) -> Answered:
-        """The route's call about the owner's job or run."""
-        query, body = CALLS.get((method, path), ("", None))
+    def call(self, method: str, path: str, caller: Mapping[str, Any] | None, **given: str) -> Answered:
+        """The route's call about the owner's job or run, or about what is given."""
+        query, body = asked(method, path)
         name = {"redrive": "dead", "cancel": "held"}.get(path.rpartition("/")[2], "waiting")
-        real = path.replace("<job_id>", JOB).replace("<run_id>", RUNS[name])
+        values = {"job_id": JOB, "run_id": RUNS[name], **given}
+        real = path.replace("<job_id>", values["job_id"]).replace("<run_id>", values["run_id"])
+        query = query | {name: value for name, value in given.items() if f"<{name}>" not in path}
         self.api.caller = caller
         text = None if body is None else json.dumps(body)
-        given = dict(part.split("=", 1) for part in query.split("&") if part)
-        return self.api.send(api_event(method, real, query=given, body=text))
+        return self.api.send(api_event(method, real, query=query, body=text))
 
     def of_the_owner(self) -> list[Any]:
         """All items with the owner's name in their keys, and what was sent in its name."""
@@ -182,6 +160,31 @@ def test_whom_the_gateway_let_through_by_mistake_is_refused(
     answer = tenants.call(method, path, caller)
     assert (answer.status, kind(answer)) == refused
     assert tenants.of_the_owner() == before
+
+
+@each_closed
+def test_the_links_of_an_answer_lead_to_what_is_there(tenants: Tenants, method: str, path: str) -> None:
+    owner = jwt_caller(OWNER, *SCOPES)
+    first = tenants.call(method, path, owner)
+    reply = resolved(operation(method, path)["responses"][str(first.status)])
+    for link in sorted(reply.get("links", {}).values(), key=lambda link: link["operationId"] == "deleteJob"):
+        (target,) = [route for route in ALL if operation(*route)["operationId"] == link["operationId"]]
+        values = {name: pointed(expression, first.json) for name, expression in link["parameters"].items()}
+        if None not in values.values():  # as where there is no next page
+            answer = tenants.call(*target, owner, **values)
+            assert answer.status < 400 or answer.status == 409 or target in CALLBACKS, (link, answer.text)
+
+
+def operation(method: str, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = strict_document()["paths"][path.replace("<", "{").replace(">", "}")][method.lower()]
+    return found
+
+
+def pointed(expression: str, answer: Any) -> Any:
+    """What a link's expression points to in an answer."""
+    for step in expression.removeprefix("$response.body#/").split("/"):
+        answer = answer[int(step) if isinstance(answer, list) else step]
+    return answer
 
 
 @pytest.mark.parametrize(("method", "path"), CALLBACKS)

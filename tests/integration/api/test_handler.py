@@ -15,6 +15,7 @@ from tests.support.api import BODY, HTTP_TARGET
 from tests.support.api_events import api_event, json_event
 from tests.support.emulators import client
 from tests.support.tables import Tables
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -61,7 +62,7 @@ def invoke(environ: dict[str, str], *events: dict[str, Any]) -> subprocess.Compl
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 

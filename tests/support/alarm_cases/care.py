@@ -12,12 +12,13 @@ from duecourse.domain.job import EventKind, Overlap
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.messages import MessageKind
+from duecourse.ports import Undecided
 from duecourse.usecases.archive import ArchiveRuns
 from duecourse.usecases.audit import MOST_OPEN
 from duecourse.usecases.clean_up import CleanUp
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, Broken
-from tests.support.audited import AuditedWorld
+from tests.support.audited import AuditedWorld, Full
 from tests.support.jobs import NOON, job
 from tests.support.observed import Observed
 from tests.support.runs import run
@@ -142,8 +143,8 @@ def an_audit_that_fails(observed: Observed) -> None:
 
 def an_audit_with_too_much_open(observed: Observed) -> None:
     world = an_audited_hour(observed)
-    for number in range(MOST_OPEN):
-        world.audits.undecided("default", f"job-{number}", [Gap(int(NOON), int(NOON), 1)], now=NOON)
+    gaps = (Gap(int(NOON), int(NOON), 1),)
+    world.audits = Full(world.audits, [Undecided("default", f"job-{n}", gaps, version=1) for n in range(MOST_OPEN)])
     observed.publish(world.audit(hour=4, seconds=0.001), function="audit")
 
 

@@ -22,8 +22,8 @@ def many_dead_runs(observed: Observed) -> None:
 
 
 def an_ill_target(observed: Observed) -> None:
-    observed.world.caller.answer = lambda call: failing(call) if call.job.id < "job-003" else Succeeded()
-    fill(observed, 30, "rate(30 seconds)", retry=ONCE)
+    observed.world.caller.answer = lambda call: failing(call) if call.job.id == "job-000" else Succeeded()
+    fill(observed, 4, "rate(10 seconds)", retry=ONCE)
     observed.minutes(16)
 
 

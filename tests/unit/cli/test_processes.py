@@ -15,6 +15,7 @@ from duecourse_cli.local import process
 from duecourse_cli.local.ministack import MiniStack, last_line
 from duecourse_cli.local.ports import free_port
 from duecourse_cli.local.signals import Stopped, stoppable
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 STUBBORN = (
     "import signal, subprocess, sys, time\n"
@@ -42,16 +43,13 @@ def test_a_process_that_ignores_the_request_is_killed_with_its_children(tmp_path
 
     assert process.stop(child, patience=0.1) is False
     assert child.poll() is not None
-    for _ in range(1000):
-        if not is_alive(grandchild):
-            break
-    assert not is_alive(grandchild)
+    awaited("the grandchild's end", lambda: not is_alive(grandchild))
 
 
 def test_a_process_that_ends_when_asked_ended_gracefully(tmp_path: Path) -> None:
     child = process.start(["sleep", "600"], environment=os.environ, folder=tmp_path, output=subprocess.DEVNULL)
 
-    assert process.stop(child, patience=5) is True
+    assert process.stop(child, patience=PATIENCE_SECONDS) is True
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -92,7 +90,7 @@ def test_an_emulator_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
     class Silent(MiniStack):
         command = ("sleep", "600")
 
-    silent = Silent(port=free_port(), state=tmp_path / "state", temporary=tmp_path, log=tmp_path / "log")
+    silent = Silent(port=free_port(), state=tmp_path / "state", temporary=tmp_path, log=tmp_path / "log", kept=True)
     silent.start()
     with pytest.raises(CliError, match="did not answer within 0 s: it said nothing"):
         silent.wait_until_ready(patience=0.2)

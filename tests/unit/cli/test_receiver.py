@@ -9,6 +9,7 @@ import httpx
 
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.receiver import FAIL_PATH, NOTICE_PATH, OK_PATH, Receiver
+from tests.support.waiting import PATIENCE_SECONDS
 
 HEADERS = {
     "X-Duecourse-Run-Id": "tick.20261121T090000Z",
@@ -19,7 +20,7 @@ HEADERS = {
 
 
 def post(url: str, **arguments: object) -> httpx.Response:
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(timeout=PATIENCE_SECONDS, trust_env=False) as http:
         return http.post(url, **arguments)  # type: ignore[arg-type]
 
 

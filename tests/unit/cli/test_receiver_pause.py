@@ -7,6 +7,7 @@ import pytest
 
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.receiver import FAIL_PATH, LONGEST_SECONDS, OK_PATH, Receiver, thinking_seconds
+from tests.support.waiting import PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize("path", [OK_PATH, FAIL_PATH])
@@ -14,7 +15,7 @@ def test_an_answer_takes_as_long_as_the_call_asks(path: str) -> None:
     log = CallLog()
     paused: list[tuple[float, int]] = []
     with Receiver(log, pause=lambda seconds: paused.append((seconds, len(log.calls)))) as receiver:
-        httpx.post(f"{receiver.url}{path}?seconds=20", trust_env=False)
+        httpx.post(f"{receiver.url}{path}?seconds=20", timeout=PATIENCE_SECONDS, trust_env=False)
 
     assert paused == [(20.0, 1)], "the call is recorded when it arrives, not when it is answered"
 
@@ -22,7 +23,7 @@ def test_an_answer_takes_as_long_as_the_call_asks(path: str) -> None:
 def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
     paused: list[float] = []
     with Receiver(CallLog(), pause=paused.append) as receiver:
-        assert httpx.post(receiver.url + OK_PATH, trust_env=False).status_code == 200
+        assert httpx.post(receiver.url + OK_PATH, timeout=PATIENCE_SECONDS, trust_env=False).status_code == 200
 
     assert paused == []
 

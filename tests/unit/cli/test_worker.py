@@ -12,6 +12,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from duecourse_cli.worker import DoNotRetry, Retry, Worker
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.worker import BAD_TOKEN, EVENT, OVER, TOKEN, Api, Clock, MemoryQueue, without_callback, worker
 
 BODY = json.dumps(EVENT)
@@ -264,7 +265,7 @@ def test_tokens_are_never_logged(queue, api, caplog):
 
 
 def test_several_runs_are_worked_on_side_by_side(api):
-    both_at_work = threading.Barrier(2, timeout=30)
+    both_at_work = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     queue = MemoryQueue(BODY, BODY)
 
     worker(queue, api, lambda run: both_at_work.wait() and None, concurrency=2).run_once()
@@ -302,7 +303,7 @@ def test_a_task_that_does_not_end_is_left_when_the_time_is_up(queue, api, caplog
 
     def task(run):
         made.stop()
-        let_go.wait(30)
+        let_go.wait(PATIENCE_SECONDS)
 
     made = worker(queue, api, task, grace_seconds=0)
     made.run()

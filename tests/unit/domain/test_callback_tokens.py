@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from duecourse.domain.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.ids import ID_PATTERN
-from tests.support.chance import steadily
 from tests.support.offers import SECRET, TOKEN
 
 TOKENS = st.builds(
@@ -19,13 +18,11 @@ TOKENS = st.builds(
 )
 
 
-@steadily
 @given(TOKENS)
 def test_a_token_is_read_as_it_was_written(token: CallbackToken) -> None:
     assert read_token(str(token)) == token
 
 
-@steadily
 @given(TOKENS, TOKENS)
 def test_a_token_opens_its_own_record_and_no_other(one: CallbackToken, other: CallbackToken) -> None:
     assert one.opens(one.hash)

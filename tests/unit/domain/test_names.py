@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from duecourse.domain.ids import ID_PATTERN, RunName, is_id, parse_run_id
 from duecourse.domain.instants import FIRST, LAST, from_basic, from_iso, to_basic, to_iso
-from tests.support.chance import steadily
 
 SECONDS = st.integers(FIRST, LAST)
 IDS = st.from_regex(ID_PATTERN, fullmatch=True)
@@ -18,7 +17,6 @@ SUFFIXES = st.just("") | st.from_regex(r"\.[mb][A-Za-z0-9_-]{1,32}", fullmatch=T
 MOMENTS = st.floats(0, 4e9)
 
 
-@steadily
 @given(IDS, SECONDS, SUFFIXES)
 def test_a_run_id_names_exactly_one_job_occurrence_and_suffix(job_id: str, occurrence: int, suffix: str) -> None:
     name = RunName(job_id, occurrence, suffix)
@@ -31,7 +29,6 @@ def test_a_run_id_reads_as_the_design_says() -> None:
     assert RunName("nightly", 1_795_243_620, ".b1").local == "20261121T064700Z.b1"
 
 
-@steadily
 @given(SECONDS, SECONDS)
 def test_runs_of_a_job_sort_by_their_occurrence(one: int, other: int) -> None:
     assert (RunName("a", one).local < RunName("a", other).local) == (one < other)
@@ -89,7 +86,6 @@ def test_an_instant_reads_as_the_design_says() -> None:
     assert to_basic(1_795_243_620) == "20261121T064700Z"
 
 
-@steadily
 @given(SECONDS)
 def test_a_whole_second_comes_back_from_either_form(seconds: int) -> None:
     assert from_basic(to_basic(seconds)) == seconds
@@ -97,14 +93,12 @@ def test_a_whole_second_comes_back_from_either_form(seconds: int) -> None:
     assert "." not in to_iso(seconds)
 
 
-@steadily
 @given(MOMENTS)
 def test_a_fraction_is_kept_to_the_millisecond_and_never_runs_ahead(moment: float) -> None:
     kept = from_iso(to_iso(moment))
     assert -0.001 < kept - moment <= 1e-6  # a microsecond: what datetime rounds
 
 
-@steadily
 @given(MOMENTS)
 def test_an_instant_that_was_written_is_written_the_same_again(moment: float) -> None:
     written = to_iso(moment)
@@ -112,7 +106,6 @@ def test_an_instant_that_was_written_is_written_the_same_again(moment: float) ->
     assert not written.endswith(".000Z")
 
 
-@steadily
 @given(SECONDS, SECONDS)
 def test_the_basic_form_sorts_as_time_does(one: int, other: int) -> None:
     assert (to_basic(one) < to_basic(other)) == (one < other)

@@ -12,7 +12,6 @@ from duecourse.domain.exclusions import ExclusionError, canonical_exclusion, com
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.occurrences import Occurrences, occurrences_of
 from duecourse.domain.schedule import ScheduleSpec
-from tests.support.chance import steadily
 
 
 def occurrences(expression: str, timezone: str = "UTC", *exclude: str, jitter: int = 0) -> Occurrences:
@@ -97,7 +96,6 @@ def test_an_instant_is_kept_in_utc() -> None:
     assert canonical_exclusion("2026-12-24/2027-01-02") == "2026-12-24/2027-01-02"
 
 
-@steadily
 @given(after=st.integers(0, 4_000_000_000), jitter=st.integers(0, 3600))
 def test_jitter_stays_within_its_bound_and_before_the_next_occurrence(after: int, jitter: int) -> None:
     every_ten_minutes = occurrences("*/10 * * * *", jitter=jitter)

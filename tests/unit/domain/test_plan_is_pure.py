@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import MissedMode, MissedPolicy
 from duecourse.domain.plan import COUNT_LIMIT, MAX_FIRINGS, Plan, plan
-from tests.support.chance import steadily
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)
@@ -50,7 +49,6 @@ def names(made: Plan) -> list[int]:
     return [firing.occurrence for firing in made.firings]
 
 
-@steadily
 @given(cursors(), TIMES, TIMES)
 def test_two_dispatchers_at_different_times_enqueue_the_same_names_as_far_as_both_of_them_come(
     of: Cursor, one: float, other: float
@@ -65,7 +63,6 @@ def test_two_dispatchers_at_different_times_enqueue_the_same_names_as_far_as_bot
     assert all(firing.due == due[firing.occurrence] for firing in later.firings if firing.occurrence in due)
 
 
-@steadily
 @given(cursors(), TIMES, TIMES)
 def test_where_both_find_the_cursor_on_time_the_names_are_the_same_to_the_last(
     of: Cursor, one: float, other: float
@@ -75,20 +72,17 @@ def test_where_both_find_the_cursor_on_time_the_names_are_the_same_to_the_last(
         assert names(later)[: len(names(earlier))] == names(earlier)
 
 
-@steadily
 @given(cursors(), TIMES, TIMES)
 def test_the_run_for_all_that_was_missed_has_the_same_name_at_any_time(of: Cursor, one: float, other: float) -> None:
     caught_up = [firing for now in (one, other) for firing in at(of, now).firings if firing.count > 1]
     assert {firing.occurrence for firing in caught_up} <= {of.occurrence}
 
 
-@steadily
 @given(cursors(), TIMES)
 def test_the_same_cursor_at_the_same_time_gives_the_same_plan(of: Cursor, now: float) -> None:
     assert at(of, now) == at(of, now)
 
 
-@steadily
 @given(cursors(), st.lists(TIMES, min_size=1, max_size=6).map(sorted))
 def test_claim_after_claim_every_occurrence_is_enqueued_or_skipped_exactly_once(of: Cursor, times: list[float]) -> None:
     occurrences = of.occurrences()
@@ -120,7 +114,6 @@ def counted(of: Cursor, first: int, through: int) -> int:
     return found
 
 
-@steadily
 @given(cursors(), TIMES)
 def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: Cursor, now: float) -> None:
     made = at(of, now)
@@ -130,7 +123,6 @@ def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: 
     assert all(firing.caught_up == (firing.due < on_time) for firing in made.firings)
 
 
-@steadily
 @given(cursors(), TIMES)
 def test_a_plan_that_moves_nothing_is_the_end_of_the_round_for_its_cursor(of: Cursor, now: float) -> None:
     """A cursor that is due within the reach always moves, so that a round over it ends."""

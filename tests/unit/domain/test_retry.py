@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.targets import Failed
-from tests.support.chance import steadily
 
 ALMOST_ONE = 1 - 2**-53
 
@@ -56,14 +55,12 @@ def test_the_wait_is_drawn_evenly_between_minimum_and_bound() -> None:
     assert [policy.delay(3, draw) for draw in (0.0, 0.25, 0.5, 0.75)] == [2, 5.5, 9, 12.5]
 
 
-@steadily
 @given(POLICIES, st.integers(1, 10_000), DRAWS)
 def test_every_wait_lies_between_minimum_and_maximum(policy: RetryPolicy, attempt: int, draw: float) -> None:
     low = min(policy.min_seconds, policy.max_seconds)
     assert low <= policy.delay(attempt, draw) <= policy.max_seconds
 
 
-@steadily
 @given(POLICIES, st.integers(1, 1000), DRAWS)
 def test_a_later_attempt_never_waits_less_for_the_same_draw(policy: RetryPolicy, attempt: int, draw: float) -> None:
     assert policy.delay(attempt, draw) <= policy.delay(attempt + 1, draw)
@@ -85,7 +82,6 @@ def test_a_target_can_lengthen_the_wait_up_to_the_maximum_and_never_shorten_it(w
     assert POLICY.delay(1, 0.5, wish) == wait
 
 
-@steadily
 @given(POLICIES, st.integers(1, 100), DRAWS, st.floats(0, 1e9))
 def test_no_wish_leads_out_of_the_bounds(policy: RetryPolicy, attempt: int, draw: float, wish: float) -> None:
     wait = policy.delay(attempt, draw, wish)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso
 from duecourse.domain.sharding import MAX_SHARDS, bucket_of, bucket_start, buckets, shard_of, slot_of
-from tests.support.chance import steadily
 
 INSTANTS = st.integers(0, 32_503_680_000)  # up to the year 3000
 
@@ -36,7 +35,6 @@ def test_a_jobs_shard_is_the_same_in_every_version(tenant: str, job_id: str, sha
     assert shard_of(tenant, job_id, shards) == shard
 
 
-@steadily
 @given(st.text(max_size=64), st.text(max_size=64), st.integers(1, MAX_SHARDS))
 def test_every_job_has_a_shard(tenant: str, job_id: str, shards: int) -> None:
     try:
@@ -72,14 +70,12 @@ def test_a_slot_names_hour_and_shard() -> None:
     assert slot_of(at("2026-11-21T06:47:00Z"), MAX_SHARDS - 1) == "2026-11-21T06/9998"
 
 
-@steadily
 @given(INSTANTS)
 def test_an_instant_lies_in_the_hour_that_its_bucket_begins(instant: int) -> None:
     begin = bucket_start(bucket_of(instant))
     assert begin <= instant < begin + 3600
 
 
-@steadily
 @given(INSTANTS, INSTANTS)
 def test_buckets_sort_as_time_does(one: int, other: int) -> None:
     assert (bucket_of(one) <= bucket_of(other)) == (one // 3600 <= other // 3600)
@@ -107,7 +103,6 @@ def test_an_end_before_the_first_bucket_leaves_none() -> None:
     assert list(buckets("2026-11-21T06", at("2026-11-21T05:59:59Z"))) == []
 
 
-@steadily
 @given(INSTANTS, st.integers(0, 200 * 3600))
 def test_no_hour_is_left_out_and_none_comes_twice(first: int, ahead: int) -> None:
     found = list(buckets(bucket_of(first), first + ahead))

@@ -89,12 +89,21 @@ def test_other_errors_forbid_nothing(outcome_of):
 
 
 def test_an_asynchronous_call_is_done_when_lambda_has_the_event(clock):
-    service, target = Service({"StatusCode": 202}), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
+    answer, target = answer_of(b"", StatusCode=202), LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
+    service = Service(answer)
     outcome = LambdaCaller(clock, service.client_for).call(a_call(target, timeout_seconds=30), target)
     assert outcome == Succeeded({"status": 202})
     assert service.asked[0]["InvocationType"] == "Event"
     assert orjson.loads(service.asked[0]["Payload"])["run_id"] == "nightly.20261121T064700Z"
     assert service.waits == [10], "nobody waits half a minute for a queue to take an event"
+
+
+def test_the_answer_to_an_asynchronous_call_is_read_to_its_end_which_frees_the_connection_for_the_next(clock):
+    body = io.BytesIO(b"{}")
+    service = Service({"StatusCode": 202, "Payload": StreamingBody(body, 2)})
+    target = LambdaTarget("duecourse-target-report", LambdaMode.ASYNC)
+    LambdaCaller(clock, service.client_for).call(a_call(target), target)
+    assert body.tell() == 2
 
 
 def test_a_function_that_answers_with_its_event_does_not_put_the_token_into_the_record(clock):

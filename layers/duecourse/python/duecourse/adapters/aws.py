@@ -56,13 +56,16 @@ class AwsClients:
         session: boto3.Session | None = None,
         *,
         endpoint_url: str | None = None,
+        read_seconds: int = _READ_SECONDS,
         now: Callable[[], float] = time,
     ) -> None:
-        """All three are for tests; without the first two, credentials and region come from the environment. `now` is in
-        UTC seconds: the clock that surely goes on while an environment is frozen.
+        """All four are for tests; without the first two, credentials and region come from the environment. So many
+        `read_seconds` our own infrastructure may be silent. `now` is in UTC seconds: the clock that surely goes on
+        while an environment is frozen.
         """
         self._session = session
         self._endpoint_url = endpoint_url
+        self._read_seconds = read_seconds
         self._now = now
         self._clients: dict[tuple[str, bool, bool], Any] = {}
         self._calling: OrderedDict[tuple[str, int, Credentials | None], tuple[float, Any]] = OrderedDict()
@@ -73,7 +76,7 @@ class AwsClients:
         `hurried` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated as they
         are.
         """
-        connect, read, attempts = _HURRIED if hurried else (_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS)
+        connect, read, attempts = _HURRIED if hurried else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
         with self._lock:
             client = self._clients.get((service, hurried, once))
             if client is None:

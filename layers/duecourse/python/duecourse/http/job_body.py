@@ -78,8 +78,10 @@ Excluded = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 def _status(value: object) -> object:
-    """A status may be written as the number that it is."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    """A status may be written as the number that it is; one below 0 is no word at all."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value) if value >= 0 else ""
+    return value
 
 
 RetryWord = Annotated[str, BeforeValidator(_status), Field(pattern=r"^[A-Za-z0-9_.*-]{1,64}$")]

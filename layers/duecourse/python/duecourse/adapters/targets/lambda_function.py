@@ -63,6 +63,7 @@ class LambdaCaller:
         answer = self._client_for(wait_of(deadline)).invoke(
             FunctionName=target.function, InvocationType="Event", Payload=orjson.dumps(run_event(call))
         )
+        answer["Payload"].read()  # empty, but only then is the connection free for the next call
         return Succeeded({"status": answer["StatusCode"]})
 
 

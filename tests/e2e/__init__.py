@@ -1,0 +1,1 @@
+"""A package, so that its system ends with the last test here."""

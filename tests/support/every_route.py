@@ -1,0 +1,36 @@
+"""A request for every route there is, as one who knows it would make it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.api import BODY
+
+JOB, TAG = "plan", "billing"
+HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T10:10:00Z"}
+POSTED = {**BODY, "id": "new"}
+
+_ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
+    ("POST", "/v1/jobs"): ({}, POSTED),
+    ("POST", "/v1/jobs/batch"): ({}, {"jobs": [POSTED]}),
+    ("PUT", "/v1/jobs/<job_id>"): ({}, BODY),
+    ("PATCH", "/v1/jobs/<job_id>"): ({}, {"name": "Renamed"}),
+    ("POST", "/v1/jobs/<job_id>/pause"): ({}, {"note": "no more"}),
+    ("POST", "/v1/jobs/<job_id>/resume"): ({}, {"catch_up": False}),
+    ("POST", "/v1/jobs/pause"): ({}, {"all": True}),
+    ("POST", "/v1/jobs/resume"): ({}, {"all": True}),
+    ("POST", "/v1/jobs/<job_id>/run"): ({}, {"payload": 1}),
+    ("POST", "/v1/jobs/<job_id>/backfill"): ({}, {**HOUR, "dry_run": False}),
+    ("POST", "/v1/jobs/<job_id>/skip-next"): ({}, {"count": 1}),
+    ("GET", "/v1/jobs/<job_id>/explain"): ({"at": "2026-11-21T12:01:00Z"}, None),
+    ("POST", "/v1/runs/<run_id>/heartbeat"): ({}, {}),
+    ("POST", "/v1/runs/<run_id>/complete"): ({}, {"result": 1}),
+    ("POST", "/v1/runs/<run_id>/fail"): ({}, {"error": "no"}),
+    ("POST", "/v1/dead-letters/redrive"): ({}, {}),
+    ("POST", "/v1/schedules/preview"): ({}, {"schedule": "rate(1 hour)"}),
+}
+
+
+def asked(method: str, path: str) -> tuple[dict[str, str], Any]:
+    """Query and body of a route's request: none but where it needs more than its path."""
+    return _ASKED.get((method, path), ({}, None))
