@@ -58,6 +58,18 @@ def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
     assert envelope["MessageAttributes"]["tenant"]["Value"] == "acme"
 
 
+def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_death_is_another(
+    sns, sqs, topic_arn, subscribed
+):
+    notices = SnsNotices(sns, topic_arn)
+    for attempt in (4, 4, 8):  # told again after a lost answer; then dead again, after a redrive
+        notices.death(Death(a_run(attempt=attempt), DIED_AT))
+    told = [orjson.loads(message["Body"])["MessageAttributes"] for message in receive(sqs, subscribed)]
+    assert sorted(attributes["deduplication_id"]["Value"] for attributes in told) == [
+        "acme/nightly.20261121T064700Z/4", "acme/nightly.20261121T064700Z/4", "acme/nightly.20261121T064700Z/8"
+    ]  # fmt: skip
+
+
 def test_the_subject_of_the_longest_run_id_fits(sns, sqs, topic_arn, subscribed):
     SnsNotices(sns, topic_arn).death(Death(a_run(job_id="j" * 64, suffix=".b" + "s" * 32), DIED_AT))
     (message,) = receive(sqs, subscribed)

@@ -9,8 +9,11 @@ import pytest
 
 from duecourse.ports import DeadLetterQueue, DeadMessage
 from duecourse.usecases.report import Report
+from duecourse.usecases.sweep import UNSEEN_FIRST_SECONDS
+from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
+from tests.support.wheel import Held
 from tests.support.world import World
 
 
@@ -35,7 +38,7 @@ class FailingQueue:
     receives: tuple[int, ...] = ()
     calls: dict[str, int] = field(default_factory=lambda: {"delete": 0, "receive": 0})
     given: list[DeadMessage] = field(default_factory=list)
-    released: list[DeadMessage] = field(default_factory=list)
+    hidden: list[tuple[int, int]] = field(default_factory=list)
 
     def _count(self, call: str, failing: tuple[int, ...]) -> None:
         number = self.calls[call]
@@ -53,9 +56,9 @@ class FailingQueue:
         self._count("delete", self.deletes)
         self.queue.delete(message)
 
-    def release(self, messages: Sequence[DeadMessage]) -> None:
-        self.released += messages
-        self.queue.release(messages)
+    def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        self.hidden.append((len(messages), seconds))
+        self.queue.hide(messages, seconds)
 
 
 def told(report: Report) -> list[object]:
@@ -69,13 +72,47 @@ def test_a_message_that_cannot_be_deleted_keeps_nobody_from_the_others_and_is_se
     report = world.sweep(queue)
     assert (report.counts["DeadLettersRemoved"], report.counts["SweepsFailed"]) == (3, 1)
     assert told(report) == ["ConnectionError: no answer to delete"]
-    assert len(queue.released) == len(world.wheel.dead_letters) == 1
+    assert queue.hidden == [(1, 0)]
+    assert len(world.wheel.dead_letters) == 1
     assert world.sweep().counts["DeadLettersRemoved"] == 1
 
 
 def test_a_queue_that_stops_answering_ends_the_sweep_which_tells_what_it_has_done(world: World) -> None:
-    report = world.sweep(FailingQueue(world.wheel.dead_letter_queue, receives=(1,)))
-    assert (report.counts["DeadLettersRemoved"], report.counts["SweepsFailed"]) == (2, 1)
-    assert told(report) == ["ConnectionError: no answer to receive"]
+    report = world.sweep(FailingQueue(world.wheel.dead_letter_queue, receives=tuple(range(1, 9))))
+    assert (report.counts["DeadLettersRemoved"], report.counts["SweepsFailed"]) == (2, 8)
+    assert set(told(report)) == {"ConnectionError: no answer to receive"}
     assert [event.action for event in report.events][-1] == "swept"
     assert world.sweep().counts["DeadLettersRemoved"] == 2
+
+
+@dataclass
+class SlowQueue(FailingQueue):
+    """Each of its answers takes half a second, so that a sweep of a minute sees some 1,100 messages."""
+
+    clock: SettableClock = field(kw_only=True)
+
+    def receive(self) -> list[DeadMessage]:
+        self.clock.advance(0.5)
+        return self.queue.receive()
+
+
+def test_a_stranded_message_behind_2600_rightful_letters_is_found_by_the_third_sweep(world: World) -> None:
+    stranded = world.wheel.dead_letters[:1]
+    letters = [Held(0.0, 10_000 + number, "nothing of ours: a person must look at it") for number in range(2600)]
+    world.wheel.dead_letters[:] = letters + stranded
+    queue = SlowQueue(world.wheel.dead_letter_queue, clock=world.clock)
+    removed = []
+    for _ in range(3):
+        removed.append(world.sweep(queue).counts["DeadLettersRemoved"])
+        world.clock.advance(240)
+    assert removed == [0, 0, 1]
+    assert [seconds for _, seconds in queue.hidden] == [UNSEEN_FIRST_SECONDS, UNSEEN_FIRST_SECONDS, 0]
+
+
+def test_after_a_sweep_that_saw_all_its_letters_can_be_redriven_at_once(world: World) -> None:
+    world.wheel.dead_letters[:] = [Held(0.0, 10_000 + number, "nothing of ours") for number in range(25)]
+    queue = FailingQueue(world.wheel.dead_letter_queue)
+    report = world.sweep(queue)
+    assert report.counts["DeadLettersKept"] == 25
+    assert queue.hidden == [(25, 0)]
+    assert len(world.wheel.dead_letter_queue.receive()) == 10

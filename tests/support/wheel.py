@@ -12,6 +12,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import Lock
 
+from duecourse.adapters.sqs.dead_letter_queue import HIDDEN_SECONDS
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import DeadMessage, Outgoing
 from duecourse.usecases.hand import Delivery
@@ -133,17 +134,19 @@ class DeadLetters:
     """ports.DeadLetterQueue."""
 
     wheel: Wheel
-    _seen: set[str] = field(default_factory=set)
+    _hidden: dict[str, float] = field(default_factory=dict)
 
     def receive(self) -> list[DeadMessage]:
+        now = self.wheel.clock.now()
         names = {f"message-{held.serial}": held for held in self.wheel.dead_letters}
-        fresh = [name for name in names if name not in self._seen][:10]
-        self._seen.update(fresh)
+        fresh = [name for name in names if self._hidden.get(name, now) <= now][:10]
+        self._hidden.update(dict.fromkeys(fresh, now + HIDDEN_SECONDS))
         return [DeadMessage(name, f"{name}/dead", names[name].body) for name in fresh]
 
     def delete(self, message: DeadMessage) -> None:
         letters = self.wheel.dead_letters
         letters[:] = [held for held in letters if f"message-{held.serial}" != message.message_id]
 
-    def release(self, messages: Sequence[DeadMessage]) -> None:
-        self._seen.difference_update(message.message_id for message in messages)
+    def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        until = self.wheel.clock.now() + seconds
+        self._hidden.update({message.message_id: until for message in messages})

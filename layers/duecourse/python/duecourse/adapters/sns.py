@@ -12,7 +12,11 @@ from duecourse.ports import Death
 
 
 class SnsNotices:
-    """Publishes to the topic of deaths. Tenant and job are message attributes too: subscriptions can filter by them."""
+    """Publishes to the topic of deaths. Tenant and job are message attributes too: subscriptions can filter by them.
+
+    A notice may come more than once (its answer was lost, its sender died; and SNS delivers at least once). All of one
+    death have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`; a redriven run that dies again has another.
+    """
 
     def __init__(self, client: Any, topic_arn: str) -> None:
         self._client = client
@@ -37,6 +41,7 @@ class SnsNotices:
             MessageAttributes={
                 "tenant": {"DataType": "String", "StringValue": run.tenant},
                 "job_id": {"DataType": "String", "StringValue": run.job_id},
+                "deduplication_id": {"DataType": "String", "StringValue": f"{run.tenant}/{run.name}/{run.attempt}"},
             },
         )
 

@@ -9,6 +9,7 @@ from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
+from duecourse.adapters.threads import Threads
 from duecourse.bootstrap.settling import overlaps_of, settler_of, stores_of
 from duecourse.settings import SweepSettings
 from duecourse.usecases.hand import Forwarder
@@ -18,7 +19,7 @@ from duecourse.usecases.sweep import Sweep
 def sweep(environ: Mapping[str, str]) -> Sweep:
     """The look into the dead-letter queue. Raises SettingsError."""
     settings = SweepSettings.from_env(environ)
-    clock, randomness, sqs = SystemClock(), SystemRandomness(), client("sqs")
+    clock, randomness, sqs, threads = SystemClock(), SystemRandomness(), client("sqs"), Threads()
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
     lanes = SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness)
     forwarder = Forwarder(
@@ -38,7 +39,7 @@ def sweep(environ: Mapping[str, str]) -> Sweep:
         bucket="",
     )
     return Sweep(
-        queue=SqsDeadLetterQueue(sqs, settings.dead_letter_queue_url),
+        queue=SqsDeadLetterQueue(sqs, settings.dead_letter_queue_url, threads),
         jobs=stores.jobs,
         runs=stores.runs,
         lanes=lanes,
@@ -46,4 +47,5 @@ def sweep(environ: Mapping[str, str]) -> Sweep:
         randomness=randomness,
         settler=settler,
         run_retention_days=settings.run_retention_days,
+        crew=threads,
     )

@@ -49,5 +49,7 @@ class DeadLetterQueue(Protocol):
     def delete(self, message: DeadMessage) -> None:
         """Remove it."""
 
-    def release(self, messages: Sequence[DeadMessage]) -> None:
-        """Let others see them again. Best effort: what is not released is seen again a little later."""
+    def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        """Let others see them again in so many seconds; 0: at once. Best effort: what is refused is seen again within
+        minutes.
+        """

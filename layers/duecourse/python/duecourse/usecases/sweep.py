@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from duecourse.domain.decision import Drop, FollowUp, Handover, Leave, Rearm, Remainder, Settle, Start, Stranded
@@ -11,8 +11,10 @@ from duecourse.domain.lifecycle import decide
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageError, RunMessage, read_run_message
 from duecourse.ports import (
+    Alone,
     Clock,
     Conflict,
+    Crew,
     DeadLetterQueue,
     DeadMessage,
     JobStore,
@@ -27,8 +29,13 @@ from duecourse.usecases.offer import offer_of
 from duecourse.usecases.report import Report, about, in_words
 from duecourse.usecases.settle import Settler
 
-MAX_MESSAGES = 2000
-"""Messages looked at in one sweep: it must end within its invocation, and the next one goes on."""
+SIDE_BY_SIDE = 8
+"""Receives that are under way at the same time, once one of them has brought something."""
+
+UNSEEN_FIRST_SECONDS = 3600
+"""For so long the letters stay hidden that a sweep has seen which did not come to the queue's end: the next ones see
+the others. At some 8,000 a sweep, twelve sweeps see nearly as many as SQS lets be hidden at a time (120,000).
+"""
 
 MARGIN_SECONDS = 5
 
@@ -45,48 +52,63 @@ class Sweep:
     randomness: Randomness
     settler: Settler
     run_retention_days: int
+    crew: Crew = field(default_factory=Alone)
 
     def __call__(self, deadline: float) -> Report:
-        """Look at every message once, as far as time allows (`deadline`: UTC seconds); each is seen again by others
-        when this ends.
+        """Look at every message once, as far as time allows (`deadline`: UTC seconds). Others see them again when this
+        ends, or a while later where messages are left that it did not come to.
         """
         report = Report()
         seen: dict[str, DeadMessage] = {}
+        more, wide = True, 1
         try:
-            while len(seen) < MAX_MESSAGES and self.clock.now() < deadline - MARGIN_SECONDS:
-                batch = self._receive(report)
-                fresh = [message for message in batch if message.message_id not in seen]
-                # One that was given back meanwhile is held by its newest receipt only.
-                seen.update({message.message_id: message for message in batch if message.message_id in seen})
-                if not fresh:
-                    break
-                for message in fresh:
-                    seen[message.message_id] = message
-                    if self._look(message, report):
-                        del seen[message.message_id]
+            while more and self.clock.now() < deadline - MARGIN_SECONDS:
+                more = self._wave(wide, seen, report)
+                wide = SIDE_BY_SIDE
+        except BaseException:
+            more = False
+            raise
         finally:
-            self.queue.release(list(seen.values()))
+            self.queue.hide(list(seen.values()), UNSEEN_FIRST_SECONDS if more else 0)
         report.counts["DeadLettersKept"] += len(seen)
-        report.add("swept", kept=len(seen), counts={name: count for name, count in report.counts.items() if count})
+        counts = {name: count for name, count in report.counts.items() if count}
+        report.add("swept", kept=len(seen), all_seen=not more, counts=counts)
         return report
 
-    def _receive(self, report: Report) -> list[DeadMessage]:
-        """The next messages; none where the queue does not answer: what was seen until then stands and is told."""
-        try:
-            return self.queue.receive()
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the next sweep asks again
-            report.counts["SweepsFailed"] += 1
-            report.add("dead_letter_failed", alarming=True, error=in_words(problem))
-            return []
+    def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
+        """Look at what so many receives bring; `seen` has what stays. False where there is nothing more to be had."""
+        answers = self.crew.map(self._receive, range(wide))
+        found = [message for messages, _ in answers for message in messages]
+        fresh = list({message.message_id: message for message in found if message.message_id not in seen}.values())
+        # One that was given back meanwhile is held by its newest receipt only.
+        seen.update({message.message_id: replace(message, body="") for message in found})
+        looks = self.crew.map(self._look, fresh)
+        for message, (gone, _) in zip(fresh, looks, strict=True):
+            if gone:
+                del seen[message.message_id]
+        for _, told in [*looks, *answers]:
+            report.merge(told)
+        return bool(fresh) and not any(told.counts["SweepsFailed"] for _, told in answers)
 
-    def _look(self, found: DeadMessage, report: Report) -> bool:
+    def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
+        """The next messages; none where the queue does not answer: what was seen until then stands and is told."""
+        told = Report()
+        try:
+            return self.queue.receive(), told
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the next sweep asks again
+            told.counts["SweepsFailed"] += 1
+            told.add("dead_letter_failed", alarming=True, error=in_words(problem))
+            return [], told
+
+    def _look(self, found: DeadMessage) -> tuple[bool, Report]:
         """Whether the message is gone from the queue now."""
+        told = Report()
         try:
             message = read_run_message(found.body)
         except MessageError as problem:
-            report.counts["DeadLettersUnreadable"] += 1
-            report.add("dead_letter_unreadable", alarming=True, message_id=found.message_id, error=str(problem))
-            return False
+            told.counts["DeadLettersUnreadable"] += 1
+            told.add("dead_letter_unreadable", alarming=True, message_id=found.message_id, error=str(problem))
+            return False, told
         told = Report(about(message))
         try:
             gone = self._act(found, message, told)
@@ -96,10 +118,8 @@ class Sweep:
         except Exception as problem:  # noqa: BLE001 - one message's fault must not keep the others from being seen
             told.counts["SweepsFailed"] += 1
             told.add("dead_letter_failed", alarming=True, error=in_words(problem))
-            return False
-        finally:
-            report.merge(told)
-        return gone
+            return False, told
+        return gone, told
 
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
         now = self.clock.now()

@@ -8,23 +8,24 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.ports import DeadMessage
+from duecourse.ports import Crew, DeadMessage
 
 _logger = logging.getLogger(__name__)
 
 _NOT_RELEASED = "dead_letters_not_released"
 
 BATCH = 10
-HIDDEN_SECONDS = 120
-"""Hidden for as long as a sweep lasts, so that each message is looked at once; given back as soon as it ends."""
+HIDDEN_SECONDS = 180
+"""Hidden for longer than a sweep lasts (two minutes), so that each message is looked at once; `hide` says what then."""
 
 
 class SqsDeadLetterQueue:
     """ports.DeadLetterQueue."""
 
-    def __init__(self, client: Any, queue_url: str) -> None:
+    def __init__(self, client: Any, queue_url: str, crew: Crew) -> None:
         self._client = client
         self._queue_url = queue_url
+        self._crew = crew
 
     def receive(self) -> list[DeadMessage]:
         """See ports.DeadLetterQueue. Raises botocore's errors."""
@@ -40,17 +41,21 @@ class SqsDeadLetterQueue:
         """See ports.DeadLetterQueue. Raises botocore's errors."""
         self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message.receipt)
 
-    def release(self, messages: Sequence[DeadMessage]) -> None:
+    def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
         """See ports.DeadLetterQueue. What is refused (an old receipt) is logged."""
-        for begin in range(0, len(messages), BATCH):
-            entries = [
-                {"Id": str(number), "ReceiptHandle": message.receipt, "VisibilityTimeout": 0}
-                for number, message in enumerate(messages[begin : begin + BATCH])
-            ]
-            try:
-                answer = self._client.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
-            except (BotoCoreError, ClientError) as problem:
-                _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "error": str(problem)})
-                continue
-            if refused := answer.get("Failed"):
-                _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "refused": len(refused)})
+        self._crew.map(
+            lambda begin: self._hide(messages[begin : begin + BATCH], seconds), range(0, len(messages), BATCH)
+        )
+
+    def _hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        entries = [
+            {"Id": str(number), "ReceiptHandle": message.receipt, "VisibilityTimeout": seconds}
+            for number, message in enumerate(messages)
+        ]
+        try:
+            answer = self._client.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
+        except (BotoCoreError, ClientError) as problem:
+            _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "error": str(problem)})
+            return
+        if refused := answer.get("Failed"):
+            _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "refused": len(refused)})
