@@ -11,7 +11,7 @@ from infra.application import build
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.support.policies import as_list
-from tests.support.template import ROOT, synthesise, template
+from tests.support.template import ROOT, template
 
 PLAIN_HTTP = {"Bool": {"aws:SecureTransport": "false"}}
 GUARDED = {
@@ -86,7 +86,7 @@ def test_nothing_outlives_a_deployment_that_failed_to_make_it(stack: Stack) -> N
 @pytest.mark.long
 def test_the_deployment_that_makes_a_stage_can_be_taken_back_whole() -> None:
     """What refuses deletion would stop CloudFormation's rollback: a stage is protected once it stands."""
-    first = Stack("prod", synthesise("prod", deletion_protection="off"))
+    first = Stack("prod", template("prod", deletion_protection="off"))
     assert not any(table["DeletionProtectionEnabled"] for table in first.resources("AWS::DynamoDB::Table").values())
     assert {pool["DeletionProtection"] for pool in first.resources("AWS::Cognito::UserPool").values()} == {"INACTIVE"}
     differing = {

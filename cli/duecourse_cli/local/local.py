@@ -71,7 +71,7 @@ def _run(
     with (
         Receiver(log, settings.receiver_port) as receiver,
         local_stack(project, place, settings.port, screen.step) as stack,
-        Client(stack.api, trust_env=False) as client,
+        Client(stack.api, trust_env=False, timeout=aws.READ_SECONDS) as client,
     ):
         announce(stack.api)
         screen.step("receiver", receiver.url)

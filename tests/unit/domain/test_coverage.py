@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from duecourse.domain.audit import Gap, Recorded
 from duecourse.domain.coverage import unrecorded
 from duecourse.domain.job import Lane
-from tests.support.chance import steadily
 from tests.support.jobs import NOON, job
 
 MINUTELY = job("* * * * *").occurrences()
@@ -62,7 +61,6 @@ def test_a_row_that_was_counted_up_to_a_limit_stays_long_in_its_last_part() -> N
     ]
 
 
-@steadily
 @given(st.integers(1, 30), st.integers(0, 30), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=8))
 def test_parts_and_records_together_are_the_row_and_share_nothing(
     first: int, length: int, drawn: list[tuple[int, int]]
