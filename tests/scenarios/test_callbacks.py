@@ -12,8 +12,9 @@ from duecourse.domain.job import Completion, Delivery, Job
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
-from duecourse.messages import MessageKind
-from duecourse.ports import Call, RunStore
+from duecourse.messages import MessageKind, RunMessage
+from duecourse.ports import Call, Outgoing, RunStore
+from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -95,6 +96,36 @@ def test_heartbeats_keep_a_run_alive_and_their_absence_ends_its_attempt(world: W
     run = the_run(world)
     assert (run.attempt, run.code) == (2, "callback.heartbeat")
     assert len(world.caller.calls) == 2
+
+
+def deadlines(world: World) -> list[RunMessage]:
+    """What lies in the lane to look at a deadline."""
+    return [held.message for held in world.wheel._held if held.message.kind is MessageKind.DEADLINE]
+
+
+def test_the_message_that_looks_at_the_heartbeats_of_a_run_does_not_multiply(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=60))
+    for number in range(10):
+        world.until(NOON + 150 + 50 * number)
+        beat(world)
+        twins = [replace(deadlines(world)[0], nonce=f"twin-{number}-{twin}") for twin in range(3)]
+        world.wheel.send([Outgoing(twin, max(int(twin.not_before - world.clock.now()), 0)) for twin in twins])
+    world.until(world.clock.now() + 59)
+    assert len(deadlines(world)) == 1
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 1)
+    world.until(world.clock.now() + 61)
+    assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
+
+
+def test_a_deadline_whose_worker_died_before_it_was_noted_is_looked_at_all_the_same(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=60))
+    world.until(NOON + 150)
+    beat(world)
+    store, world.run_store = world.run_store, ThrottledStore(world.run_store, "write", times=1)  # type: ignore[assignment]
+    world.until(NOON + 205)
+    world.run_store = store
+    world.until(NOON + 300)
+    assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
 
 
 def test_a_heartbeat_interval_of_hours_is_watched_through_the_due_index(world: World) -> None:

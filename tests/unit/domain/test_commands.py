@@ -220,6 +220,17 @@ def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() 
     assert isinstance(decide(deadline(), calling, now=BELIEVED - 0.001), Rearm)
 
 
+def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
+    beating = waiting_run(heartbeat_until=NOW + 0.5, armed="this")
+    again = Rearm(NOW + 0.5, "it was heard of meanwhile")
+    assert decide(replace(deadline(), armed="this"), beating) == again
+    assert decide(replace(deadline(), armed="that"), beating) == Drop("another message looks after its deadline")
+    assert decide(replace(deadline(), armed=None), beating) == again
+    assert decide(replace(deadline(), armed="that"), replace(beating, armed=None)) == again
+    overdue = replace(beating, heartbeat_until=NOW)
+    assert settled(replace(deadline(), armed="that"), overdue).code == "callback.heartbeat"
+
+
 def test_a_call_that_never_returned_is_its_own_messages_business() -> None:
     calling = waiting_run(RunState.RUNNING)
     assert decide(deadline(), calling, now=BELIEVED) == Drop("its worker vanished; its own message takes it over")

@@ -51,6 +51,7 @@ class RunMessage:
     `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
     `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time. `waited`: the run has
     waited for its turn, and is called. `watch`: it looks after the line in which that run waited, under this name.
+    `armed` belongs to DEADLINE: the name under which its run's record knows it (see `Run.armed`).
     `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`). `following` is when the
     occurrence after it is due. `rules` come with a run that stands for several missed occurrences: those by which they
     were named.
@@ -93,6 +94,7 @@ class RunMessage:
     rules: Rules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     watch: str | None = None
+    armed: str | None = None
 
     @property
     def name(self) -> RunName:
@@ -265,6 +267,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "following": _INSTANT,
     "rules": (_are_rules, "the rules of a schedule"),
     "watch": _TEXT,
+    "armed": _TEXT,
     "replaces": (_are_pairs, "pairs of a message id and a nonce"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))

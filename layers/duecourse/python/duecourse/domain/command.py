@@ -64,27 +64,34 @@ def _alive(
             return _in_hand(succeed(run, result, now), offer, hand)
         case GivenUp(offer, failed, draw):
             return _in_hand(decide_finish(run, job, failed, now=now, draw=draw), offer, hand)
-        case DeadlineCame(offer, draw):
-            return _deadline(offer, job, run, hand, now, draw)
+        case DeadlineCame():
+            return _deadline(event, job, run, hand, now)
         case other:
             assert_never(other)
 
 
-def _deadline(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float, draw: float) -> Decision:
+def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:
     if run.state is RunState.RUNNING:
         believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
         if now < believed_until:
-            return Rearm(believed_until, "its call has not returned yet")
+            return _rearmed(event, run, believed_until, "its call has not returned yet")
         return Drop("its worker vanished; its own message takes it over")
     if run.deadline is None:
         return Drop("it has no deadline")
     if now < run.deadline:
-        return Rearm(run.deadline, "it was heard of meanwhile")
+        return _rearmed(event, run, run.deadline, "it was heard of meanwhile")
     if run.waiting_until is not None and now >= run.waiting_until:
         failed = Failed("it was not completed in time", code="callback.timeout")
     else:
         failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
-    return _in_hand(decide_finish(run, job, failed, now=now, draw=draw), offer, hand)
+    return _in_hand(decide_finish(run, job, failed, now=now, draw=event.draw), event.offer, hand)
+
+
+def _rearmed(event: DeadlineCame, run: Run, until: float, reason: str) -> Decision:
+    """Of several copies one asks again: else each would have a successor of its own, and every heartbeat as many."""
+    if event.armed is not None and run.armed is not None and event.armed != run.armed:
+        return Drop("another message looks after its deadline")
+    return Rearm(until, reason)
 
 
 def _cancel(event: CancelAsked, run: Run, hand: Handover, now: float) -> Decision:

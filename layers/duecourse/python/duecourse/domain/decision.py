@@ -111,10 +111,13 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCame:
-    """The deadline of the offered attempt, as it was when it was armed, has come."""
+    """The deadline of the offered attempt, as it was when it was armed, has come. `armed` names the message that says
+    so; None in those of versions that gave them no names, and where it waited in the due index, which holds one.
+    """
 
     offer: Offer
     draw: float
+    armed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Rearm:
-    """The deadline has moved: ask again at `until` (UTC seconds)."""
+    """The deadline has moved: ask again at `until` (UTC seconds), and note who does."""
 
     until: float
     reason: str

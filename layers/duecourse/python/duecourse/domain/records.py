@@ -55,6 +55,7 @@ def begun(run: Run, offer: Offer, job: Job, hand: Handover, now: float) -> Run:
         callback_hash=None,
         waiting_until=None,
         heartbeat_until=None,
+        armed=None,
         cancel_requested=None,
         waiting_for=None,
     )
@@ -77,6 +78,7 @@ def queued(run: Run, now: float) -> Run:
         callback_hash=None,
         waiting_until=None,
         heartbeat_until=None,
+        armed=None,
         waiting_for=OVERLAP,
         waiting_since=now,
     )
@@ -108,6 +110,7 @@ def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: 
         not_before=None,
         waiting_until=None,
         heartbeat_until=None,
+        armed=None,
         waiting_for=None,
     )
     return over if by is None else replace(over, token=by.token, message_id=by.message_id)

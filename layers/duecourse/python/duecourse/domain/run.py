@@ -41,7 +41,8 @@ class Run:
     the current state, `message_id` and `nonce` the message in whose hands the run is. `lease_until` is when its
     worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
     A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
-    `heartbeat_until` by when the next sign of life is due. `cancel_requested` says why it is to end.
+    `heartbeat_until` by when the next sign of life is due, `armed` names the one message that is
+    sent again where that deadline has moved. `cancel_requested` says why it is to end.
     `waiting_for` is what a QUEUED run waits for, `waiting_since` when it began to wait, or had.
     `idempotency_key` is what its first attempt was called with, empty where that was simply its id; None before it, and
     in records of versions that did not keep it.
@@ -80,6 +81,7 @@ class Run:
     callback_hash: str | None = None
     waiting_until: float | None = None
     heartbeat_until: float | None = None
+    armed: str | None = None
     cancel_requested: str | None = None
     waiting_for: str | None = None
     waiting_since: float | None = None

@@ -86,6 +86,25 @@ class Attempts:
         if message.waited:
             self.settler.aftermath.leave_line(message, report)
 
+    def _rearm(
+        self,
+        message: RunMessage,
+        delivery: Delivery,
+        hand: Handover,
+        run: Run | None,
+        until: float,
+        reason: str,
+        report: Report,
+    ) -> Fate | Conflict:
+        """Have the run looked at again. The message is sent before the record names it: whoever dies in between sends
+        another one, and the first is not known. The token is changed, too: who ends the attempt must read again.
+        """
+        armed = self.randomness.nonce()
+        fate = self.copies.send(replace(message, armed=armed), delivery, until, reason, report)
+        if fate is Fate.LEFT or run is None:
+            return fate
+        return self.runs.write(replace(run, armed=armed, token=hand.token), run) or fate
+
     def _has_begun(self, message: RunMessage, delivery: Delivery) -> bool:
         """Whether the run is in the hands of this message already: it was on time by the clock of another worker, and a
         copy would leave the run without a message.
@@ -134,7 +153,7 @@ class Attempts:
                 rest = replace(message, occurrence=occurrence, due=due, count=count)
                 return self.copies.send(rest, delivery, now, reason, report)
             case Rearm(until, reason):
-                return self.copies.send(message, delivery, until, reason, report)
+                return self._rearm(message, delivery, hand, run, until, reason, report)
             case Leave(until, reason):
                 if self.rules.near_limit(delivery):
                     return self.copies.put_off(message, delivery, run, until, reason, report)

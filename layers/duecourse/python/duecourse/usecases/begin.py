@@ -93,9 +93,11 @@ class Beginner:
                 return self.settler.settle(never, job, message, delivery, report)
         # Before anything is written: where it cannot be read, no attempt is used up.
         called = self._as_asked(job, decision.run)
-        if decision.run.deadline is not None and not self._arm(decision.run, message, decision.run.deadline):
-            return put_off(now, "its deadline could not be armed", report)
         run = _with_its_key(decision.run, job)
+        if (deadline := run.deadline) is not None:
+            run = replace(run, armed=self.randomness.nonce())
+            if not self._arm(run, message, deadline):
+                return put_off(now, "its deadline could not be armed", report)
         if conflict := self.settler.runs.write(run, decision.previous):
             if conflict.found is not None and conflict.found.state is RunState.DEAD:
                 self.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
@@ -156,7 +158,7 @@ class Beginner:
     def _arm(self, run: Run, message: RunMessage, deadline: float) -> bool:
         """Have the deadline of a run with a callback looked at when it comes; before its record, before its call."""
         start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadline)
-        return self.forwarder.send(replace(start, kind=MessageKind.DEADLINE), deadline)
+        return self.forwarder.send(replace(start, kind=MessageKind.DEADLINE, armed=run.armed), deadline)
 
     def _preempt(self, holder: Run, report: Report) -> None:
         """Ask another run of the job to end, by a message like anybody's."""

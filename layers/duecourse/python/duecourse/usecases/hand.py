@@ -53,7 +53,8 @@ class Forwarder:
         wait = ceil(not_before - self.clock.now())
         ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
-            self.wakes.put(Wake(ours, ceil(not_before)))
+            # One item for each purpose: whoever comes from there is the only one.
+            self.wakes.put(Wake(replace(ours, armed=None), ceil(not_before)))
             return True
         return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
 

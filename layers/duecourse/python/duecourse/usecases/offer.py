@@ -23,7 +23,7 @@ def event_of(message: RunMessage, draw: float) -> Event:
         case MessageKind.FAIL:
             return GivenUp(offer, _failed(message), draw)
         case MessageKind.DEADLINE:
-            return DeadlineCame(offer, draw)
+            return DeadlineCame(offer, draw, message.armed)
         case MessageKind.CANCEL:
             return CancelAsked(offer, message.reason or CANCELLED)
         case other:
