@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.cursor import cursor_for
 from duecourse.domain.job import Job
 from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.run import Run
+from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
@@ -131,3 +131,11 @@ def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:
     edited(world, idempotency_key="other")
     world.until(DUE + 3700)
     assert keys.given == [NAMED, "other"]
+
+
+def test_a_key_that_is_too_long_fails_the_run_for_good_before_anything_is_called(world: World, keys: Keys) -> None:
+    world.add(job(HOURLY, idempotency_key="{{run_id}}" * 12, retry=LATER))
+    world.until(DUE + 100)
+    (dead,) = world.runs("tick-tock")
+    assert (dead.state, dead.reason, dead.code) == (RunState.DEAD, "not_retryable", "template_too_large")
+    assert keys.given == []

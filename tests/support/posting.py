@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.instants import from_iso
 from duecourse.domain.job import Precision
 from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import LambdaTarget, SqsTarget
+from duecourse.domain.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.http.models import Rules
 from duecourse.http.problems import Problem
 from duecourse.http.validation import read_job
@@ -34,6 +34,7 @@ TASKS = {
     ),
     "plain": RegisteredTask(LambdaTarget("duecourse-target-plain"), {}),
     "broken": RegisteredTask(LambdaTarget("duecourse-target-broken"), {"timeout_seconds": 0, "retry": {"on": "5xx"}}),
+    "loud": RegisteredTask(HttpTarget("https://example.test/", headers=(("X-Name", "{{job_name}}" * 40),)), {}),
     "foreign": RegisteredTask(LambdaTarget("duecourse-target-foreign"), {"schedule": "* * * * *", "tags": []}),
 }
 RULES = Rules(private_targets=False, allowed=ALLOWED, default_precision=Precision.EXACT, tasks=Registered(TASKS))

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +10,9 @@ from duecourse.domain.template import (
     TemplateError,
     check_document,
     check_template,
-    idempotency_key,
-    render_document,
     render_template,
     secret_names,
-    values_for,
 )
-from tests.support.calls import a_job, a_run
 
 
 def test_a_text_without_placeholders_stays_as_it_is():
@@ -28,16 +22,6 @@ def test_a_text_without_placeholders_stays_as_it_is():
 
 def test_placeholders_may_have_spaces_inside_and_may_repeat():
     assert render_template("{{job_id}}/{{ job_id }}/{{\tweek }}", {"job_id": "a", "week": "w"}) == "a/a/w"
-
-
-@pytest.mark.parametrize("name", TEMPLATE_NAMES)
-def test_every_known_name_is_allowed_and_has_a_value(name):
-    assert check_template(f"{{{{{name}}}}}") == ()
-    assert values_for(a_run(), a_job())[name]
-
-
-def test_every_value_has_a_name():
-    assert set(values_for(a_run(), a_job())) == set(TEMPLATE_NAMES)
 
 
 def test_an_unknown_name_is_reported_with_the_known_ones():
@@ -132,18 +116,6 @@ def test_a_secret_that_is_missing_is_named_and_the_others_are_not_shown():
     assert "s3cr3t" not in str(raised.value)
 
 
-def test_every_string_of_a_document_is_a_template_but_no_key():
-    document = {"{{week}}": ["{{week}}", 1, None, {"deep": ("{{week}}!", True)}], "n": 1.5}
-    rendered = {"{{week}}": ["w", 1, None, {"deep": ["w!", True]}], "n": 1.5}
-    assert render_document(document, {"week": "w"}) == rendered
-
-
-def test_a_document_is_left_as_it_was():
-    document = {"a": ["{{week}}"]}
-    render_document(document, {"week": "w"})
-    assert document == {"a": ["{{week}}"]}
-
-
 def test_a_bad_string_is_found_with_its_path_in_the_order_of_the_document():
     document = {"a": ["fine", "{{weak}}"], "{{b}}": {"c": "}} {{day}}"}, "d": "{{week}}"}
     found = list(check_document(document, TEMPLATE_NAMES))
@@ -166,45 +138,9 @@ def test_nesting_of_any_depth_is_checked():
     assert len(path) == 5_000
 
 
-def test_a_job_without_a_name_is_named_by_its_id():
-    assert values_for(a_run(), a_job())["job_name"] == "nightly"
-    assert values_for(a_run(), a_job(name="Nightly report"))["job_name"] == "Nightly report"
-
-
-def test_the_due_instant_has_the_jitter_and_the_scheduled_one_has_not():
-    run = a_run()
-    values = values_for(replace(run, due=run.occurrence + 90), a_job())
-    assert (values["scheduled_at"], values["due_at"]) == ("2026-11-21T06:47:00Z", "2026-11-21T06:48:30Z")
-
-
 def test_a_name_without_a_value_is_refused():
     with pytest.raises(TemplateError, match="may not be used here"):
         render_template("{{week}}", {})
-
-
-def test_instants_are_utc_and_calendar_dates_are_the_zones():
-    run = a_run(occurrence="20270103T233000Z")  # a Sunday evening in UTC, Monday in Tokyo
-    values = values_for(run, a_job(timezone="Asia/Tokyo"))
-    assert values["scheduled_at"] == "2027-01-03T23:30:00Z"
-    assert values["occurrence"] == "20270103T233000Z"
-    assert values["run_id"] == "nightly.20270103T233000Z"
-    assert (values["date"], values["week"], values["month"]) == ("2027-01-04", "2027-W01", "2027-01")
-    assert values_for(run, a_job())["date"] == "2027-01-03"
-
-
-def test_the_week_carries_its_own_year():
-    values = values_for(a_run(occurrence="20270103T120000Z"), a_job())
-    assert (values["week"], values["month"]) == ("2026-W53", "2027-01")
-
-
-def test_the_idempotency_key_is_the_run_id_unless_the_job_has_a_template():
-    assert idempotency_key(a_run(), a_job()) == "nightly.20261121T064700Z"
-    assert idempotency_key(a_run(), a_job(idempotency_key="report-{{week}}")) == "report-2026-W47"
-
-
-def test_the_idempotency_key_is_the_same_on_every_attempt():
-    job = a_job(idempotency_key="{{tenant}}-{{run_id}}")
-    assert idempotency_key(a_run(attempt=1), job) == idempotency_key(a_run(attempt=3), job)
 
 
 @given(st.text(alphabet="{} abweek_\\:scrt", max_size=40))
@@ -215,21 +151,3 @@ def test_what_is_checked_renders_and_what_is_not_does_not(text):
             render_template(text, values)
     else:
         assert "{{" not in render_template(text, values) or "\\{{" in text
-
-
-def test_a_key_that_a_run_was_called_with_stays_its_key():
-    run = a_run(attempt=2, idempotency_key="report-2026-W47")
-    assert idempotency_key(run, a_job(idempotency_key="other-{{week}}")) == "report-2026-W47"
-    assert idempotency_key(run, a_job()) == "report-2026-W47"
-
-
-def test_a_job_that_got_a_template_after_the_first_attempt_leaves_the_run_its_id():
-    job = a_job(idempotency_key="report-{{week}}")
-    assert idempotency_key(a_run(attempt=2, idempotency_key=""), job) == "nightly.20261121T064700Z"
-
-
-def test_a_run_whose_record_keeps_no_key_goes_by_the_template_of_its_job():
-    job = a_job(idempotency_key="report-{{week}}")
-    begun = a_run(attempt=2, first_started_at=job.updated_at - 1)
-    assert idempotency_key(begun, job) == "report-2026-W47"
-    assert idempotency_key(begun, a_job()) == "nightly.20261121T064700Z"

@@ -131,7 +131,7 @@ from tests.support.posting import errors, posted
         ({"idempotency_key": "{{attempt}}"}, "/idempotency_key", "may not be used here"),
         ({"idempotency_key": "a{{week"}, "/idempotency_key", "no partner"),
         ({"idempotency_key": "a\r\nb"}, "/idempotency_key", "printable ASCII"),
-        ({"idempotency_key": "k" * 257}, "/idempotency_key", "at most 256 characters"),
+        ({"idempotency_key": "k" * 257}, "/idempotency_key", "at most 255 characters"),
         ({"tags": "billing"}, "/tags", "must be a list"),
         ({"events": ["deaths", "failures", "late", "all", "deaths"]}, "/events", "at most 4 entries"),
         ({"events": ["late", "late"]}, "/events", "names late more than once"),

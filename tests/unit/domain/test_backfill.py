@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
-from duecourse.domain.backfill import Backfill, BackfillPlan, BackfillTooLargeError, estimated_cost, plan_backfill
+from duecourse.domain.backfill import (
+    COUNTED,
+    Backfill,
+    BackfillPlan,
+    BackfillTooLargeError,
+    due_in,
+    estimated_cost,
+    plan_backfill,
+)
 from duecourse.domain.job import Job
 from tests.support.jobs import NOON, job
 
@@ -38,14 +48,49 @@ def test_runs_start_one_each_pace_from_now_on() -> None:
     made = planned(Backfill(N - 300, N - 120, pace_seconds=90), now=NOON + 0.7)
     assert [made.due(index) for index in range(made.count)] == [N, N + 90, N + 180]
     assert made.ends_at == N + 180
-    assert made.due_of(N - 240) == N + 90
-    assert made.due_of(N - 241) is None
 
 
 def test_the_newest_can_come_first() -> None:
     made = planned(Backfill(N - 300, N - 120, newest_first=True))
     assert made.occurrences == (N - 180, N - 240, N - 300)
     assert (made.first, made.last) == (N - 300, N - 180)
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("jitter", [0, 59])
+def test_the_start_of_each_run_is_found_without_the_plan(newest_first: bool, jitter: int) -> None:
+    occurrences = job("* * * * *", jitter_seconds=jitter).occurrences()
+    asked = Backfill(N - 300, N + 60, pace_seconds=90, newest_first=newest_first)
+    made = plan_backfill(occurrences, asked, now=NOON + 0.7, limit=10)
+    planned_starts = {at: made.due(index) for index, at in enumerate(made.occurrences)}
+    everything = range(N - 400, N + 100)
+    found = {at: due_in(occurrences, asked, at, now=NOON + 0.7) for at in everything}
+    assert {at: start for at, start in found.items() if start is not None} == planned_starts
+
+
+@dataclass
+class Counted:
+    """A schedule of every second that counts how often it is asked."""
+
+    asked: int = 0
+
+    def next(self, after: int) -> int:
+        self.asked += 1
+        return after + 1
+
+    def due(self, occurrence: int) -> int:
+        return occurrence
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_schedule_that_became_dense_is_asked_so_often_and_no_more(newest_first: bool) -> None:
+    schedule = Counted()
+    asked = Backfill(N - 86_400, N, newest_first=newest_first)
+    assert due_in(schedule, asked, N - 43_200, now=NOON) == N + COUNTED  # type: ignore[arg-type]
+    assert schedule.asked < COUNTED + 10
+    outside = Counted()
+    assert due_in(outside, asked, N, now=NOON) is None  # type: ignore[arg-type]
+    assert outside.asked == 0
 
 
 def test_an_empty_range_has_no_first_and_no_end() -> None:

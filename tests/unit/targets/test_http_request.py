@@ -148,3 +148,18 @@ def test_a_job_may_say_itself_what_its_calls_are_part_of(http):
         http.call(replace(call, run=replace(call.run, correlation_id="order-4711")), target)
     named = {name: value for name, value in server.seen[0].headers.items() if name.lower() == "x-correlation-id"}
     assert named == {"x-correlation-id": "nightly.20261121T064700Z"}
+
+
+def test_a_request_that_would_be_too_large_is_not_made_and_not_tried_again(http):
+    with http_target(answering(200)) as server:
+        target = HttpTarget(server.url())
+        body = http.call(
+            a_call(target, payload=["{{job_id}}{{idempotency_key}}" * 6_000], idempotency_key="k" * 255), target
+        )
+        loud = HttpTarget(server.url(), headers=(("X-A", "{{idempotency_key}}" * 40),))
+        header = http.call(a_call(loud, idempotency_key="k" * 255), loud)
+    assert server.seen == []
+    for outcome, place in ((body, "payload"), (header, "header X-A")):
+        assert isinstance(outcome, Failed)
+        assert (outcome.code, outcome.retryable) == ("template_too_large", False)
+        assert place in outcome.error

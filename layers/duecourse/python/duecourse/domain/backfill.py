@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from duecourse.domain.job import Job
 from duecourse.domain.occurrences import Occurrences
 
 COUNTED = 10_000
-"""A range is counted up to this many occurrences (or the limit, if that is more)."""
+"""A range is counted up to this many occurrences (a new one up to its limit, if that is more)."""
 
 ASSUMED_SECONDS = 1.0
 """How long a call is taken to last where the job does not say (`estimated_seconds`)."""
@@ -57,10 +59,6 @@ class BackfillPlan:
         """When the run of that place in the order starts (UTC seconds)."""
         return self.starts_at + index * self.pace_seconds
 
-    def due_of(self, occurrence: int) -> int | None:
-        """When the run of an occurrence starts; None for one that is not among them."""
-        return self.due(self.occurrences.index(occurrence)) if occurrence in self.occurrences else None
-
     @property
     def ends_at(self) -> int | None:
         """When the last one starts; None where there is nothing to run."""
@@ -92,19 +90,39 @@ def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limi
 
     Raises BackfillTooLargeError.
     """
-    found: list[int] = []
     most = max(limit, COUNTED)
-    at = occurrences.next(asked.since - 1)
-    while at is not None and at < asked.until and at <= now:
-        if occurrences.due(at) <= now:
-            found.append(at)
-        if len(found) > most:
-            raise BackfillTooLargeError(most, limit, at_least=True)
-        at = occurrences.next(at)
+    found = list(islice(_due_by(occurrences, now, after=asked.since - 1, before=asked.until), most + 1))
+    if len(found) > most:
+        raise BackfillTooLargeError(most, limit, at_least=True)
     if len(found) > limit:
         raise BackfillTooLargeError(len(found), limit, at_least=False)
     ordered = found[::-1] if asked.newest_first else found
     return BackfillPlan(tuple(ordered), int(now), asked.pace_seconds)
+
+
+def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: float) -> int | None:
+    """When the run of one occurrence starts (UTC seconds) in a backfill that was asked for at `now`; None for one that
+    is not in it.
+
+    Those before it are counted up to COUNTED, whatever the schedule has become since: a run behind as many is taken to
+    start with the last of them.
+    """
+    if not asked.since <= occurrence < asked.until or occurrence not in _due_by(
+        occurrences, now, after=occurrence - 1, before=occurrence + 1
+    ):
+        return None
+    after, before = (occurrence, asked.until) if asked.newest_first else (asked.since - 1, occurrence)
+    earlier = islice(_due_by(occurrences, now, after=after, before=before), COUNTED)
+    return int(now) + sum(1 for _ in earlier) * asked.pace_seconds
+
+
+def _due_by(occurrences: Occurrences, now: float, *, after: int, before: int) -> Iterator[int]:
+    """The occurrences between the two instants that are due by `now`, oldest first."""
+    at = occurrences.next(after)
+    while at is not None and at < before and at <= now:
+        if occurrences.due(at) <= now:
+            yield at
+        at = occurrences.next(at)
 
 
 def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: int) -> float:

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-from duecourse.domain.instants import to_basic, to_iso
-from duecourse.domain.job import Job
-from duecourse.domain.run import Run
-from duecourse.domain.schedule import load_zone
 from duecourse.domain.schedule.error import printable
 
 TEMPLATE_NAMES = (
@@ -47,7 +42,9 @@ _BRACES = re.compile(r"\\\{\{|\\\}\}|\{\{(?P<inside>[^{}]*)\}\}|\{\{|\}\}")
 
 
 class TemplateError(ValueError):
-    """A template that cannot be rendered: `check_template` would have said so."""
+    """A template that cannot be rendered: `check_template` would have said so. `code` is the failure's in a run."""
+
+    code = "bad_template"
 
 
 def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secrets: bool = False) -> tuple[str, ...]:
@@ -62,15 +59,21 @@ def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secr
 def check_document(value: Any, allowed: tuple[str, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The path and the problem of each bad template among the strings of a JSON value, in the order of the document.
 
-    Keys of objects are no templates. A string with several problems comes up once for each.
+    A string with several problems comes up once for each.
     """
+    for path, text in texts_in(value):
+        for problem in check_template(text, allowed):
+            yield path, problem
+
+
+def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The path and the text of each string of a JSON value, in the order of the document; keys of objects are none."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while pending:  # not by recursion: what is checked may be nested as deeply as a client likes
         path, here = pending.pop()
         match here:
             case str():
-                for problem in check_template(here, allowed):
-                    yield path, problem
+                yield path, here
             case dict():
                 pending.extend(reversed([((*path, key), inside) for key, inside in here.items()]))
             case list() | tuple():
@@ -98,17 +101,14 @@ def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, 
     return _BRACES.sub(lambda match: _rendered(match, values, known), text)
 
 
-def render_document(value: Any, values: Mapping[str, str]) -> Any:
-    """A JSON value with every string in it rendered (keys of objects stay as they are). Raises TemplateError."""
-    match value:
-        case str():
-            return render_template(value, values)
-        case dict():
-            return {key: render_document(inside, values) for key, inside in value.items()}
-        case list() | tuple():
-            return [render_document(inside, values) for inside in value]
-        case _:
-            return value
+def rendered_size(text: str, sizes: Mapping[str, int]) -> int:
+    """How large the text is once rendered, found without rendering it; a character of the template itself counts 1.
+
+    `sizes` are those of the values by name; of secrets (`secret:name`) too where they are known. What is not known
+    counts nothing.
+    """
+    placeholders = (match for match in _BRACES.finditer(text) if match["inside"] is not None)
+    return len(text) + sum(sizes.get(match["inside"].strip(), 0) - len(match[0]) for match in placeholders)
 
 
 def _rendered(match: re.Match[str], values: Mapping[str, str], secrets: Mapping[str, str]) -> str:
@@ -158,38 +158,3 @@ def _unknown(name: str, allowed: tuple[str, ...]) -> str:
 
 def _shown(name: str) -> str:
     return printable(name if len(name) <= 40 else f"{name[:37]}...")
-
-
-def values_for(run: Run, job: Job) -> dict[str, str]:
-    """The values of TEMPLATE_NAMES for a run's current attempt.
-
-    All of them speak of the occurrence, never of the present. `date` (2026-11-21), `week` (ISO, 2026-W47) and `month`
-    (2026-11) are read on the calendar of the schedule's time zone, so that a report of Monday 00:30 in Tokyo is
-    Monday's; `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
-    (20261121T064700Z) are UTC. A job without a name is named by its id.
-    """
-    wall = datetime.fromtimestamp(load_zone(job.schedule.timezone).wall(run.occurrence), UTC)
-    year, week, _ = wall.isocalendar()
-    return {
-        "job_id": run.job_id,
-        "run_id": str(run.name),
-        "tenant": run.tenant,
-        "scheduled_at": to_iso(run.occurrence),
-        "due_at": to_iso(run.due),
-        "occurrence": to_basic(run.occurrence),
-        "date": wall.date().isoformat(),
-        "week": f"{year:04d}-W{week:02d}",
-        "month": f"{wall.year:04d}-{wall.month:02d}",
-        "attempt": str(run.attempt),
-        "job_name": job.name or job.id,
-    }
-
-
-def idempotency_key(run: Run, job: Job) -> str:
-    """What makes attempts of a run recognisable as one: the key that it was first called with (Run.idempotency_key), or
-    what the job's template makes of it, or the run's id.
-    """
-    if run.idempotency_key is not None or job.idempotency_key is None:
-        return run.idempotency_key or str(run.name)
-    values = values_for(run, job)
-    return render_template(job.idempotency_key, {name: values[name] for name in IDEMPOTENCY_NAMES})

@@ -13,6 +13,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS, EventKind
 from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.plan import MAX_FIRINGS
+from duecourse.domain.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
 from duecourse.http.instants import Instant
 from duecourse.http.models import Body, Whole, each_once, no_controls, refuse
@@ -26,8 +27,8 @@ MAX_TAGS = 20
 40 of the 100 that it may have (Amazon DynamoDB API Reference, "TransactWriteItems").
 """
 
-MAX_KEY = 256
-"""Characters of the template. What it makes goes out as a header of every call."""
+MAX_KEY = MAX_KEY_CHARACTERS
+"""Characters of the template; as many as it may make."""
 
 MAX_ATTEMPTS = 100
 """Each is a call and some writes for one occurrence; what a hundred have not brought, one more will not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from duecourse.http.jobs import job_id_in
 from duecourse.http.models import Body, Whole, refuse
 from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import Fault, Problem
+from duecourse.http.rendering_rules import rendering_faults
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body, lane_unavailable
 from duecourse.usecases.asking import Asking
@@ -73,7 +75,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     given = _given(request)
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
-        if given is not None and (faults := list(_payload_faults(job, given))):
+        if given is not None and (faults := _payload_faults(api, job, given)):
             raise bad_body(faults)
         try:
             run = api.manual.run(job, asking, given)
@@ -134,10 +136,14 @@ def _given(request: Request) -> Given | None:
     return Given(body.payload) if "payload" in body.model_fields_set else None
 
 
-def _payload_faults(job: Job, given: Given) -> list[Fault]:
+def _payload_faults(api: Api, job: Job, given: Given) -> list[Fault]:
     """What the job's payload may not be, this one may not be either."""
     value = {"payload": given.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
-    return list({fault.pointer: fault for fault in payload_faults(value, {})}.values())
+    faults = {fault.pointer: fault for fault in payload_faults(value, {})}
+    if not faults:
+        made = rendering_faults(replace(job, payload=given.payload), api.jobs.tasks)
+        faults = {fault.pointer: fault for fault in made if fault.pointer == "/payload"}
+    return list(faults.values())
 
 
 def _backfill_document(asked: Backfill, look: Look, suffix: str | None) -> dict[str, Any]:

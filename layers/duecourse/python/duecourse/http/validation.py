@@ -16,6 +16,7 @@ from duecourse.http.jsontext import unfit
 from duecourse.http.models import Rules
 from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import MAX_FAULTS, Fault, invalid, pointer
+from duecourse.http.rendering_rules import rendering_faults
 from duecourse.http.schedule_rules import CheckSchedule, schedule_faults
 from duecourse.http.target_bodies import TARGET_BODIES
 from duecourse.http.task_defaults import write_out
@@ -95,11 +96,15 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     if isinstance(posted, dict):
         for fault in (*schedule_faults(posted, faults, check_schedule), *payload_faults(posted, faults)):
             faults.setdefault(fault.pointer, fault)
-    if body is None or faults or written.faults:
+    draft = None
+    if body is not None and not faults:
+        draft = draft_of(body, tenant, rules)
+        faults = {fault.pointer: fault for fault in rendering_faults(draft, rules.tasks)}
+    if draft is None or faults or written.faults:
         told = {fault.pointer: fault for fault in map(written.placed, faults.values())}
         told |= {fault.pointer: fault for fault in written.faults}
         raise invalid(sorted(told.values(), key=lambda fault: fault.pointer or ""))
-    return draft_of(body, tenant, rules)
+    return draft
 
 
 def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:

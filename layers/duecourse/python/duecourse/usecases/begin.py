@@ -12,10 +12,11 @@ from duecourse.domain.job import Job
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.overlap import Await, Wait, Yield, needs_lock
 from duecourse.domain.records import ended, queued
+from duecourse.domain.rendering import idempotency_key
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import Failed, Outcome
-from duecourse.domain.template import TemplateError, idempotency_key
+from duecourse.domain.template import TemplateError
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Caller, Clock, Conflict, Inputs, Randomness
 from duecourse.usecases.copies import Copies, Fate
@@ -187,8 +188,8 @@ class Beginner:
         try:
             key = idempotency_key(run, job)
             return self.caller.call(Call(job, run, key, min(float(job.timeout_seconds), spare), token))
-        except TemplateError as problem:  # a job of before its strings were templates
-            return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code="bad_template")
+        except TemplateError as problem:  # a job of before its strings were templates, or before they had a bound
+            return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - whatever broke in the call, the attempt has ended, not its worker
             # What it says is kept out: it may quote a header, and so a secret.
             name = type(problem).__name__

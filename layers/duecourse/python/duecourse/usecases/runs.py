@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.backfill import BackfillTooLargeError, plan_backfill
+from duecourse.domain.backfill import due_in
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
@@ -19,10 +19,6 @@ from duecourse.usecases.job_errors import JobUnknownError
 
 JUST_AFTER = ".b-"
 """Sorts behind a run's plain name and before every other run's (see domain.ids: the least suffix there can be)."""
-
-
-MAX_BACKFILL = 1_000_000
-"""More than any stage allows: what was started is not refused for its size later."""
 
 
 class RunUnknownError(Exception):
@@ -87,7 +83,6 @@ def _due(job: Job, asked: Input, occurrence: int) -> int | None:
     if asked.backfill is None:
         return occurrence if occurrence == asked.occurrence else None
     try:
-        made = plan_backfill(job.occurrences(), asked.backfill, now=asked.requested_at, limit=MAX_BACKFILL)
-    except (ScheduleError, ExclusionError, BackfillTooLargeError):
+        return due_in(job.occurrences(), asked.backfill, occurrence, now=asked.requested_at)
+    except (ScheduleError, ExclusionError):
         return None
-    return made.due_of(occurrence)

@@ -12,7 +12,7 @@ READ_BYTES = 256 * 1024
 """How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""
 
 EXCERPT_CHARACTERS = 200
-_LOOKED_AT_CHARACTERS = 4096
+_LOOKED_AT_BYTES = 16 * 1024
 _NOTHING = Redaction()
 
 
@@ -44,7 +44,7 @@ def cut(data: bytes | str, limit: int) -> str:
 
 def excerpt(body: bytes, redaction: Redaction) -> str:
     """The beginning of an answer on one line, for an error message, without the secrets that it may echo."""
-    shown = redaction.data(body[:READ_BYTES], broken_off=len(body) > READ_BYTES)
-    text = cut(shown, _LOOKED_AT_CHARACTERS)
+    shown = redaction.data(body[:_LOOKED_AT_BYTES], broken_off=len(body) > _LOOKED_AT_BYTES)
+    text = cut(shown, _LOOKED_AT_BYTES)
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= EXCERPT_CHARACTERS else f"{line[: EXCERPT_CHARACTERS - 3]}..."

@@ -13,8 +13,8 @@ from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.adapters.targets.jsonable import result_of
 from duecourse.adapters.targets.roles import Roles
+from duecourse.domain.rendering import render_document
 from duecourse.domain.targets import AwsTarget, Failed, Outcome, Succeeded
-from duecourse.domain.template import render_document
 from duecourse.ports import Call, Clock
 
 

@@ -111,7 +111,7 @@ def _outcome(
     ):  # no BotoCoreError: a page of some machine between us and the service, or half an answer
         return Failed(f"{what} answered what cannot be read; what was asked may still be done", code="connection")
     except TemplateError as problem:
-        return Failed(f"{what} was not called: {problem}", retryable=False, code="bad_template")
+        return Failed(f"{what} was not called: {problem}", retryable=False, code=problem.code)
 
 
 def redaction_of(call: Call) -> Redaction:

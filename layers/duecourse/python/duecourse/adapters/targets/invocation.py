@@ -6,7 +6,7 @@ from typing import Any
 
 from duecourse.adapters.tracing import trace_header
 from duecourse.domain.instants import to_iso
-from duecourse.domain.template import render_document, values_for
+from duecourse.domain.rendering import render_document, values_for
 from duecourse.ports import Call
 
 

@@ -14,8 +14,9 @@ from duecourse.adapters.targets.endpoint import Endpoint, EndpointError, endpoin
 from duecourse.adapters.targets.invocation import call_values, run_headers, tracing_headers
 from duecourse.adapters.targets.within import within
 from duecourse.domain.http_headers import header_problem, is_reserved_header
+from duecourse.domain.rendering import render_document, render_headers
 from duecourse.domain.targets import HttpTarget
-from duecourse.domain.template import TemplateError, render_document, render_template, secret_names
+from duecourse.domain.template import TemplateError, secret_names
 from duecourse.ports import Call, Secrets, SecretsUnavailableError, SecretUnknownError
 from duecourse.version import VERSION
 
@@ -74,7 +75,10 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     templates = [(name, value) for name, value in target.headers if not is_reserved_header(name)]
     names = tuple(dict.fromkeys(name for _, value in templates for name in secret_names(value)))
     found = _fetched(names, call.run.tenant, secrets, deadline)
-    own = [(name, _rendered(name, value, values, found)) for name, value in templates]
+    try:
+        own = render_headers(templates, values, found)
+    except TemplateError as problem:
+        raise RequestError(str(problem), code=problem.code) from None
     given = {name.lower(): value for name, value in own}
     body = None if method in _WITHOUT_BODY else _body(call.job.payload, values, given.get("content-type"))
     ours = {"Host": endpoint.authority, "Connection": "close", "Accept-Encoding": "identity", **run_headers(call)}
@@ -110,13 +114,6 @@ def _fetched(names: tuple[str, ...], tenant: str, secrets: Secrets, deadline: De
     return found
 
 
-def _rendered(name: str, template: str, values: Mapping[str, str], secrets: Mapping[str, str]) -> str:
-    try:
-        return render_template(template, values, secrets)
-    except TemplateError as problem:
-        raise RequestError(f"header {name[:40]}: {problem}", code="bad_template") from None
-
-
 def _body(payload: object, values: Mapping[str, str], content_type: str | None) -> bytes | None:
     """JSON; but text goes out as it is where the job says that it is something else (a form, XML)."""
     if payload is None:
@@ -124,7 +121,7 @@ def _body(payload: object, values: Mapping[str, str], content_type: str | None) 
     try:
         rendered = render_document(payload, values)
     except TemplateError as problem:
-        raise RequestError(f"payload: {problem}", code="bad_template") from None
+        raise RequestError(f"payload: {problem}", code=problem.code) from None
     if isinstance(rendered, str) and content_type is not None and "json" not in content_type.lower():
         return rendered.encode()
     return orjson.dumps(rendered)
