@@ -106,6 +106,7 @@ class Execute(Construct):
                 "DUECOURSE_PARTITION": Aws.PARTITION,
                 "DUECOURSE_REGION": Aws.REGION,
                 "DUECOURSE_SECRET_STORE": self._config.secret_store,
+                "DUECOURSE_ALLOWED_TARGETS": self._config.allowed_targets.to_json(),
                 **self._lanes.environment,
             },
         )

@@ -27,7 +27,7 @@ def target_statements(stack: Stack, allowed: AllowedTargetsConfig) -> Iterator[i
         return [stack.format_arn(service=service, arn_format=shape, **part, **more) for part in parts]
 
     clusters = arns(allowed.clusters, "ecs", "cluster")
-    families = [f"{family}:*" for family in allowed.task_definitions if clusters]
+    families = [name if ":" in name else f"{name}:*" for name in allowed.task_definitions if clusters]
     in_clusters = {"ArnLike": {"ecs:cluster": clusters}}
     to_tasks = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
     task_roles = arns(allowed.task_roles if families else (), "iam", "role", region="")

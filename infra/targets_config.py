@@ -13,7 +13,19 @@ TASK_PARTS = ("target", "defaults")
 LARGEST_TASK_BYTES = 4096  # what a standard parameter holds
 
 _PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,256}")  # no [a-z]: IAM knows * and ? only
-_ACTION = re.compile(r"[a-z][a-z0-9-]*:[A-Z][A-Za-z0-9]*")
+_REVISION = re.compile(r"\*|[1-9][0-9]{0,8}")
+_FORMS = {
+    "actions": (
+        re.compile(r"[a-z][a-z0-9-]*:[A-Z][A-Za-z0-9]*"),
+        "name API calls such as ecs:UpdateService, without wildcards",
+    ),
+    "subnets": (re.compile(r"\*|subnet-[0-9a-f]{8,17}"), "be ids such as subnet-0123456789abcdef0, or *"),
+    "security_groups": (
+        re.compile(r"\*|default|sg-[0-9a-f]{8,17}"),
+        "be ids such as sg-0123456789abcdef0, default, or *",
+    ),
+}
+"""The fields that hold no patterns of names: what an entry is."""
 _TASK_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -30,8 +42,16 @@ class AllowedTargetsConfig:
     buses: tuple[str, ...] = TARGETS
     machines: tuple[str, ...] = TARGETS
     clusters: tuple[str, ...] = TARGETS
-    task_definitions: tuple[str, ...] = TARGETS
-    """Families of task definitions."""
+    task_definitions: tuple[str, ...] = ("duecourse-target-*:*",)
+    """Families of task definitions, of which jobs may run the latest revision; `family:7` allows revision 7, `family:*`
+    every one.
+    """
+    subnets: tuple[str, ...] = ("*",)
+    """In which subnets ECS tasks may run: ids, or `*` for all of the account."""
+    security_groups: tuple[str, ...] = ("*",)
+    """With which security groups: ids, `default` for the network's own where a job names none, or `*` for all."""
+    public_ip: bool = False
+    """Whether ECS tasks may have a public address."""
     actions: tuple[str, ...] = ()
     """API calls for targets `aws`, each by boto3's name of the service: `ecs:UpdateService`."""
     roles: tuple[str, ...] = TARGETS
@@ -45,21 +65,28 @@ class AllowedTargetsConfig:
         return frozenset(action.partition(":")[0] for action in self.actions)
 
     def to_json(self) -> str:
-        """For the API's setting DUECOURSE_ALLOWED_TARGETS; what is empty there is not allowed."""
+        """For the setting DUECOURSE_ALLOWED_TARGETS of API and workers; what is empty there is not allowed."""
         kinds = [field.name for field in fields(self) if field.name != "task_roles"]
         return json.dumps({kind: getattr(self, kind) for kind in kinds if getattr(self, kind)}, separators=(",", ":"))
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         for field in fields(self):
+            if field.name == "public_ip":
+                continue
             for text in getattr(self, field.name):
-                if field.name == "actions":
-                    if _ACTION.fullmatch(text) is None:
-                        yield field.name, f"must name API calls such as ecs:UpdateService, without wildcards: {text!r}"
-                elif _PATTERN.fullmatch(text) is None:
+                if field.name in _FORMS:
+                    form, wants = _FORMS[field.name]
+                    if form.fullmatch(text) is None:
+                        yield field.name, f"must {wants}: {text!r}"
+                    continue
+                name, _, revision = text.partition(":") if field.name == "task_definitions" else (text, "", "")
+                if _PATTERN.fullmatch(name) is None:
                     yield field.name, f"must be names with * and ? for what may vary, no ARNs: {text!r}"
-                elif not text.strip("*?"):
+                elif not name.strip("*?"):
                     yield field.name, f"must not allow every name: {text!r}"
+                elif text != name and _REVISION.fullmatch(revision) is None:
+                    yield field.name, f"must have a revision such as 7 or * after its colon: {text!r}"
         if self.actions and not self.roles:
             yield "roles", "must name the roles in whose name the actions are called"
 

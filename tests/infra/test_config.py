@@ -72,17 +72,38 @@ def test_a_missing_lane_is_refused() -> None:
 
 
 KINDS = [field.name for field in fields(AllowedTargetsConfig)]
+OF_NETWORKS = ("subnets", "security_groups", "public_ip")
 
 
 def allowing(**allowed: tuple[str, ...]) -> StageConfig:
     return replace(STAGES["dev"], allowed_targets=AllowedTargetsConfig(**allowed))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in OF_NETWORKS])
 @pytest.mark.parametrize("pattern", ["*", "**", "?*", "", "arn:aws:sqs:us-east-1:000000000000:jobs", "a[bc]", "a/b"])
 def test_no_stage_may_call_everything_of_a_kind_or_what_a_role_cannot_say(kind: str, pattern: str) -> None:
     with pytest.raises(ConfigError, match=f"allowed_targets.{kind} must"):
         allowing(**{kind: ("duecourse-target-*", pattern)})
+
+
+@pytest.mark.parametrize("revision", ["", "0", "x", "1:2", "1*"])
+def test_the_revision_of_a_task_definition_is_a_number_or_any(revision: str) -> None:
+    with pytest.raises(ConfigError, match=r"allowed_targets\.task_definitions must have a revision"):
+        allowing(task_definitions=(f"batch:{revision}",))
+    allowing(task_definitions=("batch", "batch:7", "batch-*:*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("subnets", "subnet-*"), ("subnets", "sg-0123456789abcdef0"), ("security_groups", "sg-1")]
+)
+def test_networks_are_allowed_by_ids_or_all_of_them(kind: str, wrong: str) -> None:
+    with pytest.raises(ConfigError, match=rf"allowed_targets\.{kind} must be ids"):
+        allowing(**{kind: (wrong,)})
+    allowing(subnets=("subnet-0123456789abcdef0",), security_groups=("default", "sg-0123456789abcdef0"))
+
+
+def test_no_task_has_a_public_address_until_an_operator_allows_it() -> None:
+    assert AllowedTargetsConfig().public_ip is False
 
 
 @pytest.mark.parametrize("action", ["ecs:*", "ecs:Update*", "UpdateService", "ecs:update_service", "ECS:UpdateService"])

@@ -83,10 +83,12 @@ def test_the_api_has_the_limits_and_the_tenants_claim_of_its_stage(stack: Stack)
     assert all(getattr(read, field.name) == getattr(config.limits, field.name) for field in fields(config.limits))
 
 
-def test_the_api_allows_the_targets_that_the_stage_allows(stack: Stack) -> None:
-    read = ApiSettings.from_env(stack.environment("ApiFunction")).allowed_targets
+def test_api_and_workers_allow_the_targets_that_the_stage_allows(stack: Stack) -> None:
     allowed = STAGES[stack.stage].allowed_targets
-    assert read == AllowedTargets(**{field.name: getattr(allowed, field.name) for field in fields(AllowedTargets)})
+    wanted = AllowedTargets(**{field.name: getattr(allowed, field.name) for field in fields(AllowedTargets)})
+    assert ApiSettings.from_env(stack.environment("ApiFunction")).allowed_targets == wanted
+    for name in ("High", "Normal", "Low", "Long"):
+        assert ExecuteSettings.from_env(stack.environment(f"Execute{name}Function")).allowed_targets == wanted
 
 
 def test_the_workers_keep_results_and_tell_events_where_the_stack_has_room_for_them(stack: Stack) -> None:

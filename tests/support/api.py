@@ -57,7 +57,10 @@ ALLOWED = AllowedTargets(
     buses=("duecourse-target-*",),
     machines=("duecourse-target-*",),
     clusters=("duecourse-target-*",),
-    task_definitions=("duecourse-target-*",),
+    task_definitions=("duecourse-target-*:*",),
+    subnets=("*",),
+    security_groups=("*",),
+    public_ip=True,
     actions=("sqs:SendMessage", "ecs:UpdateService"),
     roles=("duecourse-target-*",),
 )

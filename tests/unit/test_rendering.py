@@ -76,8 +76,8 @@ def test_the_week_carries_its_own_year():
     assert (values["week"], values["month"]) == ("2026-W53", "2027-01")
 
 
-def test_the_idempotency_key_is_the_run_id_unless_the_job_has_a_template():
-    assert idempotency_key(a_run(), a_job()) == "nightly.20261121T064700Z"
+def test_the_idempotency_key_is_tenant_and_run_id_unless_the_job_has_a_template():
+    assert idempotency_key(a_run(), a_job()) == "acme/nightly.20261121T064700Z"
     assert idempotency_key(a_run(), a_job(idempotency_key="report-{{week}}")) == "report-2026-W47"
 
 

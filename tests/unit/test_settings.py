@@ -55,6 +55,7 @@ EXECUTE = {
     "DUECOURSE_PARTITION": "aws",
     "DUECOURSE_REGION": "us-east-1",
     "DUECOURSE_SECRET_STORE": "parameters",
+    "DUECOURSE_ALLOWED_TARGETS": '{"actions": ["ecs:UpdateService"]}',
 } | QUEUES
 API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_DEFAULT_PRECISION": "exact",
@@ -121,6 +122,12 @@ def test_the_apis_environment_is_read() -> None:
     assert read.default_precision is Precision.EXACT
     functions = ("duecourse-target-*", "reports")
     assert read.allowed_targets == AllowedTargets(functions=functions, actions=("ecs:UpdateService",))
+
+
+def test_the_workers_know_what_is_allowed_too() -> None:
+    assert ExecuteSettings.from_env(EXECUTE).allowed_targets == AllowedTargets(actions=("ecs:UpdateService",))
+    public = EXECUTE | {"DUECOURSE_ALLOWED_TARGETS": '{"public_ip": true, "subnets": ["*"]}'}
+    assert ExecuteSettings.from_env(public).allowed_targets == AllowedTargets(public_ip=True, subnets=("*",))
 
 
 def test_what_is_left_out_of_the_allowed_targets_is_not_allowed() -> None:

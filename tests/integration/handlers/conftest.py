@@ -82,6 +82,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "PARTITION": "aws",
         "REGION": "us-east-1",
         "SECRET_STORE": "parameters",
+        "ALLOWED_TARGETS": "{}",
     }
     return {
         "AWS_ENDPOINT_URL": ministack,

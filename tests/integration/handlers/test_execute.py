@@ -81,7 +81,8 @@ def test_a_call_says_which_run_and_attempt_it_is(function: Any, stage: Any) -> N
         function("execute")(lane_event(receive(stage.sqs, stage.lane)), Context())
         (seen,) = server.seen
         run = only_run(stage, made)
-        assert seen.headers["X-Duecourse-Run-Id"] == seen.headers["Idempotency-Key"] == str(run.name)
+        assert seen.headers["X-Duecourse-Run-Id"] == str(run.name)
+        assert seen.headers["Idempotency-Key"] == f"{run.tenant}/{run.name}"
         assert (seen.headers["X-Duecourse-Job-Id"], seen.headers["X-Duecourse-Attempt"]) == (made.id, "1")
         assert seen.headers["X-Duecourse-Scheduled-At"] == to_iso(run.occurrence)
         assert orjson.loads(seen.body) == {"week": 47}

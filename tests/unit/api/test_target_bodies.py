@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,9 +21,11 @@ from duecourse.domain.targets import (
     Target,
     TaskTarget,
 )
-from tests.support.api import HTTP_TARGET
+from duecourse.http.problems import Problem
+from duecourse.http.validation import read_job
+from tests.support.api import ALLOWED, HTTP_TARGET
 from tests.support.every_target import EVERY_TARGET
-from tests.support.posting import errors, posted, read
+from tests.support.posting import RULES, check, errors, posted, read
 
 SUBNET = "subnet-0123456789abcdef0"
 ECS = {
@@ -32,6 +35,7 @@ ECS = {
     "container": "main",
     "subnets": [SUBNET],
 }
+TASK = "/target/task_definition"
 AWS = {"type": "aws", "service": "sqs", "action": "SendMessage", "role": "duecourse-target-r"}
 SQS = {"type": "sqs", "queue": "duecourse-target-q"}
 SNS = {"type": "sns", "topic": "duecourse-target-t"}
@@ -157,3 +161,23 @@ def test_a_task_definition_is_allowed_by_its_family_whatever_its_revision() -> N
     assert read(posted(target=ECS | {"task_definition": "duecourse-target-t:12"})).target == EcsTarget(
         "duecourse-target-c", "duecourse-target-t:12", "main", (SUBNET,)
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "narrower", "place"),
+    [
+        (ECS, {"subnets": ("subnet-00000000",)}, "/target/subnets"),
+        (ECS, {"security_groups": ("sg-00000000",)}, "/target/security_groups"),
+        (ECS | {"public_ip": True}, {"public_ip": False}, "/target/public_ip"),
+        (ECS | {"task_definition": "duecourse-target-t:3"}, {"task_definitions": ("duecourse-target-t",)}, TASK),
+    ],
+)
+def test_where_and_as_what_a_task_runs_is_the_stages_to_allow(
+    target: dict[str, Any], narrower: dict[str, Any], place: str
+) -> None:
+    rules = replace(RULES, allowed=replace(ALLOWED, **narrower))
+    with pytest.raises(Problem) as refused:
+        read_job(posted(target=target), "default", rules, check)
+    (fault,) = refused.value.faults
+    assert fault.pointer == place
+    assert "the operator allows more in the stage's setting allowed_targets." in fault.detail

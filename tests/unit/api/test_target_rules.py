@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.domain.allowed_targets import name_refusal
 from duecourse.http.target_rules import (
     BUS,
     CLUSTER,
@@ -16,7 +17,6 @@ from duecourse.http.target_rules import (
     TASK_DEFINITION,
     TOPIC,
     Resource,
-    action_problem,
     name_problem,
     url_problem,
 )
@@ -150,6 +150,6 @@ def test_a_stage_that_allows_nothing_says_so_of_every_kind(resource: Resource) -
 
 def test_an_action_is_allowed_by_name_and_no_pattern() -> None:
     stage = AllowedTargets(actions=("ecs:UpdateService", "s3:*"))
-    assert action_problem("ecs", "UpdateService", stage) is None
-    assert "which calls ecs:UpdateService" in (action_problem("s3", "PutObject", stage) or "")
-    assert "actions is empty" in (action_problem("ecs", "UpdateService", AllowedTargets()) or "")
+    assert name_refusal("actions", "ecs:UpdateService", stage) is None
+    assert "which calls ecs:UpdateService" in (name_refusal("actions", "s3:PutObject", stage) or "")
+    assert "actions is empty" in (name_refusal("actions", "ecs:UpdateService", AllowedTargets()) or "")

@@ -21,6 +21,7 @@ def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(http):
     assert (seen.method, seen.path, orjson.loads(seen.body)) == ("POST", "/hook?x=1", {"n": 1})
     assert seen.headers["X-Duecourse-Run-Id"] == "nightly.20261121T064700Z"
     assert seen.headers["X-Duecourse-Job-Id"] == "nightly"
+    assert seen.headers["X-Duecourse-Tenant"] == "acme"
     assert seen.headers["X-Duecourse-Scheduled-At"] == "2026-11-21T06:47:00Z"
     assert seen.headers["X-Duecourse-Attempt"] == "2"
     assert seen.headers["Idempotency-Key"] == "report-2026-W47"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from duecourse.adapters.targets import Targets
+from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.domain.targets import (
     AwsTarget,
     EcsTarget,
@@ -26,7 +28,23 @@ from duecourse.ports import RegisteredTask, TasksUnavailableError
 from tests.support.aws_targets import PLACE
 from tests.support.calls import a_call
 
+ECS = EcsTarget("c", "report", "main", ("subnet-1",), ("sg-1",))
 KINDS = ("http", "functions", "queues", "topics", "buses", "machines", "tasks", "actions")
+
+
+ALL = AllowedTargets(
+    functions=("*",),
+    queues=("*",),
+    topics=("*",),
+    buses=("*",),
+    machines=("*",),
+    clusters=("*",),
+    task_definitions=("*:*",),
+    subnets=("*",),
+    security_groups=("*",),
+    actions=("ecs:UpdateService",),
+    roles=("*",),
+)
 
 
 class Named:
@@ -52,8 +70,9 @@ class Registered:
         return None if found is None else RegisteredTask(found, {})
 
 
-def targets_with(tasks=None) -> Targets:
-    return Targets(SimpleNamespace(**{kind: Named(kind) for kind in KINDS}), tasks or Registered())  # type: ignore[arg-type]
+def targets_with(tasks=None, allowed=ALL) -> Targets:
+    callers = SimpleNamespace(**{kind: Named(kind) for kind in KINDS})
+    return Targets(callers, tasks or Registered(), allowed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +90,49 @@ def targets_with(tasks=None) -> Targets:
 )
 def test_each_kind_of_target_has_its_caller(target, kind):
     assert targets_with().call(a_call(target)) == Succeeded((kind, target))
+
+
+REFUSED = {
+    "function": (LambdaTarget("report"), {"functions": ("other",)}, "report", "functions"),
+    "action": (AwsTarget("iam", "CreateUser", {}, "role"), {}, "iam:CreateUser", "actions"),
+    "role": (AwsTarget("ecs", "UpdateService", {}, "admin"), {"roles": ("role",)}, "admin", "roles"),
+    "subnet": (ECS, {"subnets": ("subnet-2",)}, "subnet-1", "subnets"),
+    "group": (ECS, {"security_groups": ("default", "sg-2")}, "sg-1", "security_groups"),
+    "network's own group": (
+        replace(ECS, security_groups=()),
+        {"security_groups": ("sg-1",)},
+        "default",
+        "security_groups",
+    ),
+    "public address": (replace(ECS, public_ip=True), {}, "public_ip", "public_ip"),
+    "revision": (
+        replace(ECS, task_definition="report:3"),
+        {"task_definitions": ("report",)},
+        "report:3",
+        "task_definitions",
+    ),
+    "latest": (ECS, {"task_definitions": ("report:3",)}, "report", "task_definitions"),
+}
+
+
+@pytest.mark.parametrize(("target", "narrower", "name", "setting"), REFUSED.values(), ids=REFUSED)
+def test_what_the_stage_does_not_allow_any_more_is_not_called(target, narrower, name, setting):
+    outcome = targets_with(allowed=replace(ALL, **narrower)).call(a_call(target))
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable) == ("target_not_allowed", False)
+    assert f"{name} is not allowed on this stage" in outcome.error
+    assert f"allowed_targets.{setting}" in outcome.error
+
+
+@pytest.mark.parametrize("patterns", [("report",), ("rep*:*",), ("report:3", "report")])
+def test_the_latest_revision_is_allowed_by_the_family_or_with_all_of_them(patterns):
+    outcome = targets_with(allowed=replace(ALL, task_definitions=patterns)).call(a_call(ECS))
+    assert isinstance(outcome, Succeeded)
+
+
+def test_what_an_operator_has_registered_is_called_whatever_jobs_may_call_by_themselves():
+    targets = targets_with(Registered(invoice=LambdaTarget("send-invoice")), allowed=AllowedTargets())
+    assert isinstance(targets.call(a_call(TaskTarget("invoice"))), Succeeded)
 
 
 def test_a_task_is_what_the_operator_has_registered_by_now():
@@ -101,7 +163,9 @@ class NoSecrets:
 
 
 def test_the_callers_of_a_worker_are_made_at_their_first_call_and_once(clock):
-    targets = Targets.create(private=False, clock=clock, place=PLACE, secrets=NoSecrets(), tasks=Registered())
+    targets = Targets.create(
+        private=False, clock=clock, place=PLACE, secrets=NoSecrets(), tasks=Registered(), allowed=ALL
+    )
     callers = targets._callers
     assert not set(KINDS) & set(vars(callers))
     for kind in KINDS:

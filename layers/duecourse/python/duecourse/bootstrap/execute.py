@@ -54,6 +54,7 @@ def execute(environ: Mapping[str, str]) -> Execute:
         place=Place(settings.partition, settings.region, settings.account),
         secrets=_secrets(settings, clock),
         tasks=SsmTasks(client("ssm"), settings.stage, clock),
+        allowed=settings.allowed_targets,
     )
     beginner = Beginner(
         caller=caller,

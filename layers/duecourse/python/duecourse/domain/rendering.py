@@ -85,7 +85,7 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
         "attempt": "9999",
         "job_name": job_name or job_id,
     }
-    values["idempotency_key"] = run_id if key is None else _rendered_key(key, values)
+    values["idempotency_key"] = _default_key(tenant, run_id) if key is None else _rendered_key(key, values)
     if callback:
         values["callback_token"] = str(CallbackToken(tenant, 9999, "x" * 64))
     return values
@@ -93,11 +93,14 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
 
 def idempotency_key(run: Run, job: Job) -> str:
     """What makes attempts of a run recognisable as one: the key that it was first called with (Run.idempotency_key), or
-    what the job's template makes of it, or the run's id. Raises TemplateError.
+    what the job's template makes of it, or `<tenant>/<run id>`. Raises TemplateError.
     """
-    if run.idempotency_key is not None or job.idempotency_key is None:
+    if run.idempotency_key is not None:
         return run.idempotency_key or str(run.name)
-    return _rendered_key(job.idempotency_key, values_for(run, job))
+    if job.idempotency_key is not None:
+        return _rendered_key(job.idempotency_key, values_for(run, job))
+    begun_before_keys_were_kept = run.attempt > 1
+    return str(run.name) if begun_before_keys_were_kept else _default_key(run.tenant, str(run.name))
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:
@@ -140,6 +143,11 @@ def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping
         except TemplateError as problem:
             raise TemplateError(f"header {name[:40]}: {problem}") from None
     return rendered
+
+
+def _default_key(tenant: str, run_id: str) -> str:
+    """Unique among all tenants: a receiver may serve several."""
+    return f"{tenant}/{run_id}"
 
 
 def _rendered_key(template: str, values: Mapping[str, str]) -> str:

@@ -44,8 +44,8 @@ class Run:
     `heartbeat_until` by when the next sign of life is due, `armed` names the one message that is
     sent again where that deadline has moved. `cancel_requested` says why it is to end.
     `waiting_for` is what a QUEUED run waits for, `waiting_since` when it began to wait, or had.
-    `idempotency_key` is what its first attempt was called with, empty where that was simply its id; None before it, and
-    in records of versions that did not keep it.
+    `idempotency_key` is what its first attempt was called with; None before it, and in records of versions that did not
+    keep it. Empty: its id, which was the key by default.
     `redriven_at` is when it was given another allowance last.
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
     `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the

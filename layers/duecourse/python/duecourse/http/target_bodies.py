@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
+from duecourse.domain.allowed_targets import action_of, groups_of, name_refusal, public_ip_refusal
 from duecourse.http.models import Body, each_once, no_controls, refuse, rules_of
 from duecourse.http.target_rules import (
     BUS,
@@ -19,7 +20,6 @@ from duecourse.http.target_rules import (
     TASK_DEFINITION,
     TOPIC,
     Resource,
-    action_problem,
     header_problems,
     name_problem,
     task_problem,
@@ -55,6 +55,14 @@ def _named(resource: Resource) -> AfterValidator:
         return name
 
     return AfterValidator(check)
+
+
+def _allowed(kind: str, given: list[str], names: Iterable[str], info: ValidationInfo) -> list[str]:
+    """What was given, where the stage allows each of the names that it stands for."""
+    for name in names:
+        if problem := name_refusal(kind, name, rules_of(info).allowed):
+            raise refuse(f"{name} {problem}")
+    return given
 
 
 def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
@@ -171,8 +179,25 @@ class EcsTargetBody(Body):
     ]
     security_groups: Annotated[
         list[Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]], Field(max_length=5), AfterValidator(each_once)
-    ] = Field(default_factory=list)
+    ] = Field(default_factory=list, validate_default=True)
     public_ip: bool = False
+
+    @field_validator("subnets")
+    @classmethod
+    def _subnets(cls, subnets: list[str], info: ValidationInfo) -> list[str]:
+        return _allowed("subnets", subnets, subnets, info)
+
+    @field_validator("security_groups")
+    @classmethod
+    def _security_groups(cls, groups: list[str], info: ValidationInfo) -> list[str]:
+        return _allowed("security_groups", groups, groups_of(groups), info)
+
+    @field_validator("public_ip")
+    @classmethod
+    def _public_ip(cls, public_ip: bool, info: ValidationInfo) -> bool:
+        if problem := public_ip_refusal(public_ip, rules_of(info).allowed):
+            raise refuse(problem)
+        return public_ip
 
 
 class AwsTargetBody(Body):
@@ -188,7 +213,9 @@ class AwsTargetBody(Body):
     @classmethod
     def _action(cls, action: str, info: ValidationInfo) -> str:
         service = info.data.get("service")
-        if service is not None and (problem := action_problem(service, action, rules_of(info).allowed)):
+        if service is not None and (
+            problem := name_refusal("actions", action_of(service, action), rules_of(info).allowed)
+        ):
             raise refuse(problem)
         return action
 

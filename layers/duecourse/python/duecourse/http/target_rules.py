@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from duecourse.domain.addresses import not_public
+from duecourse.domain.allowed_targets import AllowedTargets, name_refusal
 from duecourse.domain.http_headers import header_problem, is_reserved_header
 from duecourse.ports import Tasks
-from duecourse.settings import AllowedTargets
 
 MAX_HEADER_VALUE = 4096
 
@@ -47,57 +46,46 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind of what targets name. `allowed` is its list in AllowedTargets, `form` and `wants` say what a name is,
-    `may` what the stage does with those whose names are allowed.
-    """
+    """A kind of what targets name. `allowed` is its list in AllowedTargets, `form` and `wants` say what a name is."""
 
     allowed: str
     form: re.Pattern[str]
     wants: str
-    may: str
 
 
-def _resource(allowed: str, noun: str, form: str, wants: str, may: str) -> Resource:
-    return Resource(allowed, re.compile(form), f"the name of {noun} in this account and region: {wants}, no ARN", may)
+def _resource(allowed: str, noun: str, form: str, wants: str) -> Resource:
+    return Resource(allowed, re.compile(form), f"the name of {noun} in this account and region: {wants}, no ARN")
 
 
 _WORD = "letters, digits, - and _"
 
-FUNCTION = _resource("functions", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}", "calls functions")
+FUNCTION = _resource("functions", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}")
 QUEUE = _resource(
     "queues",
     "a queue",
     r"(?=.{1,80}\Z)[A-Za-z0-9_-]+(\.fifo)?",
     f"1 to 80 {_WORD} (.fifo at its end)",
-    "sends to queues",
 )
 TOPIC = _resource(
     "topics",
     "a topic",
     r"(?=.{1,256}\Z)[A-Za-z0-9_-]+(\.fifo)?",
     f"1 to 256 {_WORD} (.fifo at its end)",
-    "publishes to topics",
 )
-BUS = _resource(
-    "buses", "an event bus", r"[A-Za-z0-9._/-]{1,256}", "1 to 256 letters, digits, . _ / and -", "puts events on buses"
-)
-MACHINE = _resource(
-    "machines", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}", "starts executions of machines"
-)
-CLUSTER = _resource("clusters", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}", "runs tasks on clusters")
+BUS = _resource("buses", "an event bus", r"[A-Za-z0-9._/-]{1,256}", "1 to 256 letters, digits, . _ / and -")
+MACHINE = _resource("machines", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}")
+CLUSTER = _resource("clusters", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}")
 TASK_DEFINITION = _resource(
     "task_definitions",
     "a task definition",
     r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
     f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
-    "runs task definitions",
 )
 ROLE = _resource(
     "roles",
     "a role",
     r"[A-Za-z0-9_+=,.@-]{1,64}",
     "1 to 64 letters, digits and _ + = , . @ -",
-    "calls in the name of roles",
 )
 
 
@@ -105,18 +93,7 @@ def name_problem(resource: Resource, name: str, allowed: AllowedTargets) -> str 
     """What is wrong with the name of something that a target calls, and what to do; None when nothing is."""
     if resource.form.fullmatch(name) is None:
         return f"must be {resource.wants}"
-    patterns: tuple[str, ...] = getattr(allowed, resource.allowed)
-    family = name.split(":", maxsplit=1)[0]
-    if any(fnmatchcase(family, pattern) for pattern in patterns):
-        return None
-    return _not_allowed(resource.allowed, f"{resource.may} named {', '.join(patterns)}" if patterns else None)
-
-
-def action_problem(service: str, action: str, allowed: AllowedTargets) -> str | None:
-    """What is wrong with an AWS API call, such as `ecs` and `UpdateService`; None when nothing is."""
-    if f"{service}:{action}" in allowed.actions:
-        return None
-    return _not_allowed("actions", f"calls {', '.join(allowed.actions)}" if allowed.actions else None)
+    return name_refusal(resource.allowed, name, allowed)
 
 
 def task_problem(name: str, tasks: Tasks) -> str | None:
@@ -129,13 +106,6 @@ def task_problem(name: str, tasks: Tasks) -> str | None:
             "have the operator add it to the stage's setting tasks, or write the target out"
         )
     return None
-
-
-def _not_allowed(kind: str, does: str | None) -> str:
-    remedy = f"the operator allows more in the stage's setting allowed_targets.{kind}"
-    if does is None:
-        return f"is not allowed on this stage, where allowed_targets.{kind} is empty; {remedy}"
-    return f"is not allowed on this stage, which {does}; {remedy}"
 
 
 def header_problems(headers: Mapping[str, str]) -> list[str]:

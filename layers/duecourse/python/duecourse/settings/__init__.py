@@ -1,5 +1,6 @@
 """Settings: one frozen class per function, read from its environment; see `reading`."""
 
+from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.settings.functions import (
     ApiSettings,
     ArchiveSettings,
@@ -10,7 +11,7 @@ from duecourse.settings.functions import (
     SweepSettings,
     TickSettings,
 )
-from duecourse.settings.reading import PREFIX, AllowedTargets, SettingsError
+from duecourse.settings.reading import PREFIX, SettingsError
 
 __all__ = [
     "PREFIX",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.domain.job import Lane, Precision
-from duecourse.settings.reading import AllowedTargets, FromEnvironment
+from duecourse.settings.reading import FromEnvironment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class ExecuteSettings(FromEnvironment):
     partition: str
     region: str
     secret_store: str
+    allowed_targets: AllowedTargets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
+from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.domain.job import Lane, Precision
 from duecourse.domain.sharding import MAX_SHARDS
 
@@ -51,30 +52,14 @@ def _text(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedTargets:
-    """What jobs may call beside HTTP: name patterns of this account's resources in this region, and for target `aws`
-    actions (`ecs:UpdateService`) with the patterns of the roles in whose name they are called.
-    """
-
-    functions: tuple[str, ...] = ()
-    queues: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    buses: tuple[str, ...] = ()
-    machines: tuple[str, ...] = ()
-    clusters: tuple[str, ...] = ()
-    task_definitions: tuple[str, ...] = ()
-    actions: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
-
-
 def _allowed(text: str) -> AllowedTargets:
     """JSON: `{"functions": ["duecourse-target-*"], …}`; what is left out is not allowed."""
     try:
         given = json.loads(text)
-        return AllowedTargets(**{name: tuple(patterns) for name, patterns in given.items()})
+        public_ip = given.pop("public_ip", False) is True
+        return AllowedTargets(public_ip=public_ip, **{name: tuple(patterns) for name, patterns in given.items()})
     except (ValueError, TypeError, AttributeError):
-        known = ", ".join(field.name for field in fields(AllowedTargets))
+        known = ", ".join(field.name for field in fields(AllowedTargets) if field.name != "public_ip")
         raise ValueError(f"wants a JSON object of lists named {known}") from None
 
 

@@ -239,13 +239,9 @@ class Beginner:
 
 
 def _with_its_key(run: Run, job: Job) -> Run:
-    """The key is recorded before the first call, since the job may be edited before the next one; the run's own id as
-    nothing, which is enough to tell it from a record of before keys were kept.
-    """
+    """The key is recorded before the first call, since the job may be edited before the next one."""
     if run.idempotency_key is not None:
         return run
-    if job.idempotency_key is None:
-        return replace(run, idempotency_key="")
     try:
         return replace(run, idempotency_key=idempotency_key(run, job))
     except TemplateError:

@@ -7,6 +7,8 @@ from typing import Self, assert_never
 from duecourse.adapters.aws import clients
 from duecourse.adapters.targets.callers import Callers
 from duecourse.adapters.targets.place import Place
+from duecourse.domain.allowed_targets import AllowedTargets, target_refusal
+from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import (
     AwsTarget,
     CallableTarget,
@@ -29,20 +31,26 @@ __all__ = ["Place", "Targets"]
 class Targets:
     """Calls any target. A new kind is a new module and a new case; the type checker names every place that lacks it."""
 
-    def __init__(self, callers: Callers, tasks: Tasks) -> None:
+    def __init__(self, callers: Callers, tasks: Tasks, allowed: AllowedTargets) -> None:
+        """`allowed` is what jobs may call by themselves; what a task calls is its operator's choice."""
         self._callers = callers
         self._tasks = tasks
+        self._allowed = allowed
 
     @classmethod
-    def create(cls, *, private: bool, clock: Clock, place: Place, secrets: Secrets, tasks: Tasks) -> Self:
+    def create(
+        cls, *, private: bool, clock: Clock, place: Place, secrets: Secrets, tasks: Tasks, allowed: AllowedTargets
+    ) -> Self:
         """The targets of a worker; `private` allows HTTP targets at addresses that are not public."""
         callers = Callers(private=private, clock=clock, place=place, secrets=secrets, clients=clients())
-        return cls(callers, tasks)
+        return cls(callers, tasks, allowed)
 
     def call(self, call: Call) -> Outcome:
         """Call the target and judge its answer; never raises for what the target does."""
         target = call.job.target
         if not isinstance(target, TaskTarget):
+            if problem := target_refusal(target, self._allowed):
+                return Failed(f"{type_of(target)} target: {problem}", retryable=False, code="target_not_allowed")
             return self._call(call, target)
         found = self._find(target)
         return found if isinstance(found, Failed) else self._call(call, found)

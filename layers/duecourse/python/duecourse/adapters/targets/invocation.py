@@ -21,6 +21,7 @@ def run_headers(call: Call) -> dict[str, str]:
     headers = {
         "X-Duecourse-Run-Id": str(call.run.name),
         "X-Duecourse-Job-Id": call.run.job_id,
+        "X-Duecourse-Tenant": call.run.tenant,
         "X-Duecourse-Scheduled-At": to_iso(call.run.occurrence),
         "X-Duecourse-Attempt": str(call.run.attempt),
         "Idempotency-Key": call.idempotency_key,
