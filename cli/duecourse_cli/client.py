@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError, understood
-from duecourse_cli.models import Heartbeat, Job, Page, Redriven, Run
+from duecourse_cli.models import Change, Heartbeat, Job, Page, Redriven, Run
 
 __all__ = ["TIMEOUT_SECONDS", "ApiError", "ApiUnreachableError", "Client"]
 
@@ -56,6 +56,11 @@ class Client(ApiCaller):
     def resume_job(self, job_id: str, *, catch_up: bool = False) -> Job:
         """Go on firing. `catch_up`: treat what the pause covered as missed, by the job's policy, not as skipped."""
         return understood(self.send("POST", f"{_job(job_id)}/resume", json={"catch_up": catch_up}), Job.from_document)
+
+    def job_history(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Change]:
+        """One page of who changed a job and what, newest first; that of a deleted job, too."""
+        params = _given(limit=limit, cursor=cursor)
+        return understood(self.send("GET", f"{_job(job_id)}/history", params=params), _changes)
 
     # --- runs
 
@@ -142,6 +147,10 @@ def _given(**parameters: str | int | None) -> dict[str, str]:
 
 def _jobs(answer: Mapping[str, Any]) -> Page[Job]:
     return Page(tuple(Job.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
+
+
+def _changes(answer: Mapping[str, Any]) -> Page[Change]:
+    return Page(tuple(Change.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
 
 
 def _runs(answer: Mapping[str, Any]) -> Page[Run]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,6 +50,40 @@ class Job:
             error=document.get("error"),
             document=document,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Who did what to a job, as the API shows it. `what` says it in a line."""
+
+    at: datetime
+    principal: str
+    action: str
+    what: str
+    document: Mapping[str, Any]
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Change:
+        """Read the API's answer."""
+        said = [_difference(change) for change in document["changes"]]
+        said += [f"{name} {_value(value)}" for name, value in document["facts"].items()]
+        return cls(
+            at=_required(document["at"]),
+            principal=document["principal"],
+            action=document["action"],
+            what="; ".join(said),
+            document=document,
+        )
+
+
+def _difference(change: Mapping[str, Any]) -> str:
+    """`timeout_seconds 30 -> 60`; the name alone of a field whose values are not shown."""
+    name: str = change["field"]
+    return f"{name} {_value(change['before'])} -> {_value(change['after'])}" if "before" in change else name
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

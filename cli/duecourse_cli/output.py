@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duecourse_cli.due_runs import DueRuns
-from duecourse_cli.models import Job, Run, instant
+from duecourse_cli.models import Change, Job, Run, instant
 from duecourse_cli.plain import escaped, plain
 
 PIPE_WIDTH = 200
@@ -83,6 +83,12 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, spar
     for row in listed:
         table.add_row(*(row[index] for index in wanted))
     console.print(table)
+
+
+def print_changes(changes: Iterable[Change]) -> None:
+    """Who changed a job, as a table."""
+    rows = [(moment(change.at), change.principal, change.action, change.what) for change in changes]
+    _table(("at", "principal", "action", "what"), rows)
 
 
 def print_jobs(jobs: Iterable[Job]) -> None:

@@ -7,7 +7,8 @@ import pytest
 from duecourse.domain.job import Delivery
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.targets import Outcome
+from duecourse.domain.run_document import run_document
+from duecourse.domain.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -58,3 +59,18 @@ def test_it_is_logged_with_the_place_where_it_broke_and_without_what_it_quotes(w
     assert "in broken" in str(event.facts["traceback"])
     assert not any(SECRET in str(each.facts) for report in world.reports for each in report.events)
     assert SECRET not in str(the_run(world).error)
+
+
+def test_what_an_aws_service_says_of_a_call_is_in_a_log_line_and_in_nothing_that_a_tenant_sees(world: World) -> None:
+    words = "User: arn:aws:sts::123456789012:assumed-role/execute is not authorized"
+    refused = Failed("queue orders: AccessDenied: the call is not allowed", False, code="AccessDenied", detail=words)
+    world.caller.answer = lambda _: refused
+    world.add(job(AT, retry=SOON))
+    world.until(NOON + 121)
+
+    lines = [each for report in world.reports for each in report.events if words in str(each.facts)]
+    assert [(line.action, line.facts["code"], line.facts["detail"]) for line in lines] == [
+        ("target_refused", "AccessDenied", words)
+    ]
+    assert the_run(world).error == refused.error
+    assert words not in str(run_document(the_run(world)))

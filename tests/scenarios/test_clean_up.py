@@ -83,7 +83,10 @@ def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_q
     assert stage.stored("report") is None
     assert stage.stored("newer") is not None
     left = [each for each in stage.items() if "report" in each[0] or "report" in each[1]]
-    assert left == [("JOB#default#report", "GONE")]
+    assert [sort.partition("#")[0] for _, sort in left] == ["CHANGE", "GONE"]  # who removed it stays on record
+    assert stage.tables.job_store(stage.clock).history("default", "report", limit=9, before=None).items[
+        0
+    ].principal == ("duecourse")
     assert isinstance(stage.tables.job_store(stage.clock).snapshot("default", "report"), Gone)
     assert stage.count() == 1
 

@@ -26,6 +26,7 @@ from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.explain import Explain
 from duecourse.usecases.health import Health
 from duecourse.usecases.history import History
+from duecourse.usecases.job_history import JobHistory
 from duecourse.usecases.jobs import JobLimits, Jobs
 from duecourse.usecases.limits import Limits
 from duecourse.usecases.manual import Manual
@@ -109,6 +110,7 @@ class TestApi:
     editing: EditJobs
     pausing: Pausing
     history: History
+    job_history: JobHistory
     runs: Runs
     callbacks: Callbacks
     commands: Commands
@@ -205,6 +207,7 @@ class ApiClient:
             editing=EditJobs(jobs, self.jobs, skipping, self.clock),
             pausing=pausing,
             history=history,
+            job_history=JobHistory(self.jobs),
             runs=single,
             callbacks=Callbacks(self.runs, self.jobs, self.clock, orders),
             commands=Commands(single, self.jobs, orders),
@@ -212,7 +215,14 @@ class ApiClient:
             preview=Preview(self.clock),
             manual=Manual(self.jobs, self.runs, self.inputs, lanes, self.clock, self.randomness, kept_days),
             backfills=Backfills(
-                self.inputs, lanes, self.wakes, self.clock, self.randomness, self.settings.backfill_limit, kept_days
+                self.jobs,
+                self.inputs,
+                lanes,
+                self.wakes,
+                self.clock,
+                self.randomness,
+                self.settings.backfill_limit,
+                kept_days,
             ),
             skip_next=SkipNext(self.jobs, self.runs, self.clock, self.randomness, kept_days),
             explain=Explain(

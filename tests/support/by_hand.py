@@ -49,7 +49,9 @@ class ByHand:
     @property
     def backfills(self) -> Backfills:
         world = self.world
-        return Backfills(world.inputs, world.wheel, world.wakes, world.clock, world.randomness, self.limit, 90)
+        return Backfills(
+            world.jobs, world.inputs, world.wheel, world.wakes, world.clock, world.randomness, self.limit, 90
+        )
 
     @property
     def skipper(self) -> SkipNext:

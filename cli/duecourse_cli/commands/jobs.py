@@ -1,4 +1,4 @@
-"""`duecourse jobs`: create, get, list, pause, resume and delete."""
+"""`duecourse jobs`: create, get, list, pause, resume, delete and history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command, Group
 from duecourse_cli.job_file import read_job
 from duecourse_cli.models import Job
-from duecourse_cli.output import print_jobs, print_json
+from duecourse_cli.output import print_changes, print_jobs, print_json
 from duecourse_cli.plain import plain, say
 
 CREATE_EXAMPLE = """\
@@ -106,6 +106,24 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
             confirm(f"Delete {job_id}, and its runs that have not started?")
         client.delete_job(job_id)
     say(f"{job_id} is deleted")
+
+
+@jobs.command(cls=Command, example="duecourse jobs history nightly")
+@click.argument("job_id", metavar="JOB")
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many changes at most.")
+@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
+@api_options
+@json_option
+def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show who changed a job, and what, newest first."""
+    with connected(api, sign) as client:
+        page = client.job_history(job_id, limit=limit, cursor=cursor)
+    if as_json:
+        print_json({"items": [change.document for change in page.items], "next_cursor": page.next_cursor})
+        return
+    print_changes(page.items)
+    if page.next_cursor:
+        say(f"more: duecourse jobs history {job_id} --cursor {page.next_cursor}")
 
 
 def _show(job: Job, as_json: bool) -> None:

@@ -12,7 +12,8 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
 from duecourse.domain.job import JobState
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.usecases.jobs import anchored, at_once_until, first_occurrence, made_up_id, view_of
+from duecourse.usecases.draft import made_up_id
+from duecourse.usecases.jobs import anchored, at_once_until, first_occurrence, view_of
 from tests.support.jobs import NOON, cursor, job, moved
 
 

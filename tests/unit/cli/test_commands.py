@@ -36,6 +36,25 @@ RUN = {
     "count": 1,
 }
 
+CHANGES = [
+    {
+        "at": "2026-11-21T10:00:00.000Z",
+        "principal": "anna",
+        "action": "edited",
+        "revision": 2,
+        "changes": [{"field": "timeout_seconds", "before": 30, "after": 60}, {"field": "payload"}],
+        "facts": {},
+    },
+    {
+        "at": "2026-11-21T09:00:00.000Z",
+        "principal": "bob",
+        "action": "cancelled",
+        "revision": None,
+        "changes": [],
+        "facts": {"runs": 1, "run_ids": ["nightly.20261121T030000Z"]},
+    },
+]
+
 
 class Api(BaseHTTPRequestHandler):
     """Answers like the API does, with one job and one run."""
@@ -56,6 +75,7 @@ class Api(BaseHTTPRequestHandler):
             "/v1/jobs": {"items": [JOB], "next_cursor": None},
             "/v1/jobs/nightly": JOB,
             "/v1/jobs/nightly/runs": {"items": [RUN], "next_cursor": "more"},
+            "/v1/jobs/nightly/history": {"items": CHANGES, "next_cursor": "more"},
         }
         self.answer(200, answers[path]) if path in answers else self.answer(404, {"title": "There is no such job"})
 
@@ -109,6 +129,22 @@ def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:
 
 def test_runs_for_programs_keep_the_cursor(api: str) -> None:
     assert json.loads(duecourse("runs", "nightly", "--json", "--api", api).stdout)["next_cursor"] == "more"
+
+
+def test_the_history_of_a_job_says_who_did_what_with_the_way_to_more(api: str) -> None:
+    result = duecourse("jobs", "history", "nightly", "--api", api)
+
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "2026-11-21 10:00:00Z anna edited timeout_seconds 30 -> 60; payload" in said
+    assert 'bob cancelled runs 1; run_ids ["nightly.20261121T030000Z"]' in said
+    assert "more: duecourse jobs history nightly --cursor more" in result.stdout
+
+
+def test_the_history_for_programs_is_as_the_api_tells_it(api: str) -> None:
+    shown = json.loads(duecourse("jobs", "history", "nightly", "--json", "--api", api).stdout)
+
+    assert shown == {"items": CHANGES, "next_cursor": "more"}
 
 
 def test_a_job_is_deleted_once_somebody_has_said_so(api: str) -> None:

@@ -71,17 +71,48 @@ def test_each_failure_has_a_code_and_a_default(outcome_of, problem, code, retrya
     assert outcome.error.startswith("queue orders")
 
 
+WORDS = (
+    "User: arn:aws:sts::123456789012:assumed-role/duecourse is not authorized on arn:aws:sqs:eu-west-1:123456789012:q"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("AccessDenied", 403, "the call is not allowed"),
+        ("NotAuthorizedException", 400, "the call is not allowed"),
+        ("QueueDoesNotExist", 400, "there is no such resource"),
+        ("ResourceNotFoundException", 404, "there is no such resource"),
+        ("ThrottlingException", 400, "the service is throttling calls"),
+        ("ServiceUnavailable", 503, "the service had an error of its own"),
+        ("ExpiredToken", 403, "its credentials were not accepted"),
+        ("ValidationException", 400, "the service refused the call"),
+    ],
+)
+def test_what_a_service_says_is_for_operators_and_tenants_get_its_code_in_plain_words(outcome_of, code, status, said):
+    outcome = outcome_of(refused(code, status, WORDS))
+
+    assert outcome.error == f"queue orders: {code}: {said}"
+    assert (outcome.code, outcome.detail) == (code, WORDS)
+
+
+def test_what_is_no_services_word_has_no_detail(outcome_of):
+    assert outcome_of(TimeoutError()).detail is None
+
+
 def test_a_service_that_says_when_to_come_back_is_heard(outcome_of):
     assert outcome_of(refused("SlowDown", 503, **{"retry-after": "9"})).retry_after == 9
 
 
 def test_errors_without_code_and_message_are_understood():
-    assert refusal("queue orders", None, None, status=502) == Failed("queue orders: http.502", code="http.502")
+    assert refusal("queue orders", None, None, status=502) == Failed(
+        "queue orders: http.502: the service had an error of its own", code="http.502"
+    )
 
 
 def test_a_long_message_is_cut(outcome_of):
     outcome = outcome_of(refused("AccessDenied", 403, "ü" * 5_000))
-    assert len(outcome.error.encode()) == 1024
+    assert len(outcome.detail.encode()) == 1024
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
@@ -109,7 +140,7 @@ def test_the_token_is_never_told_not_even_where_the_text_is_cut(clock, before):
 
     outcome = attempted("queue orders", a_waiting_call(TARGET), clock, request)
     assert isinstance(outcome, Failed)
-    assert "dc1" not in outcome.error
+    assert "dc1" not in outcome.error + outcome.detail
 
 
 def test_nor_in_a_result(clock):

@@ -85,8 +85,9 @@ def test_an_event_too_large_for_ecs_is_refused_before_ecs_is_asked(clock):
 def test_a_task_that_found_no_place_is_worth_a_retry_and_says_why(clock):
     failure = {"arn": "arn", "reason": "RESOURCE:CPU", "detail": "no capacity"}
     assert outcome_of(clock, Service({"tasks": [], "failures": [failure]})) == Failed(
-        "task duecourse-target-report on cluster duecourse-target-c was not run: RESOURCE:CPU: no capacity",
+        "task duecourse-target-report on cluster duecourse-target-c was not run: RESOURCE:CPU",
         code="RESOURCE:CPU",
+        detail="no capacity",
     )
 
 

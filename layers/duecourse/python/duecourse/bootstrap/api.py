@@ -27,6 +27,7 @@ from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.explain import Explain
 from duecourse.usecases.health import Health
 from duecourse.usecases.history import History
+from duecourse.usecases.job_history import JobHistory
 from duecourse.usecases.jobs import JobLimits, Jobs
 from duecourse.usecases.limits import Limits
 from duecourse.usecases.manual import Manual
@@ -46,6 +47,7 @@ class Api:
     editing: EditJobs
     pausing: Pausing
     history: History
+    job_history: JobHistory
     runs: Runs
     callbacks: Callbacks
     commands: Commands
@@ -88,6 +90,7 @@ def api(environ: Mapping[str, str]) -> Api:
         editing=EditJobs(use, jobs, skipping, clock),
         pausing=Pausing(use, jobs, skipping, clock),
         history=history,
+        job_history=JobHistory(jobs),
         runs=runs,
         callbacks=Callbacks(store, jobs, clock, orders),
         commands=Commands(runs, jobs, orders),
@@ -95,7 +98,7 @@ def api(environ: Mapping[str, str]) -> Api:
         preview=Preview(clock),
         manual=Manual(jobs, store, inputs, lanes, clock, randomness, settings.run_retention_days),
         backfills=Backfills(
-            inputs, lanes, wakes, clock, randomness, settings.backfill_limit, settings.run_retention_days
+            jobs, inputs, lanes, wakes, clock, randomness, settings.backfill_limit, settings.run_retention_days
         ),
         skip_next=SkipNext(jobs, store, clock, randomness, settings.run_retention_days),
         explain=Explain(

@@ -120,7 +120,9 @@ class Succeeded:
 class Failed:
     """The call failed. `code` names the kind of failure for the job's retry rules: `http.503`, `timeout`, `connection`,
     an AWS error code, the type of what a function raised. `retryable` is the adapter's default for it, `forbidden` the
-    target's own word that no further attempt makes sense, `retry_after` (seconds) its wish for when.
+    target's own word that no further attempt makes sense, `retry_after` (seconds) its wish for when. `error` is
+    recorded and shown to the tenant. `detail` is what an AWS service said, for the operator's log alone: it
+    names accounts and resources that are not the tenant's.
     """
 
     error: str
@@ -128,6 +130,7 @@ class Failed:
     retry_after: float | None = None
     code: str = "error"
     forbidden: bool = False
+    detail: str | None = None
 
 
 Outcome = Succeeded | Failed

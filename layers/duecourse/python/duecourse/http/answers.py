@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.job import Completion
+from duecourse.domain.job_document import definition_document
 from duecourse.domain.run_document import millisecond, run_document
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.target_document import target_document
 from duecourse.usecases.jobs import JobView
 
 __all__ = ["Document", "job_document", "run_document"]
@@ -19,56 +18,17 @@ Document = dict[str, Any]
 def job_document(view: JobView) -> Document:
     """The fields of the posted body, defaults filled in, and what became of them."""
     job = view.job
-    called_back = job.completion is Completion.CALLBACK
+    following = view.next_occurrence
     return {
         "id": job.id,
         "tenant": job.tenant,
         "name": job.name,
         "state": job.state.value,
-        "schedule": job.schedule.expression,
-        "timezone": job.schedule.timezone,
-        "dst_gap": job.schedule.dst_gap,
-        "dst_fold": job.schedule.dst_fold,
+        **definition_document(job),
         **_understood(job.schedule),
-        "anchor": _second(job.schedule.anchor),
-        "start": _second(job.schedule.start),
-        "end": _second(job.schedule.end),
-        "exclude": list(job.exclude),
-        "jitter_seconds": job.jitter_seconds,
-        "max_runs": job.max_runs,
-        "next_occurrence": _second(view.next_occurrence),
-        "target": target_document(job.target),
-        "payload": job.payload,
-        "priority": job.priority.value,
-        "timeout_seconds": job.timeout_seconds,
-        "estimated_seconds": job.estimated_seconds,
-        "start_deadline_seconds": job.start_deadline_seconds,
-        "completion": job.completion.value,
-        "completion_seconds": job.completion_seconds if called_back else None,
-        "heartbeat_seconds": job.heartbeat_seconds,
-        "retry": {
-            "max_attempts": job.retry.max_attempts,
-            "backoff": job.retry.backoff.value,
-            "min_seconds": job.retry.min_seconds,
-            "max_seconds": job.retry.max_seconds,
-            "on": None if job.retry.on is None else list(job.retry.on),
-            "never": list(job.retry.never),
-            "max_age_seconds": job.retry.max_age_seconds,
-        },
-        "pause_on_failure": job.pause_on_failure,
+        "next_occurrence": None if following is None else to_iso(following),
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
-        "missed": {
-            "policy": job.missed.mode.value,
-            "grace_seconds": job.missed.grace_seconds,
-            "max_missed": job.missed.max_missed,
-        },
-        "overlap": job.overlap.value if job.queue_limit is None else {"queue": job.queue_limit},
-        "precision": job.precision.value,
-        "delivery": job.delivery.value,
-        "idempotency_key": job.idempotency_key,
-        "events": [kind.value for kind in job.events],
-        "tags": list(job.tags),
         "created_at": millisecond(job.created_at),
         "updated_at": millisecond(job.updated_at),
         "error": view.error,
@@ -82,7 +42,3 @@ def _understood(spec: ScheduleSpec) -> Document:
     except ScheduleError:
         return {"understood_as": None, "schedule_canonical": None}
     return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical}
-
-
-def _second(instant: int | None) -> str | None:
-    return None if instant is None else to_iso(instant)

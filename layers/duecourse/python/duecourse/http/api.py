@@ -18,6 +18,7 @@ from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.explain import Explain
 from duecourse.usecases.health import Health
 from duecourse.usecases.history import History
+from duecourse.usecases.job_history import JobHistory
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.limits import Limits
 from duecourse.usecases.manual import Manual
@@ -46,6 +47,10 @@ class Api(Protocol):
     @property
     def history(self) -> History:
         """The runs of a job."""
+
+    @property
+    def job_history(self) -> JobHistory:
+        """Who changed a job, and what."""
 
     @property
     def runs(self) -> Runs:

@@ -82,13 +82,18 @@ class Application:
             document = fault.document(request.request_id)
             answer = Answer(fault.status, "request_failed", document, fault.headers, counts={"InternalErrors": 1})
             response = _response(answer, request, PROBLEM_JSON)
-        line = {"action": answer.action, "status": int(answer.status), "tenant": self._request.tenant, **ids}
+        line = {"action": answer.action, "status": int(answer.status), **self._caller(), **ids}
         self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
         for name, count in answer.counts.items():
             namespace = f"Duecourse/{self._api.settings.stage}"
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
                 metric.add_dimension(name="function", value="api")
         return response
+
+    def _caller(self) -> dict[str, str]:
+        """Who asks, as the check of the scope has found out: nobody yet where it refused."""
+        principal = self._request.principal
+        return {"tenant": self._request.tenant} | ({"principal": principal} if principal else {})
 
 
 def _response(answer: Answer, request: Request, content_type: str = JSON) -> Response[str]:

@@ -67,7 +67,9 @@ def redrive_dead(api: Api, request: Request, _parameters: Mapping[str, str]) -> 
     choice = Choice(body.job_id, body.since, body.until)
     before = None if body.cursor is None else open_dead_cursor(body.cursor)
     try:
-        redriven = api.dead_letters.redrive(request.tenant, choice, limit=body.limit, before=before)
+        redriven = api.dead_letters.redrive(
+            request.tenant, choice, limit=body.limit, before=before, by=request.principal
+        )
     except LaneUnavailableError:
         raise lane_unavailable() from None
     following = redriven.following

@@ -47,7 +47,7 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
         if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
             return _repeated(view)
         draft = read_job(value, tenant, rules_of_stage(api), api.jobs.check)
-        made = api.jobs.create_once(draft, named, request.correlation_id)
+        made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
     return made_answer(made) if isinstance(made, Created) else _repeated(made)
 
 
@@ -81,7 +81,9 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
         return _own_draft(api, request.tenant, job_id, value, api.editing.check_over(job))
 
     with refusing(job_id, api.settings):
-        edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id)
+        edited = api.editing.put(
+            request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
+        )
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
 
@@ -96,7 +98,9 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         return _own_draft(api, request.tenant, job_id, patched(job, patch), api.editing.check_over(job))
 
     with refusing(job_id, api.settings):
-        edited = api.editing.patch(request.tenant, job_id, draft_for, expected, request.correlation_id)
+        edited = api.editing.patch(
+            request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
+        )
     return _edited("job_patched", edited)
 
 
@@ -104,7 +108,7 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     """DELETE /v1/jobs/<job_id>."""
     job_id = job_id_in(parameters)
     with refusing(job_id, api.settings):
-        api.jobs.delete(request.tenant, job_id, read_expected(request))
+        api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
     return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
 
 
@@ -167,7 +171,7 @@ def _own_draft(api: Api, tenant: str, job_id: str, value: Any, check: CheckSched
 def _edited(action: str, edited: Edited) -> Answer:
     made = edited.made
     told = {"changed": edited.changed, "skipped": edited.skipped, "sent": made.sent, "unsent": made.unsent}
-    return replace(job_answer(action, edited.view, **told), counts=_refused(made))
+    return replace(job_answer(action, edited.view, fields=list(edited.fields), **told), counts=_refused(made))
 
 
 def _repeated(view: JobView) -> Answer:

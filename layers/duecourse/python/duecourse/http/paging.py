@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,8 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _JOBS = "1j:"
 _RUNS = "1r:"
 _DEAD = "1d:"
+_CHANGES = "1c:"
+_CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
 _PARAMETERS = ("limit", "cursor")
 
 
@@ -109,6 +112,24 @@ def fitting(items: Sequence[Mapping[str, Any]]) -> int:
         if room < 0 and count:
             return count
     return len(items)
+
+
+def change_cursor(job_id: str, last: str) -> str:
+    """Goes on before the change of that place in the job's history."""
+    return _sealed(f"{_CHANGES}{job_id}.{last}")
+
+
+def read_change_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
+    """The place in the job's history before which the page begins."""
+    text = _opened(query, _CHANGES)
+    if text is None:
+        return None
+    owner, _, place = text.partition(".")
+    if owner != job_id:
+        raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
+    if _CHANGE.fullmatch(place) is None:
+        raise _bad_cursor()
+    return place
 
 
 def _sealed(text: str) -> str:

@@ -88,7 +88,12 @@ def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     catch_up = read_body(request, ResumeBody, optional=True, refused=_bad_resume).catch_up
     with refusing(job_id, api.settings):
         view = api.pausing.resume(
-            request.tenant, job_id, catch_up=catch_up, expected=expected, correlation_id=request.correlation_id
+            request.tenant,
+            job_id,
+            catch_up=catch_up,
+            by=request.principal,
+            expected=expected,
+            correlation_id=request.correlation_id,
         )
     return job_answer("job_resumed", view)
 
@@ -106,7 +111,12 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     body = read_body(request, ResumeManyBody)
     choice, after = _chosen(body)
     swept = api.pausing.resume_many(
-        request.tenant, choice, catch_up=body.catch_up, after=after, correlation_id=request.correlation_id
+        request.tenant,
+        choice,
+        catch_up=body.catch_up,
+        by=request.principal,
+        after=after,
+        correlation_id=request.correlation_id,
     )
     return _swept("jobs_resumed", choice, swept)
 

@@ -14,6 +14,7 @@ from duecourse.http.callbacks import complete, fail, heartbeat
 from duecourse.http.dead_letters import list_dead, redrive_dead
 from duecourse.http.explain import explain_job
 from duecourse.http.health import health
+from duecourse.http.job_history import job_history
 from duecourse.http.jobs import (
     create_job,
     delete_job,
@@ -85,6 +86,7 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("POST", "/v1/jobs/<job_id>/skip-next", skip_next),
     ("GET", "/v1/jobs/<job_id>/runs", list_runs),
     ("GET", "/v1/jobs/<job_id>/explain", explain_job),
+    ("GET", "/v1/jobs/<job_id>/history", job_history),
     ("GET", "/v1/runs/<run_id>", get_run),
     ("POST", "/v1/runs/<run_id>/heartbeat", heartbeat),
     ("POST", "/v1/runs/<run_id>/complete", complete),

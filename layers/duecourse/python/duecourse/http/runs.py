@@ -38,12 +38,12 @@ def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 
 def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/cancel."""
-    return _asked("cancel", parameters, lambda run_id: api.commands.cancel(request.tenant, run_id))
+    return _asked("cancel", parameters, lambda run_id: api.commands.cancel(request.tenant, run_id, request.principal))
 
 
 def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/redrive."""
-    return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id))
+    return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
 
 
 def _asked(command: str, parameters: Mapping[str, str], ask: Callable[[str], Run]) -> Answer:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from duecourse.domain.change_record import ChangeRecord
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
@@ -16,6 +17,14 @@ class JobPage:
     """Jobs with their cursors (None where it cannot be read), ordered by job id; `following` goes on after the last."""
 
     items: tuple[tuple[Job, Cursor | None], ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """What was done to a job, newest first; `following` goes on after the last."""
+
+    items: tuple[ChangeRecord, ...]
     following: str | None
 
 
@@ -44,7 +53,9 @@ class StoreBusyError(Exception):
 
 
 class JobStore(Protocol):
-    """Definitions. A job, its cursor, its tags' markers and its tenant's count of jobs change in one transaction."""
+    """Definitions. A job, its cursor, its tags' markers, its tenant's count of jobs and the `record` of who changed it
+    are written in one transaction.
+    """
 
     def create(
         self,
@@ -55,6 +66,7 @@ class JobStore(Protocol):
         quota: int | None = None,
         key: UsedKey | None = None,
         after: Gone | None = None,
+        record: ChangeRecord | None = None,
     ) -> bool:
         """Write both; False, and nothing written, when the id is taken.
 
@@ -81,20 +93,34 @@ class JobStore(Protocol):
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
 
-    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor, records: Sequence[Run] = ()) -> bool:
+    def change(
+        self,
+        job: Job,
+        standing: Cursor,
+        changed: Job,
+        cursor: Cursor,
+        records: Sequence[Run] = (),
+        record: ChangeRecord | None = None,
+    ) -> bool:
         """Write `changed` and `cursor` over `job` and `standing`, and `records` of what the change skips; False, and
         nothing written, when either changed, or one of the records is there already.
 
         A job has changed when its generation, its revision or its state is another.
         """
 
-    def delete(self, job: Job, *, deleted_at: float) -> bool:
+    def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         """Remove job and cursor, leaving a note of the deletion; False when it has changed since (see `change`)."""
 
     def complete(self, job: Job, *, at: float) -> bool:
         """ACTIVE -> COMPLETED; False when its generation is not `job`'s any more or it is not ACTIVE. An edit that left
         the schedule alone keeps no job from ending, so the revision is no condition here; it grows.
         """
+
+    def note(self, records: Sequence[ChangeRecord]) -> None:
+        """Write records of requests about runs; the same record twice is one."""
+
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """What was done under that id, newest first, whatever became of the job. Strongly consistent."""
 
     def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """Jobs of a tenant whose id begins with `prefix` and sorts after `after`."""

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 import orjson
 
+from duecourse.domain.change_record import ChangeAction, ChangeRecord, asked
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
@@ -41,6 +42,11 @@ class Asking:
         seed = f"nonce {nonce}" if self.key is None else f"key {job.created_generation} {self.key}"
         digest = sha256(f"{letter} {seed}".encode()).digest()
         return f".{letter}{urlsafe_b64encode(digest).decode()[:SUFFIX_CHARACTERS]}"
+
+    def record(self, what: ChangeAction, job: Job, wanted: Input, **facts: object) -> ChangeRecord:
+        """The record of the request `wanted`; the same for a repetition of it."""
+        of, at = (job.tenant, job.id), wanted.requested_at
+        return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
 
     def fingerprint(self, said: object) -> str:
         """What tells a repetition of the request from another one with the same key. `said` is plain JSON."""

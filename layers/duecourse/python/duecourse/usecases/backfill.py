@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass
 from math import ceil
 
 from duecourse.domain.backfill import Backfill, BackfillPlan, estimated_cost, plan_backfill
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.change_record import ChangeAction
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Job
 from duecourse.domain.overlap import needs_lock
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Input, Inputs, Lanes, Outgoing, Randomness, Wake, Wakes
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, Wake, Wakes
 from duecourse.usecases.asking import KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
 from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.job_errors import KeyReusedError
@@ -35,10 +36,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Backfills:
-    """The request is written, then everything is sent: what starts soon into its lane, the rest as wake-ups in the due
-    index. Who dies in between is repeated by its caller; a key makes that the same runs at the same times.
+    """The request is written, with who made it, then everything is sent: what starts soon into its lane, the rest as
+    wake-ups in the due index. Who dies in between is repeated by its caller; a key makes that the same
+    runs at the same times.
     """
 
+    jobs: JobStore
     inputs: Inputs
     lanes: Lanes
     wakes: Wakes
@@ -73,7 +76,10 @@ class Backfills:
             look = self._look(job, asked, standing.requested_at)
             if standing.sent:
                 return Started(look, standing.suffix, repeated=True)
-        self._send(job, look.plan, wanted if standing is None else standing)
+        made = wanted if standing is None else standing
+        span = {"from": to_iso(asked.since), "to": to_iso(asked.until)}
+        self.jobs.note([asking.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
+        self._send(job, look.plan, made)
         if asking.key is not None:
             self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
         return Started(look, wanted.suffix)

@@ -187,7 +187,7 @@ class Beginner:
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, hand.secret))
         try:
             key = idempotency_key(run, job)
-            return self.caller.call(Call(job, run, key, min(float(job.timeout_seconds), spare), token))
+            outcome = self.caller.call(Call(job, run, key, min(float(job.timeout_seconds), spare), token))
         except TemplateError as problem:  # a job of before its strings were templates, or before they had a bound
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - whatever broke in the call, the attempt has ended, not its worker
@@ -195,6 +195,9 @@ class Beginner:
             name = type(problem).__name__
             report.add("call_broke", alarming=True, error=name, traceback="".join(format_tb(problem.__traceback__)))
             return Failed(f"the call broke inside Duecourse ({name})", code="internal")
+        if isinstance(outcome, Failed) and outcome.detail is not None:
+            report.add("target_refused", code=outcome.code, detail=outcome.detail)
+        return outcome
 
     def _finish(
         self,

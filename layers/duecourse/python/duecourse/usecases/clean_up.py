@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duecourse.domain.change_record import deleted
 from duecourse.domain.clean_up import completed_before, is_worn_out, part_at
 from duecourse.ports import Clock, JobStore
 from duecourse.ports.clean_up import CompletedJobs, Traces
@@ -66,7 +67,7 @@ class CleanUp:
         history = self.traces.any(tenant, job_id)
         if not is_worn_out(job, now=now, retention_days=self.retention_days, has_history=history):
             return False
-        return self.jobs.delete(job, deleted_at=now)
+        return self.jobs.delete(job, deleted_at=now, record=deleted(job, None, now))
 
     @staticmethod
     def _failed(report: Report, problem: Exception, **facts: object) -> None:

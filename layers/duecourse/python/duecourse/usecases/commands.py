@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse.domain.change_record import ChangeAction, ChangeRecord, asked
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import own_job
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness
 from duecourse.usecases.offer import CANCELLED
 from duecourse.usecases.runs import Runs
+
+NAMED_RUNS = 5
+"""Runs that a record names; of the others it has the number."""
 
 
 class RunStateError(Exception):
@@ -55,6 +60,16 @@ class Orders:
         if not all(self.send(kind, [run], **said)):
             raise LaneUnavailableError(str(run.name))
 
+    def records(self, what: ChangeAction, runs: Sequence[Run], by: str | None) -> list[ChangeRecord]:
+        """Who asks what of these runs: a record for each of their jobs, which names the first of them."""
+        now, of_jobs = self.clock.now(), defaultdict[tuple[str, str], list[str]](list)
+        for run in runs:
+            of_jobs[run.tenant, run.job_id].append(str(run.name))
+        return [
+            asked(what, job, by, now, self.randomness.nonce(), None, runs=len(ids), run_ids=ids[:NAMED_RUNS])
+            for job, ids in of_jobs.items()
+        ]
+
     def message(self, kind: MessageKind, run: Run, **said: Any) -> RunMessage:
         """A message about a run's present attempt, for now."""
         return RunMessage(
@@ -79,13 +94,15 @@ class Orders:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """What the owner of a run may ask. Each returns the run as it was when that was asked."""
+    """What the owner of a run may ask (`by`). Each returns the run as it was when that was asked. Who asked is written
+    before the message is sent: nothing is done that nobody is known to have asked for.
+    """
 
     runs: Runs
     jobs: JobStore
     orders: Orders
 
-    def cancel(self, tenant: str, run_id: str) -> Run:
+    def cancel(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """End a queued, waiting, running or retrying run; one that is being worked on is told at its next sign of life.
 
         Raises RunUnknownError, RunEndedError, LaneUnavailableError.
@@ -93,10 +110,11 @@ class Commands:
         run = self.runs.get(tenant, run_id)
         if run.state.final:
             raise RunEndedError(run)
+        self.jobs.note(self.orders.records(ChangeAction.CANCELLED, [run], by))
         self.orders.send_one(MessageKind.CANCEL, run, reason=CANCELLED)
         return run
 
-    def redrive(self, tenant: str, run_id: str) -> Run:
+    def redrive(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """Grant a dead run another allowance of attempts.
 
         Raises RunUnknownError, NotDeadError, JobGoneError, LaneUnavailableError.
@@ -106,5 +124,6 @@ class Commands:
             raise NotDeadError(run)
         if own_job(self.jobs.get(tenant, run.job_id), run) is None:
             raise JobGoneError(run)
+        self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, [run], by))
         self.orders.send_one(MessageKind.REDRIVE, run)
         return run

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
+from duecourse.domain.change_record import ChangeAction
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.domain.start import own_job
@@ -63,9 +64,11 @@ class DeadLetters:
         """One page."""
         return self._chosen(tenant, Choice(job_id), limit, before)
 
-    def redrive(self, tenant: str, choice: Choice, *, limit: int, before: DeadMark | None = None) -> Redriven:
-        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark. It
-        ends early when its time is up, and after a portion of which nothing was accepted.
+    def redrive(
+        self, tenant: str, choice: Choice, *, limit: int, before: DeadMark | None = None, by: str | None = None
+    ) -> Redriven:
+        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark, as
+        `by` asks. It ends early when its time is up, and after a portion of which nothing was accepted.
 
         Raises LaneUnavailableError when none was accepted that could have been.
         """
@@ -79,6 +82,7 @@ class DeadLetters:
             self._read(tenant, portion, jobs)
             # Where the job is gone nothing says what to call.
             owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
+            self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
             accepted = self.orders.send(MessageKind.REDRIVE, owned)
             sent, refused = sent + sum(accepted), refused + accepted.count(False)
             orphaned += len(portion) - len(owned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -21,6 +22,11 @@ from duecourse.domain.job import (
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import Target
+
+_SLUG_CHARACTERS = 40
+_NONCE_CHARACTERS = 16
+_NOT_SLUG = re.compile(r"[^a-z0-9_]+")
+_NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +81,10 @@ class Draft:
 
     def _asked(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(Draft)}
+
+
+def made_up_id(name: str, nonce: str) -> str:
+    """A readable id that nobody has used: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
+    slug = _NOT_SLUG.sub("-", name.lower())[:_SLUG_CHARACTERS].strip("-_")
+    unique = _NOT_ID.sub("", nonce)[-_NONCE_CHARACTERS:]
+    return f"{slug or 'job'}-{unique}"

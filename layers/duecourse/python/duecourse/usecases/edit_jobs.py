@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from duecourse.domain.change_record import ChangeAction, changed
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.edit import edit, meant
 from duecourse.domain.exclusions import ExclusionError, canonical_exclusion
@@ -34,13 +35,14 @@ CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 @dataclass(frozen=True, slots=True)
 class Edited:
     """What an edit came to. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
-    had come due and nobody had enqueued.
+    had come due and nobody had enqueued. `fields`: the names of what changed.
     """
 
     made: Created
     created: bool = False
     changed: bool = True
     skipped: int = 0
+    fields: tuple[str, ...] = ()
 
     @property
     def view(self) -> JobView:
@@ -81,9 +83,11 @@ class EditJobs:
         draft_for: Callable[[Job | None], Draft],
         expected: Expected = ANYTHING,
         correlation_id: str | None = None,
+        *,
+        by: str | None = None,
     ) -> Edited:
         """Create the job, or replace it; nothing is written where it is so already. `correlation_id` is that of the
-        request, for what is sent at once.
+        request, for what is sent at once; `by`: who asks.
 
         Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule with nothing to
         come; what `draft_for` and `Jobs.create` raise.
@@ -94,8 +98,8 @@ class EditJobs:
             draft = draft_for(job)
             try:
                 if job is None:
-                    return Edited(self.jobs.create(draft, correlation_id=correlation_id), created=True)
-                edited = self._edit(job, draft, correlation_id)
+                    return Edited(self.jobs.create(draft, correlation_id=correlation_id, by=by), created=True)
+                edited = self._edit(job, draft, correlation_id, by)
             except JobExistsError:
                 continue  # created by somebody else in between: replace that one
             if edited is not None:
@@ -109,6 +113,8 @@ class EditJobs:
         draft_for: Callable[[Job], Draft],
         expected: Expected = ANYTHING,
         correlation_id: str | None = None,
+        *,
+        by: str | None = None,
     ) -> Edited:
         """Change the job. Raises JobUnknownError, and as `put`."""
         for _ in range(TRIES):
@@ -116,12 +122,12 @@ class EditJobs:
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            edited = self._edit(job, draft_for(job), correlation_id)
+            edited = self._edit(job, draft_for(job), correlation_id, by)
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)
 
-    def _edit(self, job: Job, draft: Draft, correlation_id: str | None) -> Edited | None:
+    def _edit(self, job: Job, draft: Draft, correlation_id: str | None, by: str | None) -> Edited | None:
         """Write the change; None where the job, its cursor or a run is another meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
@@ -133,20 +139,22 @@ class EditJobs:
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
         records = self.skipping.records(cursor, change.skipped)
-        if not self.store.change(job, cursor, change.job, change.cursor, records):
+        record = changed(ChangeAction.EDITED, job, change.job, by)
+        if not self.store.change(job, cursor, change.job, change.cursor, records, record):
             return None
+        told = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)
         if change.job.generation == job.generation:
-            return Edited(Created(view, 0, 0))
+            return Edited(Created(view, 0, 0), fields=told)
         count = sum(record.count for record in records)
         if change.job.state is not JobState.ACTIVE:
-            return Edited(Created(view, 0, 0), skipped=count)
+            return Edited(Created(view, 0, 0), skipped=count, fields=told)
         if cursor.due is not None and cursor.due <= min(sent_until, now):
             # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
             planned = plan(cursor, now=now, reach=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
             self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
-        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count)
+        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=told)
 
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Until when occurrences were sent without a claim."""

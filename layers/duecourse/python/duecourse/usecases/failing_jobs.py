@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duecourse.domain.change_record import ChangeAction, changed
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.pause import deaths_in_a_row, pause
 from duecourse.domain.run import Run, RunState
@@ -41,7 +42,8 @@ class FailingJobs:
                 return
             because = f"{deaths} runs in a row died"
             change = pause(found, cursor, now=self.clock.now(), because=because)
-            if self.jobs.change(found, cursor, change.job, change.cursor):
+            record = changed(ChangeAction.PAUSED, found, change.job, None)
+            if self.jobs.change(found, cursor, change.job, change.cursor, record=record):
                 report.counts["JobsPaused"] += 1
                 report.add("job_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=because)
                 return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from duecourse.domain.change_record import created, deleted
 from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.edit import meant, nothing_left
 from duecourse.domain.job import Job
@@ -14,7 +14,7 @@ from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.schedule.interval import check_interval
 from duecourse.ports import Clock, JobStore, KeyUsedError, Lanes, Randomness, Tasks, UsedKey
-from duecourse.usecases.draft import Draft
+from duecourse.usecases.draft import Draft, made_up_id
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.job_errors import (
     ANYTHING,
@@ -51,11 +51,6 @@ SIFTED = 100
 
 KEY_SECONDS = 86_400
 """How long a request is known by its caller's key."""
-
-_SLUG_CHARACTERS = 40
-_NONCE_CHARACTERS = 16
-_NOT_SLUG = re.compile(r"[^a-z0-9_]+")
-_NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +106,16 @@ class Jobs:
         schedule = occurrences_of("", "", spec).schedule
         check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
 
-    def create(self, draft: Draft, key: RequestKey | None = None, correlation_id: str | None = None) -> Created:
-        """Write the job, then send what is due soon; `key` is used up by it. Nothing is written where it raises
-        JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
+    def create(
+        self,
+        draft: Draft,
+        key: RequestKey | None = None,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+    ) -> Created:
+        """Write the job, then send what is due soon; `key` is used up by it; `by`: who asks. Nothing is written where
+        it raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
@@ -123,7 +125,8 @@ class Jobs:
             if cursor.occurrence is None:
                 raise nothing_left(job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
-            if self.store.create(job, cursor, now=now, quota=self.limits.quota, key=used, after=gone):
+            quota, record = self.limits.quota, created(job, by)
+            if self.store.create(job, cursor, now=now, quota=quota, key=used, after=gone, record=record):
                 return self.send_soon(JobView(job, cursor.occurrence), cursor, correlation_id)
             if draft.id is not None:
                 break
@@ -147,10 +150,12 @@ class Jobs:
             raise KeySpentError(used.job_id)  # another one, created under the same id since
         return view
 
-    def create_once(self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None) -> Created | JobView:
+    def create_once(
+        self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None, *, by: str | None = None
+    ) -> Created | JobView:
         """As `create`; the view of the job that the same request has created in this very moment, if it has."""
         try:
-            return self.create(draft, key, correlation_id)
+            return self.create(draft, key, correlation_id, by=by)
         except KeyUsedError:
             view = None if key is None else self.repeated(draft.tenant, key)
             if view is None:
@@ -178,16 +183,17 @@ class Jobs:
         following = found[limit - 1][0].id if len(found) > limit else page.following
         return JobViewPage(self._views(found[:limit]), following)
 
-    def delete(self, tenant: str, job_id: str, expected: Expected = ANYTHING) -> None:
-        """Remove the job. Raises JobUnknownError, JobVersionError, and JobChangedError where it is changed under our
-        hands again and again.
+    def delete(self, tenant: str, job_id: str, expected: Expected = ANYTHING, *, by: str | None = None) -> None:
+        """Remove the job, as `by` asks. Raises JobUnknownError, JobVersionError, and JobChangedError where it is
+        changed under our hands again and again.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
-            if self.store.delete(job, deleted_at=self.clock.now()):
+            now = self.clock.now()
+            if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
                 return
         raise JobChangedError(job_id)
 
@@ -230,10 +236,3 @@ def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = 
     if first is None:
         raise nothing_left(spec, exclude, now)
     return first
-
-
-def made_up_id(name: str, nonce: str) -> str:
-    """A readable id that nobody has used: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
-    slug = _NOT_SLUG.sub("-", name.lower())[:_SLUG_CHARACTERS].strip("-_")
-    unique = _NOT_ID.sub("", nonce)[-_NONCE_CHARACTERS:]
-    return f"{slug or 'job'}-{unique}"

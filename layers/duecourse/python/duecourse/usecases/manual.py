@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse.domain.change_record import ChangeAction
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
@@ -23,8 +24,8 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """The request is written, then a message is sent: who dies in between is repeated by its caller, and a key makes
-    that the same run.
+    """The request is written, with who made it, then a message is sent: who dies in between is repeated by its
+    caller, and a key makes that the same run.
     """
 
     jobs: JobStore
@@ -70,6 +71,7 @@ class Manual:
             record = self.runs.get(job.tenant, job.id, run.name.local)
             if record is not None or standing.sent:
                 return record or run
+        self.jobs.note([asking.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
         if not self.lanes.send([Outgoing(message_of(run, self.randomness.nonce()), 0)])[0]:
             raise LaneUnavailableError(str(run.name))
         if asking.key is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from duecourse.domain.change_record import ChangeAction, changed
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState
@@ -67,13 +68,14 @@ class Pausing:
         job_id: str,
         *,
         catch_up: bool,
+        by: str | None = None,
         expected: Expected = ANYTHING,
         correlation_id: str | None = None,
     ) -> JobView:
         """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`, and
         ScheduleError for a job whose schedule is understood no more.
         """
-        self._resume(tenant, job_id, catch_up, expected, correlation_id)
+        self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
         return self.jobs.get(tenant, job_id)
 
     def pause_many(
@@ -88,13 +90,14 @@ class Pausing:
         choice: Choice,
         *,
         catch_up: bool,
+        by: str | None = None,
         after: str | None = None,
         correlation_id: str | None = None,
     ) -> Swept:
         """Resume those of some of the chosen jobs that are paused, from the one after `after` on."""
 
         def act(job_id: str) -> bool:
-            return self._resume(tenant, job_id, catch_up, ANYTHING, correlation_id)
+            return self._resume(tenant, job_id, catch_up, by, ANYTHING, correlation_id)
 
         return self._many(tenant, choice, after, act)
 
@@ -102,13 +105,21 @@ class Pausing:
         def act(job: Job, cursor: Cursor) -> Change:
             return pause(job, cursor, now=self.clock.now(), because=note, by=by)
 
-        return self._change(tenant, job_id, JobState.ACTIVE, act, expected) is not None
+        return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
 
-    def _resume(self, tenant: str, job_id: str, catch_up: bool, expected: Expected, correlation_id: str | None) -> bool:
+    def _resume(
+        self,
+        tenant: str,
+        job_id: str,
+        catch_up: bool,
+        by: str | None,
+        expected: Expected,
+        correlation_id: str | None,
+    ) -> bool:
         def act(job: Job, cursor: Cursor) -> Change:
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
-        change = self._change(tenant, job_id, JobState.PAUSED, act, expected)
+        change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected)
         if change is None:
             return False
         self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
@@ -141,11 +152,13 @@ class Pausing:
         self,
         tenant: str,
         job_id: str,
-        state: JobState,
+        what: ChangeAction,
+        by: str | None,
         act: Callable[[Job, Cursor], Change],
         expected: Expected,
     ) -> Change | None:
-        """Write the change of a job in `state`; None for a job in another one. Raises as `pause`."""
+        """Write the change of a job in the state that `what` ends; None for one in another. Raises as `pause`."""
+        state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
         for _ in range(TRIES):
             # The job before its cursor: a change in between fails the job's condition.
             job = self.store.get(tenant, job_id)
@@ -161,6 +174,7 @@ class Pausing:
                 continue  # deleted in between, and perhaps created anew
             change = act(job, cursor)
             records = self.skipping.records(cursor, change.skipped)
-            if self.store.change(job, cursor, change.job, change.cursor, records):
+            record = changed(what, job, change.job, by)
+            if self.store.change(job, cursor, change.job, change.cursor, records, record):
                 return change
         raise JobChangedError(job_id)

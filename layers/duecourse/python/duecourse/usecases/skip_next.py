@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from duecourse.domain.change_record import ChangeAction, asked
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Job
 from duecourse.domain.pause import given_back
 from duecourse.domain.plan import Row
@@ -58,6 +59,11 @@ class SkipNext:
             row.step()
         if not skipped:
             raise NothingToSkipError(job.id)
+        # Only now it is known what was skipped; each of those records says who asked, too.
+        span = {"runs": len(skipped), "from": to_iso(skipped[0].occurrence), "to": to_iso(skipped[-1].occurrence)}
+        key = self.randomness.nonce()
+        of = (job.tenant, job.id)
+        self.jobs.note([asked(ChangeAction.SKIPPED_NEXT, of, by, now, key, job.revision, **span)])
         return skipped
 
     def _written(self, record: Run, job: Job) -> bool:

@@ -33,6 +33,22 @@ def unchanged(job: Job) -> dict[str, Any]:
     return _holds(stand, "attribute_not_exists(#revision) OR #revision = :revision", {"revision": 0})
 
 
+def completion(job: Job, at: float) -> dict[str, Any]:
+    """The update of a job that ends at `at` (UTC seconds), if it is ACTIVE and still of that generation."""
+    change = "SET #state = :completed, #updated = :at"
+    names = {"#state": "state", "#updated": "updated_at", "#generation": "generation"}
+    stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation}
+    if job.revision > 0:  # one of before there were revisions keeps having none until an edit counts and marks it
+        change += " ADD #revision :one"
+        names["#revision"], stand[":one"] = "revision", 1
+    return {
+        "UpdateExpression": change,
+        "ConditionExpression": "#generation = :generation AND #state = :active",
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values.pack(stand),
+    }
+
+
 def _holds(stand: dict[str, object], also: str = "", others: dict[str, object] | None = None) -> dict[str, Any]:
     """The condition that attributes have these values, `also` another one, which speaks of the `others`."""
     named = stand | (others or {})

@@ -7,17 +7,28 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb import conditions, cursor_item, job_item, run_item, tag_markers, used_keys, values
+from duecourse.adapters.dynamodb import (
+    change_items,
+    conditions,
+    cursor_item,
+    job_count,
+    job_item,
+    run_item,
+    tag_markers,
+    used_keys,
+    values,
+)
 from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
-from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
+from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
+from duecourse.domain.change_record import ChangeRecord
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
-from duecourse.ports import Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
+from duecourse.ports import ChangePage, Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
 
 GONE_SECONDS = 86_400
 """How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
@@ -52,15 +63,17 @@ class DynamoJobStore:
         quota: int | None = None,
         key: UsedKey | None = None,
         after: Gone | None = None,
+        record: ChangeRecord | None = None,
     ) -> bool:
         """See ports.JobStore."""
         item, payload = job_item.to_item(job)
         writes = [
             self._put(item, ConditionExpression="attribute_not_exists(PK)"),
-            self._counted(job, 1, quota),
+            job_count.counted(job, 1, self._table, quota),
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tag_markers.added(job, job.tags, self._table),
+            *self._noted(record),
         ]
         if key is not None:
             writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
@@ -123,13 +136,22 @@ class DynamoJobStore:
             return None, None
         return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
 
-    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor, records: Sequence[Run] = ()) -> bool:
+    def change(
+        self,
+        job: Job,
+        standing: Cursor,
+        changed: Job,
+        cursor: Cursor,
+        records: Sequence[Run] = (),
+        record: ChangeRecord | None = None,
+    ) -> bool:
         """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
             self._put(item, **conditions.unchanged(job)),
             self._put_cursor(cursor, **conditions.standing(standing)),
             *tag_markers.changed(job, changed, self._table),
+            *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
         ]
         if payload is not None and (payload != had or job.revision == 0):
@@ -137,10 +159,10 @@ class DynamoJobStore:
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
         if job.revision == 0:
-            writes.append(self._counted(job, 1))
+            writes.append(job_count.counted(job, 1, self._table))
         return self._written(job, writes, lambda standing: standing == changed)
 
-    def delete(self, job: Job, *, deleted_at: float) -> bool:
+    def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         """See ports.JobStore."""
         note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
         gone = values.pack(note)
@@ -150,32 +172,29 @@ class DynamoJobStore:
             {"Delete": self._key(job, PAYLOAD)},
             self._put(job_key(job.tenant, job.id, GONE) | gone),
             *tag_markers.removed(job, job.tags, self._table),
+            *self._noted(record),
         ]
         if job.revision > 0:
-            writes.append(self._counted(job, -1))
+            writes.append(job_count.counted(job, -1, self._table))
         return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation))
 
     def complete(self, job: Job, *, at: float) -> bool:
         """See ports.JobStore."""
-        change = "SET #state = :completed, #updated = :at"
-        names = {"#state": "state", "#updated": "updated_at", "#generation": "generation"}
-        stand = {":completed": "COMPLETED", ":active": "ACTIVE", ":at": at, ":generation": job.generation}
-        if job.revision > 0:  # one of before there were revisions keeps having none until an edit counts and marks it
-            change += " ADD #revision :one"
-            names["#revision"], stand[":one"] = "revision", 1
         try:
-            self._client.update_item(
-                **self._key(job, JOB),
-                UpdateExpression=change,
-                ConditionExpression="#generation = :generation AND #state = :active",
-                ExpressionAttributeNames=names,
-                ExpressionAttributeValues=values.pack(stand),
-            )
+            self._client.update_item(**self._key(job, JOB), **conditions.completion(job, at))
         except (BotoCoreError, ClientError) as error:
             if condition_failed(error):
                 return False
             return self._read_back(job, lambda standing: conditions.is_completion(standing, job, at), error)
         return True
+
+    def note(self, records: Sequence[ChangeRecord]) -> None:
+        """See ports.JobStore."""
+        change_items.put_all(self._client, self._table, records)
+
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """See ports.JobStore."""
+        return change_items.page(self._client, self._table, tenant, job_id, limit, before)
 
     def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """See ports.JobStore."""
@@ -203,6 +222,9 @@ class DynamoJobStore:
         item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
         return item
 
+    def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
+        return [] if record is None else [change_items.put(record, self._table)]
+
     def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
         return {"Put": {"TableName": self._table, "Item": item} | condition}
 
@@ -212,18 +234,6 @@ class DynamoJobStore:
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
-
-    def _counted(self, job: Job, more: int, quota: int | None = None) -> dict[str, Any]:
-        """The write that counts a tenant's jobs, refused at the quota."""
-        update = {
-            "TableName": self._table,
-            "Key": tenant_key(job.tenant, LIMITS),
-            "UpdateExpression": "ADD #jobs :more",
-            "ExpressionAttributeNames": {"#jobs": "jobs"},
-            "ExpressionAttributeValues": values.pack({":more": more, ":quota": quota}),
-        }
-        bound = {} if quota is None else {"ConditionExpression": "attribute_not_exists(#jobs) OR #jobs < :quota"}
-        return {"Update": update | bound}
 
     def _written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
         """Whether all was written; nothing is where a condition failed, or others kept writing the same. `made` knows

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.batch_put import batch_put
 from duecourse.adapters.dynamodb.keys import WAKE_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
-from duecourse.adapters.dynamodb.statements import BATCH, Statement, execute
+from duecourse.adapters.dynamodb.statements import Statement, execute
 from duecourse.domain.sharding import shard_of, slot_of
 from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Crew, Wake
@@ -29,13 +30,7 @@ class DynamoWakes:
 
     def put_all(self, wakes: Sequence[Wake]) -> None:
         """See ports.Wakes."""
-        items = [self._item(wake) for wake in wakes]
-        for begin in range(0, len(items), BATCH):
-            requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + BATCH]]
-            answer = self._client.batch_write_item(RequestItems={self._table: requests})
-            for left in answer.get("UnprocessedItems", {}).get(self._table, ()):
-                # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.
-                self._client.put_item(TableName=self._table, Item=left["PutRequest"]["Item"])
+        batch_put(self._client, self._table, [self._item(wake) for wake in wakes])
 
     def _item(self, wake: Wake) -> Item:
         return to_item(wake, self._record.covering(self._shards))

@@ -79,6 +79,13 @@ _RETRYABLE_CODES = STALE_CREDENTIALS | frozenset(
 )
 """Services answer 400 with these too. Beside them: whatever _throttles."""
 
+_MEANINGS = {
+    "the call is not allowed": ("accessdenied", "notauthorized", "unauthorized", "forbidden", "authorizationerror"),
+    "the service had an error of its own": ("internal",),
+    "there is no such resource": ("notfound", "doesnotexist", "nonexistent", "nosuch"),
+}
+"""Plain words for codes that have one of these parts, in any case."""
+
 
 def attempted(
     what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome], *, longest: float | None = None
@@ -122,7 +129,8 @@ def redaction_of(call: Call) -> Redaction:
 def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:
     match outcome:
         case Failed():  # cut at last: of a token that was cut before, the beginning would be left
-            return replace(outcome, error=cut(redaction.text(outcome.error), _ERROR_BYTES))
+            detail = None if outcome.detail is None else cut(redaction.text(outcome.detail), _ERROR_BYTES)
+            return replace(outcome, error=cut(redaction.text(outcome.error), _ERROR_BYTES), detail=detail)
         case Succeeded():
             return Succeeded(redaction.value(outcome.result))
 
@@ -141,13 +149,30 @@ def refusal_of(refused: ClientError, what: str, now: float) -> Failed:
 
 
 def refusal(what: str, code: object, message: object, *, status: int = 400, retry_after: float | None = None) -> Failed:
-    """The failure of an error that a service named, be it for a whole request or for an entry of it.
+    """The failure of an error that a service named, be it for a whole request or for an entry of it. Its `message` is
+    for operators: tenants are told the code in plain words.
 
     Worth a retry: throttling, service errors, stale credentials, a conflict. Not: no permission, unknown, invalid.
     """
     word = cut(str(code or f"http.{status}"), _CODE_BYTES)
     retryable = status >= 500 or status in _RETRYABLE_STATUSES or word in _RETRYABLE_CODES or _throttles(word)
-    return Failed(said(what, word, message), retryable, retry_after, code=word)
+    detail = str(message) if message else None
+    return Failed(said(what, word, _plainly(word, status)), retryable, retry_after, code=word, detail=detail)
+
+
+def _plainly(code: str, status: int) -> str:
+    """What an error means, whatever the service says of it."""
+    if _throttles(code):
+        return "the service is throttling calls"
+    if status >= 500:
+        return "the service had an error of its own"
+    if code in STALE_CREDENTIALS:
+        return "its credentials were not accepted"
+    words = code.lower()
+    for said_so, parts in _MEANINGS.items():
+        if any(part in words for part in parts):
+            return said_so
+    return "the service refused the call"
 
 
 def said(what: str, code: str, message: object) -> str:

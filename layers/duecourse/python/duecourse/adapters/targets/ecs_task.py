@@ -63,7 +63,8 @@ class EcsCaller:
             return Succeeded({"task_arn": tasks[0]["taskArn"]})
         failure: dict[str, Any] = next(iter(answer.get("failures", ())), {})
         reason = str(failure.get("reason") or "no reason given")
-        return Failed(said(f"{name} was not run", reason, failure.get("detail")), code=reason)
+        detail = None if failure.get("detail") is None else str(failure["detail"])
+        return Failed(said(f"{name} was not run", reason, None), code=reason, detail=detail)
 
 
 def _network(target: EcsTarget) -> dict[str, Any]:

@@ -174,6 +174,15 @@ EXPLAINED: Document = {
     "nearest": {"before": "2026-11-20T02:00:00Z", "after": "2026-11-22T02:00:00Z"},
 }
 
+CHANGE: Document = {
+    "at": "2026-11-21T10:00:00.000Z",
+    "principal": "anna",
+    "action": "edited",
+    "revision": 2,
+    "changes": [{"field": "timeout_seconds", "before": 30, "after": 60}, {"field": "payload"}],
+    "facts": {},
+}
+
 PROBLEM: Document = {
     "type": "/problems/invalid-job",
     "title": "Unprocessable Entity",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.http.openapi.examples import BATCH_ITEMS, EXPLAINED, JOB, NEW_JOB, NEW_QUEUE_JOB, RUN
+from duecourse.http.openapi.examples import BATCH_ITEMS, CHANGE, EXPLAINED, JOB, NEW_JOB, NEW_QUEUE_JOB, RUN
 from duecourse.http.openapi.operation import BODY_REFUSALS, BUSY, VERSION, Body, Link, Operation, Reply, refusals
 
 _ID = {"job_id": "$response.body#/id"}
@@ -26,6 +26,7 @@ OF_JOB: Mapping[str, Link] = {
     "skip": Link(operation="skipNext", parameters=_ID),
     "explain": Link(operation="explainJob", parameters={**_ID, "at": "$response.body#/next_occurrence"}),
     "runs": Link(operation="listRuns", parameters=_ID),
+    "history": Link(operation="getJobHistory", parameters=_ID),
 }
 """From a job to what can be done with it."""
 
@@ -167,6 +168,22 @@ JOB_OPERATIONS: Mapping[tuple[str, str], Operation] = {
         "gap in the zone's clock, excluded, before it existed, still queued.",
         parameters=("JobId", "At"),
         replies={200: Reply(description="Why.", schema="Explained", example=EXPLAINED)},
+        refusals=refusals(_UNKNOWN, {400: ("bad-parameter",)}),
+    ),
+    ("GET", "/v1/jobs/<job_id>/history"): Operation(
+        id="getJobHistory",
+        tag="jobs",
+        summary="Read who changed a job, and what",
+        description="Newest first, kept for 400 days, beyond the deletion of the job and its being created anew. "
+        "Requests about its runs stand there, too.",
+        parameters=("JobId", "Limit", "Cursor"),
+        replies={
+            200: Reply(
+                description="A page of changes.",
+                schema="ChangePage",
+                example={"items": [CHANGE], "next_cursor": None},
+            )
+        },
         refusals=refusals(_UNKNOWN, {400: ("bad-parameter",)}),
     ),
 }

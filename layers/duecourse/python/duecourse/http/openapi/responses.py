@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from duecourse.domain.run import RunState
 from duecourse.domain.verdict import Verdict
 from duecourse.http.openapi.shapes import (
+    ChangePage,
     Count,
     GatewayMessage,
     Id,
@@ -230,6 +231,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     JobPage,
     SingleRun,
     RunPage,
+    ChangePage,
     Run,
     Swept,
     Backfill,

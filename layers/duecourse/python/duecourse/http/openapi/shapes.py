@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from duecourse.domain.change_record import ChangeAction
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.job import Completion, Delivery, EventKind, JobState, Lane, MissedMode, Precision
 from duecourse.domain.retry import Backoff
@@ -120,6 +121,32 @@ class Run(Shape):
     count: Annotated[int, Field(ge=1, description="How many occurrences it stands for.")]
     requested_by: Annotated[str | None, Field(description="Who asked for it, or for its being skipped, by hand.")]
     correlation_id: Annotated[str | None, Field(description="What its log lines and its target's calls bear, too.")]
+
+
+class ChangedField(Shape):
+    """A field that changed: without values where they are long or not shown (payload, headers, parameters)."""
+
+    field: str
+    before: Any = None
+    after: Any = None
+
+
+class JobChange(Shape):
+    """Who did what to a job."""
+
+    at: Millisecond
+    principal: Annotated[str, Field(description="The token's subject, an IAM ARN, `local`; `duecourse`: nobody asked.")]
+    action: Annotated[str, Field(examples=[action.value for action in ChangeAction])]
+    revision: Annotated[int | None, Field(description="The job's after it; null for what is asked of single runs.")]
+    changes: list[ChangedField]
+    facts: Annotated[dict[str, Any], Field(description="What was asked of its runs: how many, which.")]
+
+
+class ChangePage(Shape):
+    """A page of a job's history, newest first."""
+
+    items: list[JobChange]
+    next_cursor: str | None
 
 
 class SingleRun(Run):
