@@ -93,14 +93,16 @@ class Line:
         report.add("line_watched", run_id=str(first[0].name))
 
     def _have_watched(self, entry: RunMessage) -> None:
-        """See to it that somebody looks after the line."""
+        """See to it that somebody looks after the line. The message is sent before it is noted, as in `look`: whoever dies
+        in between, or is overtaken, leaves a message that is not known, and no line that seems to be watched.
+        """
         now = self.clock.now()
         standing = self.lines.watch(entry.tenant, entry.job_id)
         if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
             return
         watch = Watch(self.randomness.nonce(), now)
-        if self.lines.set_watch(entry.tenant, entry.job_id, watch, standing, expires_at=self._expires_at()):
-            self._send(replace(entry, watch=watch.nonce), now + WATCH_SECONDS)
+        self._send(replace(entry, watch=watch.nonce), now + WATCH_SECONDS)
+        self.lines.set_watch(entry.tenant, entry.job_id, watch, standing, expires_at=self._expires_at())
 
     def _first(self, run: Run | RunMessage, limit: int) -> list[RunMessage]:
         return self.lines.waiting(run.tenant, run.job_id, limit=limit)
