@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -279,6 +279,21 @@ def test_a_run_that_waits_is_not_missed_though_its_dispatcher_died_before_it_cla
 # What gets lost.
 
 
+@dataclass
+class WrittenTwice:
+    """ports.Lines: the SDK writes the watch again when its answer was lost, and says what became of the second write."""
+
+    lines: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.lines, name)
+
+    def set_watch(self, *asked: Any, expires_at: int) -> bool:
+        self.lines.set_watch(*asked, expires_at=expires_at)
+        written: bool = self.lines.set_watch(*asked, expires_at=expires_at)
+        return written
+
+
 def lose(world: World, hit: Callable[[RunMessage], bool]) -> int:
     """Messages that hit are gone."""
     before = len(world.wheel._held)
@@ -334,6 +349,24 @@ def test_the_watch_of_a_line_does_not_multiply(world: World) -> None:
     world.wheel.send([Outgoing(replace(watches[0], nonce=f"twin-{number}"), 0) for number in range(10)])
     world.until(NOON + 125 + 10 * WATCH_SECONDS)
     assert len([each for each in world.wheel._held if each.message.watch is not None]) == 1
+
+
+def test_a_worker_that_dies_while_it_sets_up_the_watch_leaves_no_line_that_only_seems_watched(world: World) -> None:
+    world.wheel.refuse = lambda message: message.watch is not None
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 121)
+    assert line(world) == [120]
+    assert world.lines.watch("default", "tick-tock") is None
+
+
+def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(world: World) -> None:
+    world.lines = WrittenTwice(world.lines)  # type: ignore[assignment]
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]
+    standing = world.lines.watch("default", "tick-tock")
+    assert standing is not None
+    assert standing.nonce == watch.watch
 
 
 def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_sweep(world: World) -> None:

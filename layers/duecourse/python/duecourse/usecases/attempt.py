@@ -69,8 +69,10 @@ class Attempts:
             expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
             secret=self.randomness.nonce() + self.randomness.nonce(),
         )
-        # A first delivery of a first attempt is nearly always new: let the conditional write find out, not a read.
-        fresh = message.kind is MessageKind.START and message.attempt == 1 and delivery.receive_count == 1
+        # A first delivery of a first attempt is nearly always new: let the conditional write find out, not a read. Who
+        # has waited has a record.
+        first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited
+        fresh = first and delivery.receive_count == 1
         run = None if fresh else self.runs.get(message.tenant, message.job_id, message.name.local)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
