@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.job import Completion, Job, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.job import Completion, Delivery, Job, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.overlap import Lock
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
@@ -405,3 +406,15 @@ def test_explained_and_listed_a_waiting_run_is_what_it_is(world: World) -> None:
     world.until(NOON + 200)
     found: list[Run] = world.runs("tick-tock")
     assert [run.state for run in found] == [W, Q, Q]
+
+
+def test_a_run_is_called_though_it_could_not_be_taken_out_of_its_line(world: World) -> None:
+    world.add(job("* * * * *", overlap=Overlap.QUEUE, delivery=Delivery.AT_MOST_ONCE, max_runs=3))
+    world.until(NOON + 59)
+    lock = Lock("20261121T115900Z", NOON + 61)  # its holder never begins
+    assert world.run_store.lock("default", "tick-tock", lock, None) is None
+    world.lines = ThrottledStore(world.lines, "leave", times=1)  # type: ignore[assignment]
+    world.until(NOON + 300)
+    assert told(world) == [(60, S, None), (120, S, None), (180, S, None)]
+    assert world.lines.refused == 1  # type: ignore[attr-defined]
+    assert (len(world.caller.calls), line(world)) == (3, [])

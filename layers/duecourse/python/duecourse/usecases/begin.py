@@ -104,9 +104,7 @@ class Beginner:
                 self.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
             return conflict
         if message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED):
-            self.line.leave(run)
-            if not needs_lock(job):
-                self.line.call_next(run, report)  # overlap is allowed by now
+            self.line.begun(run, report, locked=needs_lock(job))
         self._count(decision, job, message, report)
         outcome = PAYLOAD_GONE if called is None else self._call(run, called, hand, report)
         return self._finish(run, job, outcome, message, delivery, hand, report)

@@ -17,7 +17,7 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
 from duecourse.usecases.hand import Forwarder
 from duecourse.usecases.overlap import place_of
-from duecourse.usecases.report import Report
+from duecourse.usecases.report import Report, in_words
 
 WATCH_SECONDS = 30
 """How often the first of a line is called, whatever else happens."""
@@ -63,6 +63,17 @@ class Line:
     def leave(self, run: Run | RunMessage) -> None:
         """Take the run out of the line, if it stands there."""
         self.lines.leave(run.tenant, run.job_id, place_of(run))
+
+    def begun(self, run: Run, report: Report, *, locked: bool) -> None:
+        """Take out a run that has begun, and call the next where no lock is to be waited for any more (not `locked`).
+        What fails here must not cost the attempt that is recorded: the line's watch calls again whoever stands first.
+        """
+        try:
+            self.leave(run)
+            if not locked:
+                self.call_next(run, report)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the run is to be called now
+            report.add("line_not_left", alarming=True, error=in_words(problem))
 
     def call_next(self, run: Run | RunMessage, report: Report) -> None:
         """Call the first of the line in which a run of the same job has stood."""
