@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from duecourse.domain.allowed_targets import action_of, groups_of, name_refusal, public_ip_refusal
+from duecourse.domain.template import SECRET_NAME
+from duecourse.domain.webhook_signature import HEADERS_PREFIX
 from duecourse.http.models import Body, each_once, no_controls, refuse, rules_of
 from duecourse.http.target_rules import (
     BUS,
@@ -73,6 +75,12 @@ def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
     return group
 
 
+class SignBody(Body):
+    """With which secret of the tenant's calls are signed."""
+
+    secret: Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
+
+
 class HttpTargetBody(Body):
     """An HTTP endpoint."""
 
@@ -83,6 +91,7 @@ class HttpTargetBody(Body):
     expect: Annotated[list[Status], Field(min_length=1, max_length=MAX_EXPECTED), AfterValidator(each_once)] = Field(
         default_factory=lambda: ["2xx"]
     )
+    sign: SignBody | None = None
 
     @field_validator("url")
     @classmethod
@@ -98,6 +107,14 @@ class HttpTargetBody(Body):
         if problems:
             raise refuse("; ".join(problems[:5]))
         return headers
+
+    @field_validator("sign")
+    @classmethod
+    def _sign(cls, sign: SignBody | None, info: ValidationInfo) -> SignBody | None:
+        own = [name for name in info.data.get("headers", ()) if name.lower().startswith(HEADERS_PREFIX)]
+        if sign is not None and own:
+            raise refuse(f"sets the header {own[0][:40]} itself; leave it out of headers")
+        return sign
 
 
 class LambdaTargetBody(Body):

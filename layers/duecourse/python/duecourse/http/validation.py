@@ -18,7 +18,7 @@ from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import MAX_FAULTS, Fault, invalid, pointer
 from duecourse.http.rendering_rules import rendering_faults
 from duecourse.http.schedule_rules import CheckSchedule, schedule_faults
-from duecourse.http.target_bodies import TARGET_BODIES
+from duecourse.http.target_bodies import TARGET_BODIES, SignBody
 from duecourse.http.task_defaults import write_out
 from duecourse.usecases.jobs import Draft
 
@@ -46,6 +46,7 @@ _REQUIRED = {
     "/target/service": "is required: write the service to call, such as ecs",
     "/target/action": "is required: write the action to call, such as UpdateService",
     "/target/role": "is required: write the name of the role in whose name to call",
+    "/target/sign/secret": "is required: write the name of the secret to sign with",
     "/target/name": "is required: write the name of the registered task",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
@@ -77,6 +78,7 @@ _PATTERNS = {
     "/target/container": "must be 1 to 255 letters, digits, - and _",
     "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
     "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
+    "/target/sign/secret": "must be the name of a secret: 1 to 64 letters, digits, _ . and -",
     "/target/service": "must be the name of a service as boto3 has it, such as ecs",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
@@ -165,6 +167,8 @@ def _pattern(place: str) -> str | None:
 def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
     if len(location) == 1:
         return root
+    if location[:3] == ("target", "http", "sign") and len(location) > 3:
+        return SignBody
     return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
 
 
