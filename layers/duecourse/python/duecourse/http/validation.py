@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from duecourse.http.draft import draft_of
+from duecourse.http.http_target_body import SignBody
 from duecourse.http.instants import OWN
 from duecourse.http.job_body import JobBody, MissedBody, QueueBody, RetryBody
 from duecourse.http.jsontext import unfit
@@ -18,7 +19,7 @@ from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import MAX_FAULTS, Fault, invalid, pointer
 from duecourse.http.rendering_rules import rendering_faults
 from duecourse.http.schedule_rules import CheckSchedule, schedule_faults
-from duecourse.http.target_bodies import TARGET_BODIES, SignBody
+from duecourse.http.target_bodies import TARGET_BODIES
 from duecourse.http.task_defaults import write_out
 from duecourse.usecases.jobs import Draft
 
