@@ -17,7 +17,7 @@ from duecourse.domain.targets import (
 )
 
 EVERY_TARGET: tuple[Target, ...] = (
-    HttpTarget("https://example.com/r", "PUT", (("X-B", "2"), ("X-A", "{{secret:key}}")), ("2xx", "404")),
+    HttpTarget("https://example.com/r", "PUT", (("X-B", "2"), ("X-A", "{{secret:key}}")), ("2xx", "404"), "hook"),
     LambdaTarget("duecourse-target-mail", LambdaMode.ASYNC),
     SqsTarget("duecourse-target-mail.fifo", "{{job_id}}"),
     SnsTarget("duecourse-target-news.fifo", "Report of {{date}}", "{{tenant}}"),

@@ -31,6 +31,7 @@ FULL = {
         "method": "PUT",
         "headers": {"X-B": "2", "X-A": "1"},
         "expect": ["2xx", "404"],
+        "sign": {"secret": "hook"},
     },
     "payload": {"a": [1, 2.5, None, "\x00\N{SNOWMAN}"], "big": 2**63},
     "priority": "high",
@@ -122,6 +123,7 @@ def test_the_defaults_are_shown_filled_in(api: ApiClient) -> None:
         "method": "POST",
         "headers": {},
         "expect": ["2xx"],
+        "sign": None,
     }
     assert (job["completion"], job["completion_seconds"], job["heartbeat_seconds"]) == ("response", None, None)
     assert (job["estimated_seconds"], job["start_deadline_seconds"], job["pause_on_failure"]) == (None, None, None)

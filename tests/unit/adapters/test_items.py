@@ -146,6 +146,13 @@ def test_headers_are_stored_as_the_pairs_that_the_release_before_reads() -> None
     assert json.loads(item["definition"]["S"])["target"]["headers"] == [["X-A", "1"], ["X-B", "2"]]
 
 
+def test_only_a_job_whose_calls_are_signed_has_what_the_release_before_cannot_read() -> None:
+    plain, _ = job_item.to_item(job(target=HttpTarget("https://a.example/")))
+    assert "sign" not in json.loads(plain["definition"]["S"])["target"]
+    signed, _ = job_item.to_item(job(target=HttpTarget("https://a.example/", sign="hook")))
+    assert json.loads(signed["definition"]["S"])["target"]["sign"] == {"secret": "hook"}
+
+
 @pytest.mark.parametrize("target", EVERY_TARGET, ids=type_of)
 def test_a_job_with_any_target_comes_back_from_its_item(target: Target) -> None:
     made = job(target=target)

@@ -33,7 +33,14 @@ values = st.recursive(
     max_leaves=6,
 )
 targets = st.one_of(
-    st.builds(HttpTarget, texts, texts, st.dictionaries(texts, texts).map(lambda pairs: tuple(pairs.items())), few),
+    st.builds(
+        HttpTarget,
+        texts,
+        texts,
+        st.dictionaries(texts, texts).map(lambda pairs: tuple(pairs.items())),
+        few,
+        st.none() | texts,
+    ),
     st.builds(LambdaTarget, texts, st.sampled_from(LambdaMode)),
     st.builds(SqsTarget, texts, st.none() | texts),
     st.builds(SnsTarget, texts, st.none() | texts, st.none() | texts),

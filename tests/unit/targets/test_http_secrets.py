@@ -243,7 +243,7 @@ def test_what_the_run_is_called_is_no_secret_even_in_a_header(outcome_of):
 def test_a_request_does_not_show_its_secrets_when_it_is_printed(secrets, api_key):
     target = HttpTarget("https://example.test/hook", headers=HEADERS)
     call = replace(a_call(target, payload={"pass": "word"}), run=a_run(), token=TOKEN)
-    request = request_of(call, target, secrets, Deadline(5))
+    request = request_of(call, target, secrets, Deadline(5), now=0)
     assert SECRET in request.secrets
     assert SECRET not in repr(request)
     assert "s3c" not in repr(request)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from duecourse.domain.webhook_signature import HEADERS_PREFIX
+
 _RESERVED = frozenset({
     "accept-encoding", "connection", "content-length", "expect", "host", "idempotency-key", "keep-alive",
     "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
@@ -14,10 +16,12 @@ _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
-def is_reserved_header(name: str) -> bool:
-    """Whether Duecourse sets this header itself (or none at all): the connection's own, and those that name the run."""
+def is_reserved_header(name: str, *, signed: bool = False) -> bool:
+    """Whether Duecourse sets this header itself (or none at all): the connection's own, those that name the run, and
+    where the call is signed those of the signature.
+    """
     lower = name.lower()
-    return lower in _RESERVED or lower.startswith(_RESERVED_PREFIX)
+    return lower in _RESERVED or lower.startswith(_RESERVED_PREFIX) or (signed and lower.startswith(HEADERS_PREFIX))
 
 
 def header_problem(name: str, value: str) -> str | None:

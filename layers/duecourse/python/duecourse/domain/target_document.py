@@ -53,6 +53,7 @@ def target_document(target: Target) -> Document:
     document: Document = {"type": type_of(target)} | asdict(target)
     if isinstance(target, HttpTarget):
         document["headers"] = dict(target.headers)
+        document["sign"] = None if target.sign is None else {"secret": target.sign}
     return document
 
 
@@ -61,7 +62,9 @@ def target_of(document: Mapping[str, Any]) -> Target:
     fields = {name: _frozen(value) for name, value in document.items() if name != "type"}
     match document["type"]:
         case "http":
-            return HttpTarget(**(fields | {"headers": _pairs(document.get("headers", ()))}))
+            sign = document.get("sign")
+            own = {"headers": _pairs(document.get("headers", ())), "sign": None if sign is None else sign["secret"]}
+            return HttpTarget(**(fields | own))
         case "lambda":
             return LambdaTarget(document["function"], LambdaMode(document.get("mode", "sync")))
         case "sqs":

@@ -17,13 +17,15 @@ class LambdaMode(StrEnum):
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
     """An HTTP endpoint. `headers` are pairs, so that the whole stays hashable and ordered; their values may name
-    secrets (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`.
+    secrets (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`. `sign` names the
+    secret that calls are signed with.
     """
 
     url: str
     method: str = "POST"
     headers: tuple[tuple[str, str], ...] = ()
     expect: tuple[str, ...] = ("2xx",)
+    sign: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,10 @@ CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
 """The same for a job whose runs wait for their callback."""
 
 _SECRET = "secret:"
-_SECRET_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+SECRET_NAME = r"[A-Za-z0-9_.-]{1,64}"
+"""What names of secrets match."""
+
+_SECRET_NAME = re.compile(SECRET_NAME)
 _BRACES = re.compile(r"\\\{\{|\\\}\}|\{\{(?P<inside>[^{}]*)\}\}|\{\{|\}\}")
 
 

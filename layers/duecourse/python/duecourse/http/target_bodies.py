@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from duecourse.domain.allowed_targets import action_of, groups_of, name_refusal, public_ip_refusal
+from duecourse.http.http_target_body import HttpTargetBody
 from duecourse.http.models import Body, each_once, no_controls, refuse, rules_of
 from duecourse.http.target_rules import (
     BUS,
@@ -20,28 +20,10 @@ from duecourse.http.target_rules import (
     TASK_DEFINITION,
     TOPIC,
     Resource,
-    header_problems,
     name_problem,
     task_problem,
-    url_problem,
 )
 
-MAX_URL = 2048
-MAX_HEADERS = 50
-MAX_EXPECTED = 20
-
-_STATUS = re.compile(r"[2-5](xx|[0-9]{2})")
-
-
-def _status(value: object) -> str:
-    """`2xx` as it is, 404 and "404" alike."""
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or _STATUS.fullmatch(text) is None:
-        raise refuse("must be a status from 200 to 599, or a class of them such as 2xx")
-    return text
-
-
-Status = Annotated[str, BeforeValidator(_status)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 Group = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
 
@@ -71,33 +53,6 @@ def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
     if group is not None and name is not None and not name.endswith(".fifo"):
         raise refuse(f"is for FIFO {holder}s only; leave it out, or name a {holder} that ends in .fifo")
     return group
-
-
-class HttpTargetBody(Body):
-    """An HTTP endpoint."""
-
-    type: Literal["http"]
-    url: Annotated[str, Field(min_length=1, max_length=MAX_URL)]
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
-    headers: Annotated[dict[str, str], Field(max_length=MAX_HEADERS)] = Field(default_factory=dict)
-    expect: Annotated[list[Status], Field(min_length=1, max_length=MAX_EXPECTED), AfterValidator(each_once)] = Field(
-        default_factory=lambda: ["2xx"]
-    )
-
-    @field_validator("url")
-    @classmethod
-    def _url(cls, url: str, info: ValidationInfo) -> str:
-        if problem := url_problem(url, private_allowed=rules_of(info).private_targets):
-            raise refuse(problem)
-        return url
-
-    @field_validator("headers")
-    @classmethod
-    def _headers(cls, headers: dict[str, str]) -> dict[str, str]:
-        problems = list(header_problems(headers))
-        if problems:
-            raise refuse("; ".join(problems[:5]))
-        return headers
 
 
 class LambdaTargetBody(Body):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from duecourse.http.draft import draft_of
+from duecourse.http.http_target_body import SignBody
 from duecourse.http.instants import OWN
 from duecourse.http.job_body import JobBody, MissedBody, QueueBody, RetryBody
 from duecourse.http.jsontext import unfit
@@ -46,6 +47,7 @@ _REQUIRED = {
     "/target/service": "is required: write the service to call, such as ecs",
     "/target/action": "is required: write the action to call, such as UpdateService",
     "/target/role": "is required: write the name of the role in whose name to call",
+    "/target/sign/secret": "is required: write the name of the secret to sign with",
     "/target/name": "is required: write the name of the registered task",
     "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
 }
@@ -77,6 +79,7 @@ _PATTERNS = {
     "/target/container": "must be 1 to 255 letters, digits, - and _",
     "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
     "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
+    "/target/sign/secret": "must be the name of a secret: 1 to 64 letters, digits, _ . and -",
     "/target/service": "must be the name of a service as boto3 has it, such as ecs",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
@@ -165,6 +168,8 @@ def _pattern(place: str) -> str | None:
 def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
     if len(location) == 1:
         return root
+    if location[:3] == ("target", "http", "sign") and len(location) > 3:
+        return SignBody
     return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
 
 

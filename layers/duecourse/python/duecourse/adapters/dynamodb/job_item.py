@@ -180,4 +180,6 @@ def _target_document(target: Target) -> dict[str, Any]:
     document = target_document(target)
     if isinstance(target, HttpTarget):
         document["headers"] = target.headers  # pairs: functions of the release before read nothing else
+        if target.sign is None:
+            del document["sign"]  # which they do not know; a call that is to be signed they must not make
     return document

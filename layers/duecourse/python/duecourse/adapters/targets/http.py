@@ -76,7 +76,7 @@ class HttpCaller:
         """
         deadline = Deadline(call.timeout_seconds)
         try:
-            request = request_of(call, target, self._secrets, deadline)
+            request = request_of(call, target, self._secrets, deadline, now=self._clock.now())
         except RequestError as problem:
             return Failed(str(problem), problem.retryable, code=problem.code)
         try:

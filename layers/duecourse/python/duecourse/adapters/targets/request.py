@@ -17,6 +17,7 @@ from duecourse.domain.http_headers import header_problem, is_reserved_header
 from duecourse.domain.rendering import render_document, render_headers
 from duecourse.domain.targets import HttpTarget
 from duecourse.domain.template import TemplateError, secret_names
+from duecourse.domain.webhook_signature import SigningKeyError, signature_headers, signing_keys, webhook_id
 from duecourse.ports import Call, Secrets, SecretsUnavailableError, SecretUnknownError
 from duecourse.version import VERSION
 
@@ -58,9 +59,9 @@ class Request:
         return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
 
 
-def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline) -> Request:
-    """The request of an attempt, its templates rendered and its secrets fetched before the deadline. Raises
-    RequestError.
+def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline, *, now: float) -> Request:
+    """The request of an attempt, its templates rendered and its secrets fetched before the deadline; `now` (UTC
+    seconds) is when it is signed. Raises RequestError.
 
     The job's own headers stand first; those that are not its to choose (see `is_reserved_header`) are left out.
     """
@@ -72,8 +73,11 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     except EndpointError as problem:
         raise RequestError(str(problem)) from None
     values = call_values(call)
-    templates = [(name, value) for name, value in target.headers if not is_reserved_header(name)]
-    names = tuple(dict.fromkeys(name for _, value in templates for name in secret_names(value)))
+    signed = target.sign is not None
+    templates = [(name, value) for name, value in target.headers if not is_reserved_header(name, signed=signed)]
+    names = dict.fromkeys(name for _, value in templates for name in secret_names(value))
+    if target.sign is not None:
+        names[target.sign] = None
     found = _fetched(names, call.run.tenant, secrets, deadline)
     try:
         own = render_headers(templates, values, found)
@@ -89,6 +93,8 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
         ours["Content-Type"] = "application/json"
     if body is not None or method not in (*_WITHOUT_BODY, "DELETE", "OPTIONS"):
         ours["Content-Length"] = str(len(body or b""))
+    if target.sign is not None:
+        ours |= _signature(call, target.sign, found[target.sign], body or b"", int(now))
     headers = (*own, *ours.items())
     for name, value in headers:  # once more after rendering: a value must not bring a header of its own
         if wrong := header_problem(name, value):
@@ -98,7 +104,15 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
     return Request(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
 
 
-def _fetched(names: tuple[str, ...], tenant: str, secrets: Secrets, deadline: Deadline) -> dict[str, str]:
+def _signature(call: Call, name: str, secret: str, body: bytes, now: int) -> dict[str, str]:
+    try:
+        keys = signing_keys(secret)
+    except SigningKeyError as problem:
+        raise RequestError(f"the secret {name}, to sign with, {problem}", code="bad_signing_secret") from None
+    return signature_headers(webhook_id(call.idempotency_key), now, body, keys)
+
+
+def _fetched(names: Iterable[str], tenant: str, secrets: Secrets, deadline: Deadline) -> dict[str, str]:
     found = {}
     for name in names:
         try:

@@ -47,6 +47,7 @@ JOB: Document = {
         "method": "POST",
         "headers": {"X-Team": "billing"},
         "expect": ["2xx"],
+        "sign": None,
     },
     "payload": {"day": "{{date}}"},
     "priority": "normal",

@@ -1,0 +1,58 @@
+"""How a call is signed: HMAC-SHA256 over id, timestamp and body, as the Standard Webhooks specification has it
+(github.com/standard-webhooks/standard-webhooks).
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+
+HEADERS_PREFIX = "webhook-"
+"""What the names of all headers of a signature begin with."""
+
+_KEY_PREFIX = "whsec_"
+_KEY_BYTES = range(24, 65)
+
+
+class SigningKeyError(ValueError):
+    """A secret that is no signing key; its text does not show the secret."""
+
+
+def signing_keys(secret: str) -> tuple[bytes, ...]:
+    """The keys of a secret: `whsec_` and base64 of 24 to 64 bytes; several, with blanks between them, while receivers
+    change from one to another. Raises SigningKeyError.
+    """
+    keys = tuple(_key(word) for word in secret.split())
+    if not keys:
+        raise SigningKeyError("is empty")
+    return keys
+
+
+def webhook_id(key: str) -> str:
+    """An idempotency key as the id of a call: without full stops, which separate what is signed."""
+    return key.replace("%", "%25").replace(".", "%2E")
+
+
+def signature_headers(call_id: str, timestamp: int, body: bytes, keys: Iterable[bytes]) -> dict[str, str]:
+    """The headers of a signed call, with a signature of each key. `timestamp` is UTC seconds."""
+    signed = f"{call_id}.{timestamp}.".encode() + body
+    signatures = (b64encode(hmac.digest(key, signed, "sha256")).decode() for key in keys)
+    return {
+        "webhook-id": call_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }
+
+
+def _key(word: str) -> bytes:
+    text = word.removeprefix(_KEY_PREFIX)
+    try:
+        key = b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if text == word or len(key) not in _KEY_BYTES:
+        raise SigningKeyError(
+            "must be whsec_ and the base64 of 24 to 64 bytes, or several of these with blanks between"
+        )
+    return key
