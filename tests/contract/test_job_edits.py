@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.job_count import part_of, total
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Job, JobState
 from duecourse.ports import JobQuotaError, JobStore, KeyUsedError, UsedKey
@@ -30,9 +31,7 @@ def added(store: JobStore, *jobs: Job) -> None:
 
 def count(tables: Tables) -> int:
     """The tenant's jobs as they are counted."""
-    where = {"PK": {"S": "TENANT#default"}, "SK": {"S": "LIMITS"}}
-    item = tables.client.get_item(TableName=tables.jobs, Key=where, ConsistentRead=True)["Item"]
-    return int(item["jobs"]["N"])
+    return total(tables.client, tables.jobs, "default")
 
 
 def tagged(store: JobStore, tag: str) -> list[str]:
@@ -51,7 +50,8 @@ def age(tables: Tables, of: Job) -> None:
     for tag in of.tags:
         marker = {"PK": {"S": f"TAG#default#{tag}"}, "SK": {"S": f"JOB#{of.id}"}}
         tables.client.delete_item(TableName=tables.jobs, Key=marker)
-    tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "TENANT#default"}, "SK": {"S": "LIMITS"}})
+    for sort in ("LIMITS", f"LIMITS#{part_of(of):02}"):
+        tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "TENANT#default"}, "SK": {"S": sort}})
 
 
 def test_an_edit_is_written_over_the_revision_that_was_read_and_no_other(any_tables: Tables) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.completed_jobs import DynamoCompletedJobs, DynamoTraces
+from duecourse.adapters.dynamodb.job_count import total
 from duecourse.domain.clean_up import PART_SECONDS, PARTS
 from duecourse.domain.job import Gone, Job, JobState
 from duecourse.domain.run import RunState
@@ -47,8 +48,7 @@ class Stage:
         return sorted((item["PK"]["S"], item["SK"]["S"]) for item in found)
 
     def count(self) -> int:
-        key = {"PK": {"S": "TENANT#default"}, "SK": {"S": "LIMITS"}}
-        return int(self.tables.client.get_item(TableName=self.tables.jobs, Key=key)["Item"]["jobs"]["N"])
+        return total(self.tables.client, self.tables.jobs, "default")
 
     def clean_up(self) -> CleanUp:
         return CleanUp(

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb.keys import GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.domain.job import (
     COMPLETION_SECONDS,
     Completion,
@@ -29,6 +29,10 @@ from duecourse.domain.targets import HttpTarget, Target
 
 INLINE_PAYLOAD_BYTES = 4096
 """A larger payload lives in an item of its own, so that listing jobs does not drag it along."""
+
+
+GONE_SECONDS = 86_400
+"""How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
 
 
 def to_item(job: Job) -> tuple[Item, str | None]:
@@ -89,6 +93,12 @@ def to_item(job: Job) -> tuple[Item, str | None]:
 def payload_item(job: Job, payload: str) -> Item:
     """The item of a payload that is too large for its job's."""
     return job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload, "hash": hash_of(payload)})
+
+
+def gone_item(job: Job, deleted_at: float) -> Item:
+    """The note of a deletion."""
+    note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
+    return job_key(job.tenant, job.id, GONE) | values.pack(note)
 
 
 def has_own_payload(item: Item) -> bool:

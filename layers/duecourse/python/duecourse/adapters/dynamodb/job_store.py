@@ -11,7 +11,6 @@ from duecourse.adapters.dynamodb import (
     change_items,
     conditions,
     cursor_item,
-    job_count,
     job_item,
     run_item,
     tag_markers,
@@ -20,7 +19,9 @@ from duecourse.adapters.dynamodb import (
 )
 from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.job_count import TRIES, JobCount, part_of
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
+from duecourse.adapters.dynamodb.job_reading import JobGoneError, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
@@ -29,16 +30,6 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.ports import ChangePage, Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
-
-GONE_SECONDS = 86_400
-"""How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
-
-PAYLOAD_READS = 3
-"""How often a job is read anew whose payload was written anew in between."""
-
-
-class _GoneError(ValueError):
-    """The job of an item was deleted before its payload was read."""
 
 
 class DynamoJobStore:
@@ -52,6 +43,7 @@ class DynamoJobStore:
         self._runs_table = runs_table
         self._clock = clock
         self._record = ShardRecord(client, table)
+        self._count = JobCount(client, table, clock)
         self._pages = JobPages(client, table, self._job)
 
     def create(
@@ -67,9 +59,10 @@ class DynamoJobStore:
     ) -> bool:
         """See ports.JobStore."""
         item, payload = job_item.to_item(job)
+        part = part_of(job)
         writes = [
             self._put(item, ConditionExpression="attribute_not_exists(PK)"),
-            job_count.counted(job, 1, self._table, quota),
+            self._count.take(job.tenant, part),
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tag_markers.added(job, job.tags, self._table),
@@ -79,18 +72,23 @@ class DynamoJobStore:
             writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
         if after is not None:
             writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
-        try:
-            failed = transact(self._client, writes, self._clock)
-        except (BotoCoreError, ClientError) as error:
-            return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
-        # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
-        if key is not None and len(writes) - 1 - (after is not None) in failed:
-            raise KeyUsedError
-        if after is not None and failed == [len(writes) - 1]:
-            raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
-        if failed == [1]:
-            raise JobQuotaError
-        return not failed
+        used = len(writes) - 1 - (after is not None)
+        for _ in range(TRIES):
+            try:
+                failed = transact(self._client, writes, self._clock)
+            except (BotoCoreError, ClientError) as error:
+                return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
+            # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
+            if key is not None and used in failed:
+                raise KeyUsedError
+            if after is not None and failed == [len(writes) - 1]:
+                raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
+            if 0 in failed or not failed:
+                return not failed
+            if (stocked := self._count.stocked(job.tenant, part, quota)) is None:
+                raise JobQuotaError
+            part, writes[1] = stocked, self._count.take(job.tenant, stocked)
+        raise StoreBusyError(f"the count of {job.tenant}'s jobs")
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
         """See ports.JobStore."""
@@ -102,7 +100,7 @@ class DynamoJobStore:
         item = self._get(job_key(tenant, job_id, JOB))
         try:
             return None if item is None else self._job(item)
-        except _GoneError:
+        except JobGoneError:
             return None
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
@@ -132,7 +130,7 @@ class DynamoJobStore:
             return None, None
         try:
             job = self._job(found[JOB])
-        except _GoneError:
+        except JobGoneError:
             return None, None
         return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
 
@@ -159,24 +157,23 @@ class DynamoJobStore:
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
         if job.revision == 0:
-            writes.append(job_count.counted(job, 1, self._table))
+            writes.append(self._count.uncounted(job.tenant))
         return self._written(job, writes, lambda standing: standing == changed)
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         """See ports.JobStore."""
-        note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
-        gone = values.pack(note)
         writes = [
             {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
             {"Delete": self._key(job, CURSOR)},
             {"Delete": self._key(job, PAYLOAD)},
-            self._put(job_key(job.tenant, job.id, GONE) | gone),
+            self._put(job_item.gone_item(job, deleted_at)),
             *tag_markers.removed(job, job.tags, self._table),
             *self._noted(record),
         ]
-        if job.revision > 0:
-            writes.append(job_count.counted(job, -1, self._table))
-        return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation))
+        counted = job.revision > 0
+        if counted:
+            writes.append(self._count.put(job.tenant, part_of(job)))
+        return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted)
 
     def complete(self, job: Job, *, at: float) -> bool:
         """See ports.JobStore."""
@@ -205,18 +202,7 @@ class DynamoJobStore:
         return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
 
     def _job(self, item: Item) -> Job:
-        for _ in range(PAYLOAD_READS):
-            if not job_item.has_own_payload(item):
-                return job_item.from_item(item)
-            where = item["tenant"]["S"], item["job_id"]["S"]
-            own = self._get(job_key(*where, PAYLOAD))
-            if job_item.belongs(own, item):
-                return job_item.from_item(item, None if own is None else values.text(own, "payload"))
-            anew = self._get(job_key(*where, JOB))
-            if anew is None:
-                raise _GoneError(f"{where[1]} was deleted while it was read")
-            item = anew
-        raise ValueError("its payload is another one's")
+        return read_job(item, self._get)
 
     def _get(self, key: Item) -> Item | None:
         item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
@@ -235,16 +221,22 @@ class DynamoJobStore:
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
 
-    def _written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
-        """Whether all was written; nothing is where a condition failed, or others kept writing the same. `made` knows
-        the job after these writes.
+    def _written(
+        self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool], counted: bool = False
+    ) -> bool:
+        """Whether all was written, else nothing is. `made` knows the job after these writes. `counted`: the last one
+        puts a place back, for which room is made.
         """
         try:
-            return not transact(self._client, writes, self._clock)
+            failed = transact(self._client, writes, self._clock)
+            if counted and failed == [len(writes) - 1]:
+                self._count.emptied(job.tenant, part_of(job))
+                failed = transact(self._client, writes, self._clock)
         except StoreBusyError:
             return False
         except (BotoCoreError, ClientError) as error:
             return self._read_back(job, made, error)
+        return not failed
 
     def _read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
         """True where the job stands as `made` knows it: a write without an answer was made. Raises `error` otherwise:

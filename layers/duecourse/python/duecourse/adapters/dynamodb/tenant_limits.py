@@ -6,14 +6,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb import job_count, values
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import Item, key
 from duecourse.domain.bucket import Bucket
 from duecourse.ports import BucketConflict
 
 BUCKET = "BUCKET"
-LIMITS = "LIMITS"
 
 KEPT_SECONDS = 86_400
 """For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
@@ -57,8 +56,7 @@ class DynamoTenantLimits:
 
     def jobs(self, tenant: str) -> int:
         """See ports.TenantLimits."""
-        item = self._get(tenant, LIMITS)
-        return 0 if item is None else max(values.optional_integer(item, "jobs") or 0, 0)
+        return job_count.total(self._client, self._table, tenant)
 
     def _get(self, tenant: str, sort: str) -> Item | None:
         item: Item | None = self._client.get_item(
