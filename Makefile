@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz faults record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -40,7 +40,7 @@ test: setup ## everything: the checks and all tests
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -n 2 --no-loadscope-reorder  # files in their order, the long ones first
 
-test-long: setup ## what takes minutes, and has a short form in `make test`: five minutes
+test-long: setup ## what takes minutes, and has a short form in `make test`: ten minutes
 	$(BIN)/pytest -n 2 -m minutes
 
 fmt: setup ## let ruff format and fix
@@ -73,6 +73,9 @@ openapi: setup ## write the API's document anew: openapi.json, the copy that is 
 fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ_SECONDS=600), all that is drawn elsewhere
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz
 	$(BIN)/pytest -n 2 --hypothesis-profile drawn tests/unit tests/property
+
+faults: setup ## write docs/faults.md anew: each write of each story meets each fault (STORIES="fires retries": those alone)
+	$(BIN)/python -m tests.support.fault_table $(STORIES)
 
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
 	$(BIN)/python -m tests.support.record_release $(NAME)

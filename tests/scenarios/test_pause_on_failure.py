@@ -11,6 +11,7 @@ from duecourse.domain.job import JobState
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.ports import RunStore
+from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, the_run
 from tests.support.tables import Tables
@@ -52,3 +53,15 @@ def test_a_death_is_announced_once_though_its_job_cannot_be_looked_at(world: Wor
     world.run_store = real
     assert the_run(world).state is RunState.DEAD
     assert len(world.notices.deaths) == 1
+
+
+def test_a_pause_that_was_refused_is_made_at_the_next_delivery_of_the_dead_runs_message(world: World) -> None:
+    world.caller.answer = fail
+    world.add(job("* * * * *", retry=ONCE, pause_on_failure=1))
+    world.jobs = ThrottledStore(world.jobs, "change", times=1)  # type: ignore[assignment]
+    world.until(NOON + 300)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.PAUSED
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.DEAD]
+    assert (len(world.notices.deaths), world.count("JobsPaused")) == (1, 1)

@@ -53,6 +53,7 @@ class Aftermath:
             case RunState.DEAD:
                 self._end(run, job, report)
                 self._notify(run, job, delivery, report)
+                self._consider(job, report)
                 self.forwarder.postpone(delivery, DEAD_VISIBILITY_SECONDS)
                 return False
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
@@ -92,14 +93,16 @@ class Aftermath:
         died_at = run.finished_at if run.finished_at is not None else self.clock.now()
         self.notices.death(Death(run, died_at))
         self._tell(run, job, delivery, report)
-        if isinstance(job, Job):
-            self._consider(job, report)
         self.runs.write(replace(run, notified=True), run)
         report.counts["DeathsAnnounced"] += 1
         report.add("death_announced", alarming=True, code=run.code, error=run.error)
 
-    def _consider(self, job: Job, report: Report) -> None:
-        """Pause a job that keeps failing. The next death looks again; this one is not to be announced again for it."""
+    def _consider(self, job: JobSnapshot, report: Report) -> None:
+        """Pause a job that keeps failing. Each delivery of a dead run's message looks, as often as it is received: what
+        fails here is done by the next one, and nothing is announced again for it.
+        """
+        if not isinstance(job, Job):
+            return
         try:
             self.failing.consider(job, report)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the run is dead and announced

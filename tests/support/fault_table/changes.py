@@ -1,0 +1,100 @@
+"""Stories of jobs that are changed while they run: paused, edited, deleted, backfilled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from duecourse.domain.backfill import Backfill
+from duecourse.usecases.asking import Asking
+from duecourse.usecases.job_errors import JobUnknownError
+from tests.support.by_hand import ByHand
+from tests.support.fault_table.stage import Stage
+from tests.support.fault_table.story import NOT_RUN, RAN, Story
+from tests.support.jobs import NOON
+
+DAY = 86_400
+
+
+def _paused(*, catch_up: bool) -> Callable[[Stage], None]:
+    def play(stage: Stage) -> None:
+        stage.put("3-19/4 12 * * *", max_runs=5)
+        stage.at(360)
+        stage.ask(stage.office.pause)
+        stage.at(725)
+        stage.ask(lambda: stage.office.resume(catch_up=catch_up))
+        stage.at(1150)
+
+    return play
+
+
+def _edited(stage: Stage) -> None:
+    stage.put("3,5,9 12 * * *", max_runs=3)
+    stage.at(200)
+    stage.ask(lambda: stage.office.edit(expression="7,11 12 * * *"))
+    stage.at(670)
+
+
+def _edited_after_an_outage(stage: Stage) -> None:
+    stage.put("3-20 12 * * *", max_runs=8)
+    stage.at(470, ticking=False)
+    stage.ask(lambda: stage.office.edit(expression="10,14 12 * * *", max_runs=7))
+    stage.at(850)
+
+
+def _deleted(stage: Stage) -> None:
+    stage.put("3,7,9 12 * * *", max_runs=3)
+    stage.at(360)
+    stage.ask(stage.office.delete, JobUnknownError)
+    stage.at(390)
+    stage.put("7,11 12 * * *", max_runs=2)
+    stage.at(670)
+
+
+def _backfilled(stage: Stage) -> None:
+    stage.put("0 6 * * *")
+    asked = Backfill(since=int(NOON) - 3 * DAY, until=int(NOON), pace_seconds=600)
+    by_hand = ByHand(stage)
+    job = stage.office.job()
+    stage.ask(lambda: by_hand.backfills.start(job, asked, Asking("anna", "the key of the request")))
+    stage.at(1270)
+
+
+STORIES = (
+    Story(
+        "paused and resumed",
+        "Due at 12:03, 12:07 … 12:19, it is paused after 12:03 and resumed after 12:12.",
+        _paused(catch_up=False),
+        {180: RAN, 420: NOT_RUN, 660: NOT_RUN, 900: RAN, 1140: RAN},
+    ),
+    Story(
+        "paused and caught up",
+        "The same, and what the pause covered is caught up by one run.",
+        _paused(catch_up=True),
+        dict.fromkeys(range(180, 1141, 240), RAN),
+    ),
+    Story(
+        "edited",
+        "Due at 12:03, 12:05 and 12:09, it is changed after 12:03 to 12:07 and 12:11.",
+        _edited,
+        {180: RAN, 420: RAN, 660: RAN},
+    ),
+    Story(
+        "edited after an outage",
+        "Due each minute from 12:03, it is changed to 12:10 and 12:14 before the first tick, which comes at 12:08.",
+        _edited_after_an_outage,
+        {**dict.fromkeys(range(180, 421, 60), NOT_RUN), 600: RAN, 840: RAN},
+    ),
+    Story(
+        "deleted and re-created",
+        "Due at 12:03, 12:07 and 12:09, it is deleted after 12:03 and created anew, due at 12:07 and 12:11.",
+        _deleted,
+        {180: RAN, 420: RAN, 660: RAN},
+    ),
+    Story(
+        "backfilled",
+        "A daily job's last three occurrences run once more, one each ten minutes.",
+        _backfilled,
+        {-6 * 3600 - day * DAY: RAN for day in range(3)},
+        job="ACTIVE",
+    ),
+)

@@ -1,0 +1,118 @@
+"""Stories of runs that die, come back, or are ended by whoever works on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from duecourse.domain.callback import read_token
+from duecourse.domain.job import Completion
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.targets import Failed
+from duecourse.usecases.callbacks import AttemptOverError, BadTokenError, Callbacks
+from duecourse.usecases.commands import Commands, NotDeadError, Orders, RunEndedError
+from tests.support.by_hand import ByHand
+from tests.support.fault_table.ending import ending
+from tests.support.fault_table.stage import Stage
+from tests.support.fault_table.story import RAN, Fate, Story
+
+TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+NO = Failed("HTTP 500: no", code="http.500")
+RUN_ID = "tick-tock.20261121T120400Z"
+
+
+def _fails(stage: Stage) -> None:
+    stage.target.answers[240] = [NO] * 9
+    stage.put("4 12 * * *", max_runs=1, retry=TWICE)
+    stage.at(300)
+
+
+def _dies_and_pauses(stage: Stage) -> None:
+    stage.target.answers[240] = [NO] * 9
+    stage.put("4,9,14 12 * * *", max_runs=3, retry=TWICE, pause_on_failure=1)
+    stage.at(850)
+
+
+def _redriven(act: Callable[[Stage], None], seconds: int) -> Callable[[Stage], None]:
+    """Somebody looks each minute, and acts once the run is dead and its message among the dead letters."""
+
+    def play(stage: Stage) -> None:
+        _fails(stage)
+        for second in range(300, 3600, 60):
+            stage.at(second)
+            if stage.wheel.dead_letters and any(record.state == "DEAD" for record in ending(stage).records):
+                break
+        stage.target.answers.clear()
+        act(stage)
+        stage.at(stage.target.clock.now() % 86_400 - 43_200 + seconds)
+
+    return play
+
+
+def _by_the_console(stage: Stage) -> None:
+    stage.wheel.redrive()
+
+
+def _by_the_api(stage: Stage) -> None:
+    orders = Orders(stage.wheel, stage.clock, stage.randomness)
+    commands = Commands(ByHand(stage).runs, stage.jobs, orders)
+    stage.ask(lambda: commands.redrive("default", RUN_ID), NotDeadError)
+
+
+def _called_back(stage: Stage) -> None:
+    """Whoever works on the run gives a sign of life after a minute and completes it half a minute later."""
+    stage.put("4 12 * * *", max_runs=1, completion=Completion.CALLBACK, completion_seconds=1200, heartbeat_seconds=300)
+    callbacks = Callbacks(stage.run_store, stage.jobs, stage.clock, Orders(stage.wheel, stage.clock, stage.randomness))
+    over = (RunEndedError, AttemptOverError, BadTokenError)
+    beaten = done = 0
+    for second in range(240, 1800, 10):
+        stage.at(second)
+        calls, now = stage.target.calls, stage.clock.now()
+        if beaten < len(calls) and now >= calls[beaten].at + 60:
+            token = read_token(str(stage.target.tokens[beaten]))
+            stage.ask(lambda token=token: callbacks.heartbeat(RUN_ID, token), *over)  # type: ignore[misc]
+            beaten += 1
+        if done < len(calls) and now >= calls[done].at + 90:
+            token = read_token(str(stage.target.tokens[done]))
+            if stage.ask(lambda token=token: callbacks.complete(RUN_ID, token, "done"), *over):  # type: ignore[misc]
+                calls[done] = replace(calls[done], fine=True)
+            done += 1
+        if done and second >= 620 and done == len(calls):
+            return
+
+
+DEAD = Fate(("DEAD",), 2)
+BACK = Fate(("SUCCEEDED",), 3)
+STORIES = (
+    Story(
+        "dies",
+        "It fails at 12:04 and once more five seconds later, and that was its last attempt.",
+        _fails,
+        {240: DEAD},
+    ),
+    Story(
+        "dies and pauses its job",
+        "The same for a job that is paused by a run's death, and due at 12:09 and 12:14 besides.",
+        _dies_and_pauses,
+        {240: DEAD},
+        job="PAUSED",
+    ),
+    Story(
+        "redriven by the console",
+        "The run that died comes back by the dead-letter queue's redrive, and goes well.",
+        _redriven(_by_the_console, 10),
+        {240: BACK},
+    ),
+    Story(
+        "redriven by the API",
+        "The same by the API; the sweep then removes the dead letter.",
+        _redriven(_by_the_api, 310),
+        {240: BACK},
+    ),
+    Story(
+        "callback",
+        "Called at 12:04, it sends a heartbeat a minute later and is completed half a minute after that.",
+        _called_back,
+        {240: RAN},
+    ),
+)

@@ -1,0 +1,109 @@
+"""Stories of a firing: it goes well, is tried again, waits in line, is replaced, is caught up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from duecourse.domain.job import Delivery, EventKind, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.targets import Failed
+from tests.support.fault_table.stage import Stage
+from tests.support.fault_table.story import NOT_RUN, RAN, Fate, Story
+
+PATIENT = RetryPolicy(max_attempts=5, backoff=Backoff.FIXED, min_seconds=5, max_seconds=1800)
+LATE = MissedPolicy(grace_seconds=3600)
+NO = Failed("HTTP 500: no", code="http.500")
+
+
+def _busy(seconds: int) -> Failed:
+    return Failed("HTTP 503: later", code="http.503", retry_after=seconds)
+
+
+def _fires(stage: Stage) -> None:
+    stage.put("2,7 12 * * *", max_runs=2, events=(EventKind.ALL,))
+    stage.at(430)
+
+
+def _fires_at_most_once(stage: Stage) -> None:
+    stage.put("4 12 * * *", max_runs=1, delivery=Delivery.AT_MOST_ONCE)
+    stage.at(310)
+
+
+def _retries(stage: Stage) -> None:
+    stage.target.answers[240] = [NO, _busy(1200)]
+    stage.put("4 12 * * *", max_runs=1, retry=PATIENT, events=(EventKind.FAILURES,))
+    stage.at(1510)
+
+
+def _waits_in_line(stage: Stage) -> None:
+    stage.target.answers[180] = [_busy(240)]
+    stage.put("3,6 12 * * *", max_runs=2, missed=LATE, retry=PATIENT, overlap=Overlap.QUEUE)
+    stage.at(490)
+
+
+def _replaced(stage: Stage) -> None:
+    stage.target.answers[180] = [_busy(600)] * 2
+    stage.put("3,6 12 * * *", max_runs=2, missed=LATE, retry=PATIENT, overlap=Overlap.REPLACE)
+    stage.at(810)
+
+
+def _caught_up(mode: MissedMode) -> Callable[[Stage], None]:
+    def play(stage: Stage) -> None:
+        missed = MissedPolicy(mode, grace_seconds=230, max_missed=2)
+        stage.put("3-27/4 12 * * *", max_runs=7, missed=missed, overlap=Overlap.ALLOW)
+        stage.at(1190, ticking=False)
+        stage.at(1630)
+
+    return play
+
+
+STORIES = (
+    Story("fires", "It runs at 12:02 and 12:07 and is completed.", _fires, {120: RAN, 420: RAN}),
+    Story(
+        "fires at most once",
+        "The same at 12:04 for a job that never starts a second attempt.",
+        _fires_at_most_once,
+        {240: RAN},
+        at_most_once=True,
+    ),
+    Story(
+        "retries",
+        "It fails at 12:04, again five seconds later, and goes well after a wait of twenty minutes.",
+        _retries,
+        {240: Fate(("SUCCEEDED",), 3)},
+    ),
+    Story(
+        "waits in line",
+        "The run of 12:03 fails and waits for four minutes; that of 12:06 waits in line for it.",
+        _waits_in_line,
+        {180: Fate(("SUCCEEDED",), 2), 360: RAN},
+    ),
+    Story(
+        "replaced",
+        "The run of 12:03 fails and waits for ten minutes; that of 12:06 takes its place.",
+        _replaced,
+        {180: Fate(("CANCELLED",), 1), 360: RAN},
+    ),
+    Story(
+        "caught up: skip",
+        "It is due at 12:03, 12:07 … 12:27, and no tick comes before 12:20; what was missed by then is skipped, and "
+        "the run of 12:19 is within its grace.",
+        _caught_up(MissedMode.SKIP),
+        {180: NOT_RUN, 420: NOT_RUN, 660: NOT_RUN, 900: NOT_RUN, 1140: RAN, 1380: RAN, 1620: RAN},
+        side_by_side=True,
+    ),
+    Story(
+        "caught up: run_once",
+        "The same; one run stands for all that was missed.",
+        _caught_up(MissedMode.RUN_ONCE),
+        dict.fromkeys(range(180, 1621, 240), RAN),
+        side_by_side=True,
+    ),
+    Story(
+        "caught up: run_all",
+        "The same; the oldest two of those that were missed run, the rest is skipped.",
+        _caught_up(MissedMode.RUN_ALL),
+        {180: RAN, 420: RAN, 660: NOT_RUN, 900: NOT_RUN, 1140: RAN, 1380: RAN, 1620: RAN},
+        side_by_side=True,
+    ),
+)
