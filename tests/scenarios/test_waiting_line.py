@@ -281,7 +281,7 @@ def test_a_run_that_waits_is_not_missed_though_its_dispatcher_died_before_it_cla
 
 @dataclass
 class WrittenTwice:
-    """ports.Lines: the SDK writes the watch again when its answer was lost, and says what became of the second write."""
+    """ports.Lines: the SDK writes the watch again when its answer is lost, and says what the second write came to."""
 
     lines: Any
 

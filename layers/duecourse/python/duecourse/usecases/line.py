@@ -93,8 +93,8 @@ class Line:
         report.add("line_watched", run_id=str(first[0].name))
 
     def _have_watched(self, entry: RunMessage) -> None:
-        """See to it that somebody looks after the line. The message is sent before it is noted, as in `look`: whoever dies
-        in between, or is overtaken, leaves a message that is not known, and no line that seems to be watched.
+        """See to it that somebody looks after the line. The message is sent before it is noted, as in `look`: whoever
+        dies in between, or is overtaken, leaves a message that is not known, and no line that seems to be watched.
         """
         now = self.clock.now()
         standing = self.lines.watch(entry.tenant, entry.job_id)
