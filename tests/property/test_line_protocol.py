@@ -1,0 +1,93 @@
+"""Runs that wait for one another: every order of the steps of a few of them, with everything that may go wrong once.
+
+What is explored, and what is not, is in ARCHITECTURE, "What was explored of the line"; `pytest -rP` shows the figures.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from duecourse.domain.job import Completion, MissedPolicy, Overlap
+from duecourse.domain.retry import Backoff, RetryPolicy
+from tests.support.jobs import job
+from tests.support.line_explorer import Case, Explorer, Found
+from tests.support.line_model import Left
+
+RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+
+RULES: dict[str, dict[str, Any]] = {
+    "queue": {"overlap": Overlap.QUEUE},
+    "a queue of one": {"overlap": Overlap.QUEUE, "queue_limit": 1},
+    "newest": {"overlap": Overlap.NEWEST},
+    "replace": {"overlap": Overlap.REPLACE},
+}
+
+NOTHING = Left()
+
+WRONG = {
+    "a crash": Left(crashes=1),
+    "a lost answer": Left(losses=1),
+    "a copy": Left(copies=1),
+    "a lost watch": Left(watches=1),
+    "time that passes early": Left(early=1),
+    "a failure": Left(failures=1),
+}
+
+
+def explore(rule: str, *, runs: int = 2, workers: int = 2, left: Left = NOTHING, callback: bool = False) -> Found:
+    """One search, told."""
+    of = job(
+        "* * * * *",
+        missed=MissedPolicy(grace_seconds=86_400),
+        retry=RETRY,
+        completion=Completion.CALLBACK if callback else Completion.RESPONSE,
+        completion_seconds=600,
+        **RULES[rule],
+    )
+    found = Explorer(Case(of, runs, workers, left))()
+    wrong = ", ".join(f"{name} {count}" for name, count in left._asdict().items() if count) or "nothing wrong"
+    sys.stdout.write(
+        f"{rule}, {runs} runs, {workers} workers, {'callback' if callback else 'response'}, {wrong}: {found}\n"
+    )
+    assert found.ends
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rule", RULES)
+def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: str) -> None:
+    found = explore(rule)
+    assert found.patrols == 0
+    assert found.most_messages <= 6
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("wrong", WRONG)
+def test_two_runs_and_one_worker_keep_them_whatever_goes_wrong_once(wrong: str) -> None:
+    found = explore("queue", workers=1, left=WRONG[wrong], callback=True)
+    assert found.most_messages <= 8
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("rule", RULES)
+def test_two_runs_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
+    found = explore(rule, left=WRONG[wrong])
+    assert found.patrols == 0
+    assert found.most_messages <= 8
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("wrong", ["a crash", "a copy"])
+@pytest.mark.parametrize("rule", ["queue", "replace"])
+def test_two_runs_with_callbacks_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
+    assert explore(rule, left=WRONG[wrong], callback=True).most_messages <= 12
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("rule", RULES)
+def test_three_runs_keep_them_in_every_order(rule: str) -> None:
+    assert explore(rule, runs=3).patrols == 0

@@ -1,0 +1,279 @@
+"""A search through everything that can happen to a few runs of one job that wait for one another.
+
+Depth first, each state once. What a state promises is looked at by tests.support.line_promises; a promise that is
+broken is told with the steps that led there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from duecourse.domain.job import Completion, Job
+from duecourse.domain.run import RunState
+from duecourse.domain.targets import Failed, Succeeded
+from duecourse.messages import MessageKind, RunMessage
+from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
+from tests.support.line_promises import BrokenError, Promises
+from tests.support.patrolled import patrolled
+from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, LostAnswerError, Replay
+
+Step = tuple[tuple[object, ...], State]
+"""What happens, in words and things, and the state after it."""
+
+LOST = LostAnswerError("no answer")
+SUCCEEDED, FAILED = Succeeded("fine"), Failed("HTTP 503", code="http.503")
+
+DOUBLED = frozenset({"lock", "unlock", "enter", "set_watch"})
+"""Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is searched: the job, how many of its runs are due at once, how many workers there are, what goes wrong."""
+
+    job: Job
+    runs: int
+    workers: int
+    left: Left
+
+
+@dataclass
+class Found:
+    """What a search has seen. `histories` counts different orders of steps from the beginning to an end."""
+
+    states: int = 0
+    histories: int = 0
+    ends: int = 0
+    patrols: int = 0
+    most_messages: int = 0
+
+
+@dataclass
+class _Node:
+    """What a worker has been answered, and what it asks next."""
+
+    beginning: Beginning
+    answers: tuple[tuple[Any, float], ...]
+    asked: Asked
+    following: dict[tuple[int, int], int] = field(default_factory=dict)
+
+
+class Explorer:
+    """One search."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.kept = Kept()
+        self.shared = Shared(self.kept)
+        self.replay = Replay(case.job, self.kept)
+        self.found = Found()
+        self._nodes: list[_Node] = []
+        self._first_nodes: dict[Beginning, int] = {}
+        self._promises = Promises(case.job, self.kept, self.shared, case.left)
+
+    def __call__(self) -> Found:
+        """Search all. Raises BrokenError with the steps that lead to a promise that is not kept."""
+        histories: dict[int, int] = {}  # by the hashes of states: numbers only, so each run of the tests has the same
+        beginning = self.beginning()
+        path: list[tuple[tuple[object, ...], State, Iterator[Step]]] = [((), beginning, self._steps(beginning))]
+        sums = [0]
+        try:
+            while path:
+                _, state, steps = path[-1]
+                following = next(steps, None)
+                if following is None:
+                    path.pop()
+                    total = histories[hash(state)] = max(sums.pop(), 1)
+                    if sums:
+                        sums[-1] += total
+                elif (known := histories.get(hash(following[1]))) is not None:
+                    sums[-1] += known
+                else:
+                    path.append((*following, self._steps(following[1])))
+                    sums.append(0)
+        except BrokenError as broken:
+            told = "\n".join(_in_words(said) for said, _, _ in path)
+            raise AssertionError(f"{broken}, after {told}\nthen {_in_words(broken.step)}") from broken
+        self.found.states, self.found.histories = len(histories), histories[hash(beginning)]
+        return self.found
+
+    def beginning(self) -> State:
+        """All runs are due, each with its message in the lane."""
+        job, state = self.case.job, State(0, (), 0, (), 0, (), (), self.case.left, (), ())
+        first = int(job.created_at) + 60
+        state = state._replace(time=first + 60 * self.case.runs)
+        for number in range(self.case.runs):
+            at = first + 60 * number
+            message = RunMessage(job.tenant, job.id, at, at, job.generation, job.lane, float(at), f"start-{number}")
+            self.kept.of(message.name.local)  # numbered in their order
+            state = self.shared.posted(state, message)
+        return state
+
+    def _steps(self, state: State) -> Iterator[Step]:
+        """Everything that may happen next."""
+        self._promises.hold(state, [self._nodes[worker.node].asked for worker in state.workers])
+        self.found.most_messages = max(self.found.most_messages, len(state.lane))
+        for worker in state.workers:
+            if self._nodes[worker.node].asked.what in ("send", "done", "call"):
+                # What nobody else can see: to do it at once, and not after a step of another one, makes no difference.
+                yield from self._of_worker(state, worker)
+                return
+        for worker in state.workers:
+            yield from self._of_worker(state, worker)
+        visible = [letter for letter in state.lane if letter.visible <= state.time]
+        if len(state.workers) < self.case.workers:
+            for letter in visible:
+                yield from self._deliveries(state, letter)
+        completed = list(self._completed(state))
+        yield from completed
+        if state.left.watches:
+            held = {worker.message_id for worker in state.workers}
+            for letter in state.lane:
+                if self.kept.values[letter.message].watch is not None and letter.message_id not in held:
+                    left = state.left._replace(watches=state.left.watches - 1)
+                    yield ("the watch is lost",), state._replace(lane=_without(state.lane, letter), left=left)
+        if not visible and not state.workers and not completed:
+            yield from self._rest(state)
+        elif state.left.early and (state.workers or completed):
+            yield from self._later(state._replace(left=state.left._replace(early=state.left.early - 1)))
+
+    def _rest(self, state: State) -> Iterator[Step]:
+        """Nothing can be done now."""
+        self._promises.hold_at_rest(state)
+        if state.lane:
+            yield from self._later(state)
+        elif self._promises.all_ended(state):
+            self._promises.hold_at_the_end(state)
+            self.found.ends += 1
+        else:
+            called = patrolled(self.case.job, self.kept, self.shared, state)
+            if called == state:
+                raise BrokenError("a run never ends, and the patrol finds nothing", ("the patrol",))
+            self.found.patrols += 1
+            yield ("the patrol",), called
+
+    def _later(self, state: State) -> Iterator[Step]:
+        """Time passes until the next message is visible; who has lived for too long by then is killed."""
+        coming = [letter.visible for letter in state.lane if letter.visible > state.time]
+        if coming:
+            time = min(coming)
+            alive = tuple(worker for worker in state.workers if worker.killed_at > time)
+            yield (time - state.time, "s pass"), state._replace(time=time, workers=alive)
+
+    def _deliveries(self, state: State, letter: Letter) -> Iterator[Step]:
+        message: RunMessage = self.kept.values[letter.message]
+        said = ("delivered", message)
+        receives = letter.receives + 1
+        hidden = letter._replace(visible=state.time + VISIBLE_AFTER_SECONDS, receives=receives)
+        others = _without(state.lane, letter)
+        beginning = Beginning(message, letter.message_id, letter.copy, receives, state.time)
+        seen = tuple(place for place, _ in state.line)
+        killed_at = state.time + LEASE_SECONDS
+        worker = Worker(self._first_node(beginning), letter.message_id, letter.copy, killed_at, seen)
+        taken = state._replace(lane=tuple(sorted([*others, hidden])), workers=tuple(sorted([*state.workers, worker])))
+        yield said, self._begun(taken, worker)
+        if state.left.copies and not letter.copy:
+            again = letter._replace(copy=1, receives=receives)
+            left = state.left._replace(copies=state.left.copies - 1)
+            taken = taken._replace(lane=tuple(sorted([*others, hidden, again])), left=left)
+            yield (*said, "and once more"), self._begun(taken, worker)
+
+    def _begun(self, state: State, worker: Worker) -> State:
+        """What it reads first it reads at once: to read later is to be delivered later."""
+        asked = self._nodes[worker.node].asked
+        return self._answered(state, worker, self.shared.answer(state, asked)[0]) if asked.what in READS else state
+
+    def _completed(self, state: State) -> Iterator[Step]:
+        """Whoever works on a run completes it, once."""
+        if self.case.job.completion is not Completion.CALLBACK:
+            return
+        for local, number in state.records:
+            run = self.kept.values[number]
+            if run.state is RunState.WAITING and (local, run.attempt) not in state.asked_to_end:
+                fields = (run.tenant, run.job_id, run.occurrence, run.due, run.generation, run.lane, float(state.time))
+                nonce = f"complete-{local}-{run.attempt}"
+                message = RunMessage(*fields, nonce, attempt=run.attempt, kind=MessageKind.COMPLETE)
+                asked = tuple(sorted([*state.asked_to_end, (local, run.attempt)]))
+                yield (run.name, "is completed"), self.shared.posted(state, message)._replace(asked_to_end=asked)
+
+    def _of_worker(self, state: State, worker: Worker) -> Iterator[Step]:
+        """The worker is answered, or dies, or its answer gets lost."""
+        asked, left = self._nodes[worker.node].asked, state.left
+        said: tuple[object, ...] = (worker, asked)
+        self._promises.hold_before(state, worker, asked, said)
+        if asked.what == "done":
+            yield said, self._done(state, worker, *asked.with_)
+        elif asked.what == "call":
+            local, attempt = asked.with_
+            called = tuple(sorted([*state.called, (self.kept.of(local), attempt)]))
+            yield said, self._answered(state._replace(called=called), worker, None)
+        elif asked.what == "end of call":
+            yield said, self._answered(state, worker, SUCCEEDED)
+            if left.failures:
+                failed = state._replace(left=left._replace(failures=left.failures - 1))
+                yield (*said, "failed"), self._answered(failed, worker, FAILED)
+        else:
+            answer, after = self.shared.answer(state, asked)
+            yield said, self._answered(after, worker, answer)
+            if asked.what in READS:
+                return
+            if left.losses:
+                fewer = left._replace(losses=left.losses - 1)
+                lost = False if asked.what == "send" else LOST
+                yield (*said, "is refused"), self._answered(state._replace(left=fewer), worker, lost)
+                yield (*said, "answer lost"), self._answered(after._replace(left=fewer), worker, lost)
+                if asked.what in DOUBLED:
+                    second, twice = self.shared.answer(after, asked)
+                    yield (*said, "made twice"), self._answered(twice._replace(left=fewer), worker, second)
+        if left.crashes:
+            dead = tuple(each for each in state.workers if each is not worker)
+            yield (worker, "dies"), state._replace(workers=dead, left=left._replace(crashes=left.crashes - 1))
+
+    def _done(self, state: State, worker: Worker, deleted: bool, hidden_for: int | None) -> State:
+        (letter,) = [each for each in state.lane if (each.message_id, each.copy) == (worker.message_id, worker.copy)]
+        lane = _without(state.lane, letter)
+        if not deleted:
+            seconds = VISIBLE_AFTER_SECONDS if hidden_for is None else hidden_for
+            lane = tuple(sorted([*lane, letter._replace(visible=state.time + seconds)]))
+        return state._replace(lane=lane, workers=tuple(each for each in state.workers if each is not worker))
+
+    def _answered(self, state: State, worker: Worker, answer: Any) -> State:
+        node = self._nodes[worker.node]
+        key = (id(answer), state.time)  # equal answers are one object, which its node keeps
+        number = node.following.get(key)
+        if number is None:
+            number = node.following[key] = self._node(node.beginning, (*node.answers, (answer, float(state.time))))
+        others = [each for each in state.workers if each is not worker]
+        return state._replace(workers=tuple(sorted([*others, worker._replace(node=number)])))
+
+    def _first_node(self, beginning: Beginning) -> int:
+        number = self._first_nodes.get(beginning)
+        if number is None:
+            number = self._first_nodes[beginning] = self._node(beginning, ())
+        return number
+
+    def _node(self, beginning: Beginning, answers: tuple[tuple[Any, float], ...]) -> int:
+        self._nodes.append(_Node(beginning, answers, self.replay.asks(beginning, answers)))
+        return len(self._nodes) - 1
+
+
+def _without(lane: tuple[Letter, ...], letter: Letter) -> tuple[Letter, ...]:
+    return tuple(each for each in lane if each is not letter)
+
+
+def _in_words(said: tuple[object, ...]) -> str:
+    return " ".join(_short(each) for each in said)
+
+
+def _short(value: Any) -> str:
+    match value:
+        case Asked(what, with_):
+            return f"{what}({', '.join(_short(each) for each in with_)})"
+        case RunMessage():
+            return f"{value.kind} {value.name.local[9:15]}" + (" (watch)" if value.watch else "")
+        case Worker():
+            return f"worker of m{value.message_id}:"
+        case _:
+            return str(getattr(value, "state", getattr(value, "local", getattr(value, "holder", value))))

@@ -1,0 +1,171 @@
+"""What workers share: records, lock, line and lane of one job, as values. Every step makes a new state.
+
+All that is large is held once (`Kept`) and named by a number, so that states are compared and remembered cheaply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, NamedTuple
+
+from duecourse.domain.overlap import Lock
+from duecourse.domain.run import Run
+from duecourse.messages import RunMessage
+from duecourse.ports import Conflict
+from duecourse.usecases.overlap import place_of
+from tests.support.replayed import Asked
+
+VISIBLE_AFTER_SECONDS = 150
+"""How long a delivered message is hidden from others."""
+
+READS = frozenset({"get", "locked", "waiting", "length", "watch"})
+
+
+@dataclass
+class Kept:
+    """Numbers for values, from 1 on; 0 is None."""
+
+    values: list[Any] = field(default_factory=lambda: [None])
+    numbers: dict[Any, int] = field(default_factory=dict)
+
+    def of(self, value: Any) -> int:
+        """The number of a value."""
+        if value is None:
+            return 0
+        number = self.numbers.get(value)
+        if number is None:
+            number = self.numbers[value] = len(self.values)
+            self.values.append(value)
+        return number
+
+
+class Letter(NamedTuple):
+    """A message in the lane, visible from a time on. `copy`: SQS delivers it once more under the same id."""
+
+    visible: int
+    message_id: int
+    copy: int
+    receives: int
+    message: int
+
+
+class Worker(NamedTuple):
+    """An invocation with a letter in hand. `node` is what it has been answered; `seen` are the places (numbers) that
+    stood in line when it received the letter.
+    """
+
+    node: int
+    message_id: int
+    copy: int
+    killed_at: int
+    seen: tuple[int, ...]
+
+
+class Left(NamedTuple):
+    """How much may still go wrong: `early` is how often time passes while something could be done."""
+
+    crashes: int = 0
+    losses: int = 0
+    copies: int = 0
+    watches: int = 0
+    early: int = 0
+    failures: int = 0
+
+
+class State(NamedTuple):
+    """Everything, by numbers of `Kept`; `line` is sorted by places, `called` has each attempt that was called."""
+
+    time: int
+    records: tuple[tuple[int, int], ...]
+    lock: int
+    line: tuple[tuple[int, int], ...]
+    watch: int
+    lane: tuple[Letter, ...]
+    workers: tuple[Worker, ...]
+    left: Left
+    called: tuple[tuple[int, int], ...]
+    asked_to_end: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Shared:
+    """Answers questions: what DynamoDB and SQS do, without DynamoDB and SQS. Equal answers are the same object."""
+
+    kept: Kept
+    conflicts: dict[int, Conflict] = field(default_factory=dict)
+    lines: dict[tuple[int, ...], tuple[RunMessage, ...]] = field(default_factory=dict)
+
+    def record(self, state: State, local: str) -> Run | None:
+        """The record of a run."""
+        run: Run | None = self.kept.values[dict(state.records).get(self.kept.of(local), 0)]
+        return run
+
+    def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
+        """What a port answers, and the state after it."""
+        values, of = self.kept.values, self.kept.of
+        match asked.what, asked.with_:
+            case "get", (local,):
+                return self.record(state, local), state
+            case "write", (run, previous):
+                return self._write(state, run, previous)
+            case "lock", (lock, previous):
+                held: Lock | None = values[state.lock]
+                if held is None or held.holder == lock.holder or held == previous:
+                    return None, state._replace(lock=of(lock))
+                return held, state
+            case "locked", ():
+                return values[state.lock], state
+            case "unlock", (holder,):
+                held = values[state.lock]
+                if held is not None and held.holder == holder:
+                    return True, state._replace(lock=0)
+                return held is None, state
+            case "enter", (message,):
+                place = of(place_of(message))
+                if any(standing == place for standing, _ in state.line):
+                    return False, state
+                return True, state._replace(line=self._sorted([*state.line, (place, of(message))]))
+            case "leave", (place,):
+                number = of(place)
+                return None, state._replace(line=tuple(each for each in state.line if each[0] != number))
+            case "waiting", (limit, newest):
+                line = state.line[::-1] if newest else state.line
+                numbers = tuple(message for _, message in line[:limit])
+                if numbers not in self.lines:
+                    self.lines[numbers] = tuple(values[number] for number in numbers)
+                return self.lines[numbers], state
+            case "length", (limit,):
+                return min(len(state.line), limit), state
+            case "watch", ():
+                return values[state.watch], state
+            case "set_watch", (watch, previous):
+                standing = values[state.watch]
+                if (None if standing is None else standing.nonce) != (None if previous is None else previous.nonce):
+                    return False, state
+                return True, state._replace(watch=of(watch))
+            case "send", (message, delay):
+                return True, self.posted(state, message, delay)
+            case _:
+                raise AssertionError(f"nobody answers {asked}")
+
+    def posted(self, state: State, message: RunMessage, delay: float = 0) -> State:
+        """The state with a message in the lane."""
+        letter = Letter(ceil(state.time + delay), self.kept.of(("sent", message.nonce)), 0, 0, self.kept.of(message))
+        return state._replace(lane=tuple(sorted([*state.lane, letter])))
+
+    def _write(self, state: State, run: Run, previous: Run | None) -> tuple[Any, State]:
+        local = run.name.local
+        standing = self.record(state, local)
+        if (standing is None) != (previous is None) or (
+            standing is not None and previous is not None and not standing.written_as(previous)
+        ):
+            if standing is not None and run.written_as(standing):
+                return None, state
+            return self.conflicts.setdefault(self.kept.of(standing), Conflict(standing)), state
+        records = dict(state.records) | {self.kept.of(local): self.kept.of(run)}
+        return None, state._replace(records=tuple(sorted(records.items())))
+
+    def _sorted(self, line: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+        return tuple(sorted(line, key=lambda each: self.kept.values[each[0]]))

@@ -1,0 +1,122 @@
+"""What the runs of one job promise that wait for one another, looked at in every state of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duecourse.domain.job import Completion, Job, Overlap
+from duecourse.domain.overlap import NEWEST_ONLY
+from duecourse.domain.run import Run, RunState
+from duecourse.messages import MessageKind, RunMessage
+from tests.support.line_model import Kept, Left, Shared, State, Worker
+from tests.support.replayed import Asked
+
+LONGEST_SECONDS = 4 * 3600
+"""After so long everything must have come to rest."""
+
+
+class BrokenError(Exception):
+    """A promise is not kept; `step` was to come next."""
+
+    def __init__(self, promise: str, step: tuple[object, ...]) -> None:
+        super().__init__(promise)
+        self.step = step
+
+
+@dataclass(frozen=True)
+class Promises:
+    """Looks at states, and at what workers are about to do."""
+
+    job: Job
+    kept: Kept
+    shared: Shared
+    left: Left
+    """How much may go wrong, from the beginning on."""
+
+    def hold(self, state: State, asked: Sequence[Asked]) -> None:
+        """In every state."""
+        alive = {each.with_[0] for each in asked if each.what == "end of call"}
+        if self.job.completion is Completion.CALLBACK:
+            runs = [self._run(number) for _, number in state.records]
+            alive |= {run.name.local for run in runs if run.state is RunState.WAITING}
+        self._is(len(alive) <= 1, f"two runs are alive at once: {sorted(alive)}")
+        self._is(state.time < self.job.created_at + LONGEST_SECONDS, "it never comes to rest")
+        if self.job.queue_limit is not None:
+            more = len(asked)  # each worker may have counted the line before another one entered it
+            self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
+
+    def hold_before(self, state: State, worker: Worker, asked: Asked, step: tuple[object, ...]) -> None:
+        """Before a worker does what it asks for."""
+        match asked.what, asked.with_:
+            case "call", (local, attempt):
+                self._is((self.kept.of(local), attempt) not in state.called, "an attempt starts twice", step)
+                if attempt == 1:
+                    self._in_order(state, worker, local, step)
+            case "write", (run, _):
+                standing = self.shared.record(state, run.name.local)
+                if standing is not None and standing.state.final and not run.written_as(standing):
+                    answer, _ = self.shared.answer(state, asked)
+                    self._is(answer is not None, "an end is written over", step)
+
+    def hold_at_rest(self, state: State) -> None:
+        """Where nothing can be done until time passes: a run that waits has no message; one watches."""
+        watch = self.kept.values[state.watch]
+        named = 0
+        for letter in state.lane:
+            message: RunMessage = self.kept.values[letter.message]
+            run = self.shared.record(state, message.name.local)
+            if message.watch is not None:
+                named += watch is not None and watch.nonce == message.watch
+            elif message.kind is MessageKind.START and not letter.receives and run is not None:
+                self._is(run.state is not RunState.QUEUED, f"{run.name} waits and has a message", ("time passes",))
+        self._is(named <= 1, "several messages watch one line", ("time passes",))
+        if state.left == self.left:  # otherwise the watch or a redelivered message finds it
+            self._is(state.lock != 0 or not state.line, "the lock is free, and nobody is called", ("time passes",))
+            self._is(named == 1 or not state.line, "nobody watches the line", ("time passes",))
+
+    def all_ended(self, state: State) -> bool:
+        """Whether every run has come to its end."""
+        return bool(state.records) and all(self._run(number).state.final for _, number in state.records)
+
+    def hold_at_the_end(self, state: State) -> None:
+        """When all is over."""
+        watch = state.watch if state.left.watches == self.left.watches else 0  # one that was lost leaves its item
+        for name, what in (("ACTIVE", state.lock), ("LINE", state.line), ("WATCH", watch)):
+            self._is(not what, f"{name} is left at the end", ("the end",))
+        runs = [self._run(number) for _, number in state.records]
+        for run in runs:
+            said = (run.state, run.reason)
+            self._is(said in self._endings(run is runs[-1]), f"{run.name} has ended {said}", ("the end",))
+        self._is(any(run.state is RunState.SUCCEEDED for run in runs), "no run has succeeded", ("the end",))
+
+    def _endings(self, newest: bool) -> set[tuple[RunState, str | None]]:
+        ends: set[tuple[RunState, str | None]] = {(RunState.SUCCEEDED, None)}
+        if self.job.queue_limit is not None:
+            ends.add((RunState.SKIPPED, "overlap_full"))
+        if self.job.overlap in NEWEST_ONLY and not newest:
+            ends.add((RunState.SKIPPED, "replaced"))
+        if self.job.overlap is Overlap.REPLACE and not newest:
+            ends.add((RunState.CANCELLED, "replaced"))
+        return ends
+
+    def _in_order(self, state: State, worker: Worker, local: str, step: tuple[object, ...]) -> None:
+        """Whoever stood in line when this worker got its message, and stands there still, had to be let go first."""
+        run = self.shared.record(state, local)
+        assert run is not None
+        mine = (run.due, local)
+        for place, _ in state.line:
+            other = self.kept.values[place]
+            if place not in worker.seen or other.local == local:
+                continue
+            before, newest = (other.due, other.local) < mine, self.job.overlap in NEWEST_ONLY
+            self._is(before is newest, f"{local} starts before {other.local}", step)
+
+    def _run(self, number: int) -> Run:
+        run: Run = self.kept.values[number]
+        return run
+
+    @staticmethod
+    def _is(kept: bool, promise: str, step: tuple[object, ...] = ()) -> None:
+        if not kept:
+            raise BrokenError(promise, step)

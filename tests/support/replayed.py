@@ -1,0 +1,169 @@
+"""The real worker as a function from what it has been answered to what it asks next.
+
+A worker is run up to the first question to a port that nobody has answered yet, and cut off there. Run again with one
+answer more, it asks the next one. So the state of a worker is the list of its answers: a search can keep it, compare it
+and go on from it in several ways, and no threads are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from duecourse.domain.job import Job
+from duecourse.domain.targets import Outcome
+from duecourse.messages import RunMessage
+from duecourse.ports import Call, Outgoing
+from duecourse.usecases.copies import Fate
+from duecourse.usecases.hand import Delivery
+from tests.support.workers import Workshop
+
+LEASE_SECONDS = 120
+"""How long an invocation lives."""
+
+MAX_RECEIVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A delivery: `message_id` and `copy` name it, `receives` is how often it was delivered, `at` when."""
+
+    message: RunMessage
+    message_id: int
+    copy: int
+    receives: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a worker asks of a port, or (`done`) what becomes of its message: the fate, and until when it is hidden."""
+
+    what: str
+    with_: tuple[Any, ...] = ()
+
+
+class LostAnswerError(Exception):
+    """What the SDK raises when no answer came."""
+
+
+class _CutOff(BaseException):
+    """Nobody has answered this yet."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+
+
+@dataclass
+class Replay:
+    """All ports of a worker. Those in which workers meet ask; the others answer at once, always the same."""
+
+    job: Job
+    names: Any
+    """Numbers for what is drawn (`of`)."""
+    _beginning: Beginning | None = None
+    _answers: Sequence[tuple[Any, float]] = ()
+    _position: int = 0
+    _drawn: int = 0
+    _now: float = 0.0
+    _hidden_for: int | None = None
+    _execute: Any = field(default=None)
+
+    def __post_init__(self) -> None:
+        shop = Workshop(self, self, self, self, self, self, self, self, self, self, self, self, self)  # type: ignore[arg-type]
+        self._execute = shop.worker(self.job.lane, MAX_RECEIVES)
+
+    def asks(self, beginning: Beginning, answers: Sequence[tuple[Any, float]]) -> Asked:
+        """What the worker of this delivery asks after these answers, each with the time at which it came."""
+        self._beginning, self._answers, self._now = beginning, answers, beginning.at
+        self._position = self._drawn = 0
+        self._hidden_for = None
+        name = f"m{beginning.message_id}"
+        delivery = Delivery(name, f"{name}/{beginning.receives}", beginning.receives, f"r{self.names.of(beginning)}")
+        try:
+            fate, _ = self._execute._one(delivery, beginning.message.to_json(), beginning.at + LEASE_SECONDS)
+        except _CutOff as cut:
+            return cut.asked
+        return Asked("done", (fate is Fate.DONE, self._hidden_for))
+
+    def _ask(self, what: str, *with_: Any) -> Any:
+        if self._position == len(self._answers):
+            raise _CutOff(Asked(what, with_))
+        answer, self._now = self._answers[self._position]
+        self._position += 1
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    # RunStore and JobStore: which of them is meant shows in the number of arguments.
+
+    def get(self, tenant: str, job_id: str, local: str | None = None) -> Any:
+        return self.job if local is None else self._ask("get", local)
+
+    def snapshot(self, *_: str) -> Job:
+        return self.job
+
+    def get_cursor(self, *_: str) -> None:
+        return None
+
+    def write(self, run: Any, previous: Any) -> Any:
+        return self._ask("write", run, previous)
+
+    def lock(self, tenant: str, job_id: str, lock: Any, previous: Any) -> Any:
+        return self._ask("lock", lock, previous)
+
+    def locked(self, *_: str) -> Any:
+        return self._ask("locked")
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> Any:
+        return self._ask("unlock", holder)
+
+    # Lines.
+
+    def enter(self, message: RunMessage, *, expires_at: int) -> Any:
+        return self._ask("enter", message)
+
+    def leave(self, tenant: str, job_id: str, place: Any) -> None:
+        self._ask("leave", place)
+
+    def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> Any:
+        return list(self._ask("waiting", limit, newest))
+
+    def length(self, tenant: str, job_id: str, *, limit: int) -> Any:
+        return self._ask("length", limit)
+
+    def watch(self, *_: str) -> Any:
+        return self._ask("watch")
+
+    def set_watch(self, tenant: str, job_id: str, watch: Any, previous: Any, *, expires_at: int) -> Any:
+        return self._ask("set_watch", watch, previous)
+
+    # Lanes, Received, Caller.
+
+    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+        (one,) = outgoing
+        return [self._ask("send", one.message, one.delay_seconds)]
+
+    def postpone(self, receipt: str, seconds: int) -> None:
+        self._hidden_for = seconds
+
+    def call(self, call: Call) -> Outcome:
+        self._ask("call", call.run.name.local, call.run.attempt)
+        outcome: Outcome = self._ask("end of call", call.run.name.local)
+        return outcome
+
+    # Clock, Randomness, Bus.
+
+    def now(self) -> float:
+        return self._now
+
+    def draw(self) -> float:
+        return 0.5
+
+    def nonce(self) -> str:
+        self._drawn += 1
+        return f"n{self.names.of((self._beginning, self._drawn))}"
+
+    def publish(self, occasions: Sequence[object]) -> int:
+        return 0
