@@ -59,6 +59,7 @@ class RunMessage:
     they had begun.
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
     that was given then (ports.Inputs), not its job's.
+    `bulk`: it goes into the bulk queue of its lane (domain.seats).
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in messages
     of before there was one.
     """
@@ -93,6 +94,7 @@ class RunMessage:
     rules: Rules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     watch: str | None = None
+    bulk: bool = False
 
     @property
     def name(self) -> RunName:
@@ -132,6 +134,7 @@ class RunMessage:
             own_payload=self.own_payload,
             requested_by=self.requested_by,
             correlation_id=self.correlation_id,
+            bulk=self.bulk,
         )
 
     def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
@@ -265,6 +268,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "following": _INSTANT,
     "rules": (_are_rules, "the rules of a schedule"),
     "watch": _TEXT,
+    "bulk": (_is_flag, "true or false"),
     "replaces": (_are_pairs, "pairs of a message id and a nonce"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))

@@ -132,8 +132,9 @@ class EditJobs:
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
+        change, seats = self.jobs.seating.of_changed(job, change, cursor.due)
         records = self.skipping.records(cursor, change.skipped)
-        if not self.store.change(job, cursor, change.job, change.cursor, records):
+        if not self.store.change(job, cursor, change.job, change.cursor, records, seats):
             return None
         view = view_of(change.job, change.cursor, now=now)
         if change.job.generation == job.generation:

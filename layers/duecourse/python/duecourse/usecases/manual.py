@@ -70,7 +70,7 @@ class Manual:
             record = self.runs.get(job.tenant, job.id, run.name.local)
             if record is not None or standing.sent:
                 return record or run
-        if not self.lanes.send([Outgoing(message_of(run, self.randomness.nonce()), 0)])[0]:
+        if not self.lanes.send([Outgoing(message_of(job, run, self.randomness.nonce()), 0)])[0]:
             raise LaneUnavailableError(str(run.name))
         if asking.key is not None:
             self.inputs.mark_sent(job.tenant, job.id, asked.suffix)

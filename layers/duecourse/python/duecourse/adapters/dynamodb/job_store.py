@@ -11,13 +11,25 @@ from duecourse.adapters.dynamodb import conditions, cursor_item, job_item, run_i
 from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
-from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, LIMITS, PAYLOAD, Item, job_key, tenant_key
+from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb.seats import DynamoSeats, taken
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
+from duecourse.adapters.dynamodb.tenant_limits import counted
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
-from duecourse.ports import Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
+from duecourse.domain.seats import Seats
+from duecourse.ports import (
+    Clock,
+    JobPage,
+    JobQuotaError,
+    KeyUsedError,
+    SeatsChangedError,
+    SeatStore,
+    StoreBusyError,
+    UsedKey,
+)
 
 GONE_SECONDS = 86_400
 """How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
@@ -42,6 +54,7 @@ class DynamoJobStore:
         self._clock = clock
         self._record = ShardRecord(client, table)
         self._pages = JobPages(client, table, self._job)
+        self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(
         self,
@@ -52,12 +65,14 @@ class DynamoJobStore:
         quota: int | None = None,
         key: UsedKey | None = None,
         after: Gone | None = None,
+        seats: Seats | None = None,
     ) -> bool:
         """See ports.JobStore."""
         item, payload = job_item.to_item(job)
         writes = [
             self._put(item, ConditionExpression="attribute_not_exists(PK)"),
-            self._counted(job, 1, quota),
+            counted(self._table, job.tenant, 1, quota),
+            *taken(seats, self._table),
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tag_markers.added(job, job.tags, self._table),
@@ -75,8 +90,10 @@ class DynamoJobStore:
             raise KeyUsedError
         if after is not None and failed == [len(writes) - 1]:
             raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
-        if failed == [1]:
+        if failed[:1] == [1]:
             raise JobQuotaError
+        if seats is not None and failed[:1] == [2]:
+            raise SeatsChangedError
         return not failed
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
@@ -94,10 +111,7 @@ class DynamoJobStore:
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
         """See ports.JobStore."""
-        job = self.get(tenant, job_id)
-        if job is not None:
-            return job
-        return self.gone(tenant, job_id)
+        return self.get(tenant, job_id) or self.gone(tenant, job_id)
 
     def gone(self, tenant: str, job_id: str) -> Gone | None:
         """See ports.JobStore."""
@@ -123,7 +137,15 @@ class DynamoJobStore:
             return None, None
         return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
 
-    def change(self, job: Job, standing: Cursor, changed: Job, cursor: Cursor, records: Sequence[Run] = ()) -> bool:
+    def change(
+        self,
+        job: Job,
+        standing: Cursor,
+        changed: Job,
+        cursor: Cursor,
+        records: Sequence[Run] = (),
+        seats: Seats | None = None,
+    ) -> bool:
         """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
@@ -131,28 +153,28 @@ class DynamoJobStore:
             self._put_cursor(cursor, **conditions.standing(standing)),
             *tag_markers.changed(job, changed, self._table),
             *(run_item.put_new(run, self._runs_table) for run in records),
+            *taken(seats, self._table),
         ]
         if payload is not None and (payload != had or job.revision == 0):
             writes.append(self._put(job_item.payload_item(changed, payload)))
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
         if job.revision == 0:
-            writes.append(self._counted(job, 1))
+            writes.append(counted(self._table, job.tenant, 1))
         return self._written(job, writes, lambda standing: standing == changed)
 
     def delete(self, job: Job, *, deleted_at: float) -> bool:
         """See ports.JobStore."""
-        note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
-        gone = values.pack(note)
+        gone = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
         writes = [
             {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
             {"Delete": self._key(job, CURSOR)},
             {"Delete": self._key(job, PAYLOAD)},
-            self._put(job_key(job.tenant, job.id, GONE) | gone),
+            self._put(job_key(job.tenant, job.id, GONE) | values.pack(gone)),
             *tag_markers.removed(job, job.tags, self._table),
         ]
         if job.revision > 0:
-            writes.append(self._counted(job, -1))
+            writes.append(counted(self._table, job.tenant, -1))
         return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation))
 
     def complete(self, job: Job, *, at: float) -> bool:
@@ -212,18 +234,6 @@ class DynamoJobStore:
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
-
-    def _counted(self, job: Job, more: int, quota: int | None = None) -> dict[str, Any]:
-        """The write that counts a tenant's jobs, refused at the quota."""
-        update = {
-            "TableName": self._table,
-            "Key": tenant_key(job.tenant, LIMITS),
-            "UpdateExpression": "ADD #jobs :more",
-            "ExpressionAttributeNames": {"#jobs": "jobs"},
-            "ExpressionAttributeValues": values.pack({":more": more, ":quota": quota}),
-        }
-        bound = {} if quota is None else {"ConditionExpression": "attribute_not_exists(#jobs) OR #jobs < :quota"}
-        return {"Update": update | bound}
 
     def _written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
         """Whether all was written; nothing is where a condition failed, or others kept writing the same. `made` knows

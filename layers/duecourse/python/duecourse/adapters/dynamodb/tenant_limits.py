@@ -8,15 +8,27 @@ from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.errors import condition_failed, found
-from duecourse.adapters.dynamodb.keys import Item, key
+from duecourse.adapters.dynamodb.keys import LIMITS, Item, tenant_key
 from duecourse.domain.bucket import Bucket
 from duecourse.ports import BucketConflict
 
 BUCKET = "BUCKET"
-LIMITS = "LIMITS"
 
 KEPT_SECONDS = 86_400
 """For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
+
+
+def counted(table: str, tenant: str, more: int, quota: int | None = None) -> dict[str, Any]:
+    """The write that counts a tenant's jobs, refused at the quota; a part of the transaction that writes the job."""
+    update = {
+        "TableName": table,
+        "Key": tenant_key(tenant, LIMITS),
+        "UpdateExpression": "ADD #jobs :more",
+        "ExpressionAttributeNames": {"#jobs": "jobs"},
+        "ExpressionAttributeValues": values.pack({":more": more, ":quota": quota}),
+    }
+    bound = {} if quota is None else {"ConditionExpression": "attribute_not_exists(#jobs) OR #jobs < :quota"}
+    return {"Update": update | bound}
 
 
 class DynamoTenantLimits:
@@ -44,7 +56,7 @@ class DynamoTenantLimits:
         try:
             self._client.put_item(
                 TableName=self._table,
-                Item=_key(tenant, BUCKET) | values.pack(stand),
+                Item=tenant_key(tenant, BUCKET) | values.pack(stand),
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **condition,
             )
@@ -62,13 +74,9 @@ class DynamoTenantLimits:
 
     def _get(self, tenant: str, sort: str) -> Item | None:
         item: Item | None = self._client.get_item(
-            TableName=self._table, Key=_key(tenant, sort), ConsistentRead=True
+            TableName=self._table, Key=tenant_key(tenant, sort), ConsistentRead=True
         ).get("Item")
         return item
-
-
-def _key(tenant: str, sort: str) -> Item:
-    return key(f"TENANT#{tenant}", sort)
 
 
 def _bucket(item: Item) -> Bucket:
