@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-lanes bench-lanes-long openapi fuzz faults record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long openapi fuzz faults record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -60,6 +60,9 @@ bench: setup ## measure every budget, write benchmarks/RESULTS.md (BENCH="--only
 
 bench-flood: setup ## one tenant floods the API of the local stack, another asks: a minute
 	$(BIN)/python -m benchmarks.flood
+
+bench-slow: setup ## slow targets of one tenant, without seats and with them, as another one feels them: seven minutes
+	$(BIN)/python -m benchmarks.slow
 
 bench-lanes: setup ## the lanes on the local stack: 2,000 low runs wait, high and normal ones start in time; six minutes
 	$(BIN)/python -m benchmarks.lanes

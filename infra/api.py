@@ -112,6 +112,7 @@ class Api(Construct):
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
                 **config.limits.environment,
+                **{f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in config.lanes.items()},
                 **lanes.environment,
             },
         )

@@ -24,5 +24,6 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
     if config.alarms.metric_math:
         yield "alarms.metric_math must be False, as event sources have no metrics and ArchiveSilent would ring for ever"
     for name, lane in config.lanes.items():
-        if lane.pollers is not None:
-            yield f"lanes.{name}.pollers must be None, as there is no provisioned mode"
+        for field in ("pollers", "bulk_pollers"):
+            if getattr(lane, field) is not None:
+                yield f"lanes.{name}.{field} must be None, as there is no provisioned mode"

@@ -196,7 +196,8 @@ class StageConfig:
         # It is also how many shards the queue's event source works on at a time.
         fits = (self.reserved_concurrency.dispatch or 0) <= LARGEST_MAX_CONCURRENCY
         checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {LARGEST_MAX_CONCURRENCY}"))
-        taken = sum(lane.most_concurrent for lane in self.lanes.values()) + self.reserved_concurrency.whole
+        taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
+        taken += self.reserved_concurrency.whole
         fits = taken <= self.account_concurrency
         checks.append(("account_concurrency", fits, f"must be at least {taken}, which the lanes and the reserved take"))
         with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
@@ -206,7 +207,7 @@ class StageConfig:
         yield from ((name, problem) for name, fine, problem in checks if not fine)
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
-            if lane.pollers is not None and self.runs_on_this_machine:
+            if self.runs_on_this_machine and (lane.pollers is not None or lane.bulk_pollers is not None):
                 yield f"lanes.{name}.pollers", "must be None on this machine: the emulator has one poller a queue"
         if self.deployment == "canary" and self.runs_on_this_machine:
             yield "deployment", "must be all_at_once on this machine: the emulator has no CodeDeploy"

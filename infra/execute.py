@@ -54,7 +54,7 @@ class Execute(Construct):
         canary = config.deployment == "canary"
         self._deployments = codedeploy.LambdaApplication(self, "Deployments") if canary else None
         self.functions: Mapping[str, PythonFunction] = {
-            name: self._worker(name, queue) for name, queue in lanes.queues.items()
+            name: self._worker(name, queue, lanes.bulk[name]) for name, queue in lanes.queues.items()
         }
         # The same for all lanes, so it stands in the template once; each role holds it as a policy of its own.
         rights = iam.Policy(
@@ -78,8 +78,8 @@ class Execute(Construct):
         for worker in self.functions.values():
             worker.function.node.add_dependency(rights)  # no message is taken before it may be worked on
 
-    def _worker(self, name: str, queue: sqs.Queue) -> PythonFunction:
-        """The function of one lane."""
+    def _worker(self, name: str, queue: sqs.Queue, bulk: sqs.Queue) -> PythonFunction:
+        """The function of one lane, for both of its queues: each has its own limit of executions."""
         lane = self._config.lanes[name]
         worker = PythonFunction(
             self,
@@ -97,6 +97,7 @@ class Execute(Construct):
                 "DUECOURSE_RUN_RETENTION_DAYS": str(self._config.run_retention_days),
                 "DUECOURSE_SHARDS": str(self._config.shards),  # where wake-ups go
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
+                "DUECOURSE_BULK_URL": bulk.queue_url,
                 "DUECOURSE_DEATHS_TOPIC_ARN": self._notices.deaths.topic_arn,
                 "DUECOURSE_MAX_RECEIVE_COUNT": str(self._config.max_receive_count),
                 "DUECOURSE_PRIVATE_TARGETS": self._config.private_targets,
@@ -110,14 +111,20 @@ class Execute(Construct):
                 **self._lanes.environment,
             },
         )
-        worker.consume(
-            queue.queue_arn,
-            batch_size=lane.batch_size,
-            max_concurrency=lane.max_concurrency,
-            report_failures=True,
-            pollers=lane.pollers,
-            alias=self._live(name, worker),
-        )
+        alias = self._live(name, worker)
+        for source, construct_id, most, pollers in (
+            (queue, "Queue", lane.max_concurrency, lane.pollers),
+            (bulk, "BulkQueue", lane.bulk_max_concurrency, lane.bulk_pollers),
+        ):
+            worker.consume(
+                source.queue_arn,
+                construct_id=construct_id,
+                batch_size=lane.batch_size,
+                max_concurrency=most,
+                report_failures=True,
+                pollers=pollers,
+                alias=alias,
+            )
         return worker
 
     def _live(self, lane: str, worker: PythonFunction) -> lambda_.Alias | None:

@@ -1,4 +1,4 @@
-"""The lanes: the queues `high`, `normal`, `low` and `long` that hold runs until their second and share them out."""
+"""The lanes `high`, `normal`, `low` and `long`: queues that hold runs until their second and share them out."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,9 @@ from infra.encryption import Encryption
 
 
 class Lanes(Construct):
-    """One standard queue per lane, all with the same dead-letter queue."""
+    """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs that have a seat, `bulk` for
+    the others (docs/sizing.md).
+    """
 
     def __init__(
         self,
@@ -24,11 +26,12 @@ class Lanes(Construct):
         encryption: Encryption,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.queues: Mapping[str, sqs.Queue] = {
-            name: sqs.Queue(
+
+        def queue(name: str, construct_id: str) -> sqs.Queue:
+            return sqs.Queue(
                 self,
-                name.capitalize(),
-                visibility_timeout=Duration.seconds(lane.visibility_seconds),
+                construct_id,
+                visibility_timeout=Duration.seconds(config.lanes[name].visibility_seconds),
                 retention_period=Duration.days(14),
                 dead_letter_queue=sqs.DeadLetterQueue(
                     queue=dead_letters.queue, max_receive_count=config.max_receive_count
@@ -36,15 +39,25 @@ class Lanes(Construct):
                 enforce_ssl=config.refuse_plain_http,
                 **encryption.queue,
             )
-            for name, lane in config.lanes.items()
-        }
+
+        self.queues: Mapping[str, sqs.Queue] = {name: queue(name, name.capitalize()) for name in config.lanes}
+        self.bulk: Mapping[str, sqs.Queue] = {name: queue(name, f"{name.capitalize()}Bulk") for name in config.lanes}
+
+    @property
+    def every(self) -> Mapping[str, sqs.Queue]:
+        """All queues by their name: `normal`, `normal bulk`."""
+        return {**self.queues, **{f"{name} bulk": queue for name, queue in self.bulk.items()}}
 
     @property
     def arns(self) -> list[str]:
-        """All lanes, for policies of those who enqueue."""
-        return [queue.queue_arn for queue in self.queues.values()]
+        """All queues, for policies of those who enqueue."""
+        return [queue.queue_arn for queue in self.every.values()]
 
     @property
     def environment(self) -> dict[str, str]:
-        """The addresses of all lanes for a function that enqueues."""
-        return {f"DUECOURSE_QUEUE_URL_{name.upper()}": queue.queue_url for name, queue in self.queues.items()}
+        """The addresses of all queues for a function that enqueues."""
+        return {
+            f"DUECOURSE_{kind}_URL_{name.upper()}": queue.queue_url
+            for kind, queues in (("QUEUE", self.queues), ("BULK", self.bulk))
+            for name, queue in queues.items()
+        }

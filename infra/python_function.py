@@ -149,6 +149,7 @@ class PythonFunction(Construct):
         report_failures: bool,
         pollers: Pollers | None = None,
         alias: lambda_.Alias | None = None,
+        construct_id: str = "Queue",
     ) -> lambda_.EventSourceMapping:
         """Let SQS invoke this function, or the alias of it, with just the permissions that its pollers use, provisioned
         or not.
@@ -158,7 +159,7 @@ class PythonFunction(Construct):
         # In the function's scope with an alias, too: the mapping is changed then, not replaced, and its queue is read.
         mapping = lambda_.EventSourceMapping(
             self.function,
-            "Queue",
+            construct_id,
             target=self.function if alias is None else alias,
             event_source_arn=queue_arn,
             batch_size=batch_size,

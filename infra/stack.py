@@ -140,7 +140,7 @@ class DuecourseStack(Stack):
             RunsTable=runs.name,
             DeadLetterQueueUrl=dead_letters.queue.queue_url,
             ShardQueueUrl=shard_queue.queue.queue_url,
-            **{f"Lane{name.capitalize()}Url": queue.queue_url for name, queue in lanes.queues.items()},
+            **{f"Lane{name.title().replace(' ', '')}Url": queue.queue_url for name, queue in lanes.every.items()},
             DeathsTopicArn=notices.deaths.topic_arn,
             AlarmsTopicArn=notices.alarms.topic_arn,
             BusName=bus.name,

@@ -41,7 +41,7 @@ ENVIRONMENT = {
     "POWERTOOLS_SERVICE_NAME": "duecourse",
     "POWERTOOLS_METRICS_NAMESPACE": "Duecourse",
     "POWERTOOLS_LOG_LEVEL": "INFO",
-    **{f"DUECOURSE_QUEUE_URL_{lane}": QUEUE for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
+    **{f"DUECOURSE_{of}_URL_{lane}": QUEUE for of in ("QUEUE", "BULK") for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
 }
 FUNCTION = "Duecourse-prod-DispatchWorkerFunction0123456789AB"
 CONTEXT: Any = SimpleNamespace(

@@ -33,7 +33,7 @@ ENVIRONMENT = {
     "DUECOURSE_REACH_SECONDS": "840",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
     "DUECOURSE_BUS_NAME": "bus",
-    **{f"DUECOURSE_QUEUE_URL_{lane}": QUEUE for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
+    **{f"DUECOURSE_{of}_URL_{lane}": QUEUE for of in ("QUEUE", "BULK") for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
 }
 
 

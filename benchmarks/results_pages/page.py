@@ -32,6 +32,8 @@ ABOUT: Mapping[str, str] = {
     "cost": "Dollars, beside other schedulers",
     "lanes": "Lanes on the local stack: thousands of low runs delay nobody else",
     "flood": "A flood of requests by one tenant, as another one feels it",
+    "seats": "Slow targets of some tenants, as a quiet one feels them: stage prod, simulated",
+    "slow": "Slow targets of one tenant, as a quiet one feels them: the local stack",
 }
 """In the order of the sections."""
 

@@ -20,8 +20,8 @@ metrics = Metrics()
 
 
 @cache
-def _execute() -> Execute:
-    return execute(os.environ)
+def _execute(*, bulk: bool) -> Execute:
+    return execute(os.environ, bulk=bulk)
 
 
 @logger.inject_lambda_context
@@ -29,9 +29,14 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Reports partial batch failures: what is named stays in the queue, the rest is deleted."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000
     received = [(_delivery(record, context), record["body"]) for record in event["Records"]]
-    batch = _execute()(received, deadline)
+    batch = _execute(bulk=_of_bulk(event["Records"][0]))(received, deadline)
     publish(batch.report, logger, metrics, function="execute", lane=os.environ["DUECOURSE_LANE"])
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in batch.left]}
+
+
+def _of_bulk(record: dict[str, Any]) -> bool:
+    """A batch is of one queue: the lane's own, or its bulk queue."""
+    return bool(record["eventSourceARN"].rpartition(":")[2] == os.environ["DUECOURSE_BULK_URL"].rpartition("/")[2])
 
 
 def _delivery(record: dict[str, Any], context: LambdaContext) -> Delivery:

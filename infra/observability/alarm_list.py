@@ -57,7 +57,7 @@ LETTERS = {
 def alarm_list(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     """Each once, in the order of the flow."""
     yield from alarms_of_dispatch(config, watched.shard_queue.queue)
-    yield from alarms_of_runs(config, watched.lanes.queues, watched.dead_letters.queue)
+    yield from alarms_of_runs(config, watched.lanes, watched.dead_letters.queue)
     yield from alarms_of_care(config, watched.functions)
     yield from alarms_of_archive(config, watched.functions["Archive"], watched.archive_source, watched.runs)
     yield from alarms_of_api(config)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
 from infra.config import LARGEST_SQS_DELAY_SECONDS, StageConfig
+from infra.lanes import Lanes
 from infra.observability.alarms import AlarmSpec
 from infra.observability.metrics import FIVE_MINUTES, of_queue, ours
 
@@ -18,9 +19,7 @@ is longer than that.
 """
 
 
-def alarms_of_runs(
-    config: StageConfig, lanes: Mapping[str, sqs.IQueue], dead_letters: sqs.IQueue
-) -> Iterator[AlarmSpec]:
+def alarms_of_runs(config: StageConfig, lanes: Lanes, dead_letters: sqs.IQueue) -> Iterator[AlarmSpec]:
     """Deaths and failures first."""
     yield from _ends(config, dead_letters)
     yield from _lanes(config, lanes)
@@ -73,10 +72,10 @@ def failure_rate(config: StageConfig, least: int) -> cloudwatch.MathExpression:
     )
 
 
-def _lanes(config: StageConfig, lanes: Mapping[str, sqs.IQueue]) -> Iterator[AlarmSpec]:
-    """How soon runs start, lane by lane."""
+def _lanes(config: StageConfig, lanes: Lanes) -> Iterator[AlarmSpec]:
+    """How soon runs start, lane by lane, and whether each queue is worked on."""
     limits = config.alarms
-    for name, queue in lanes.items():
+    for name in lanes.queues:
         late = limits.lateness_seconds[name]
         yield AlarmSpec(
             name=f"Lateness{name.capitalize()}",
@@ -88,32 +87,38 @@ def _lanes(config: StageConfig, lanes: Mapping[str, sqs.IQueue]) -> Iterator[Ala
             periods=2,
             section="Lateness",
         )
-        # Messages are in the queue from up to 15 minutes before their time, and those count as old; AWS does not say
-        # that they do not. What takes long in a worker is in its queue, too, until it is deleted.
-        patience = limits.patience_seconds[name]
+        yield from _queue(config, name, name.capitalize(), f"lane {name}", lanes.queues[name])
+        yield from _queue(config, name, f"{name.capitalize()}Bulk", f"lane {name}'s bulk queue", lanes.bulk[name])
+
+
+def _queue(config: StageConfig, lane: str, label: str, called: str, queue: sqs.IQueue) -> Iterator[AlarmSpec]:
+    """Whether a queue's messages are worked on."""
+    # Messages are in the queue from up to 15 minutes before their time, and those count as old; AWS does not say
+    # that they do not. What takes long in a worker is in its queue, too, until it is deleted.
+    patience = config.alarms.patience_seconds[lane]
+    yield AlarmSpec(
+        name=f"OldestMessage{label}",
+        means=f"A message of {called} is {patience // 60} minutes older than the 15 minutes for which it may "
+        "have been held back: its run was due that long ago, and no worker has finished with it.",
+        first=f"see whether {called} is worked on at all (messages received, concurrency, throttles, the "
+        "state of its event source), then whether its workers fail (MessagesFailed).",
+        metric=of_queue(queue, "ApproximateAgeOfOldestMessage"),
+        above=LARGEST_SQS_DELAY_SECONDS + patience,
+        periods=3,
+        section="OldestMessage",
+    )
+    if config.alarms.metric_math and config.lanes[lane].timeout_seconds < IDLE_MINUTES * 60:
         yield AlarmSpec(
-            name=f"OldestMessage{name.capitalize()}",
-            means=f"A message of lane {name} is {patience // 60} minutes older than the 15 minutes for which it may "
-            "have been held back: its run was due that long ago, and no worker has finished with it.",
-            first=f"see whether lane {name} is worked on at all (messages received, concurrency, throttles, the "
-            "state of its event source), then whether its workers fail (MessagesFailed).",
-            metric=of_queue(queue, "ApproximateAgeOfOldestMessage"),
-            above=LARGEST_SQS_DELAY_SECONDS + patience,
-            periods=3,
-            section="OldestMessage",
+            name=f"WorkersIdle{label}",
+            means=f"Messages of {called} are due, and for {IDLE_MINUTES} minutes no worker has taken any: its "
+            "runs do not start.",
+            first=f"see whether the event source of {called} is enabled, then the errors and throttles of its "
+            "function.",
+            metric=_idle(queue),
+            above=0,
+            periods=IDLE_MINUTES,
+            section="WorkersIdle",
         )
-        if limits.metric_math and config.lanes[name].timeout_seconds < IDLE_MINUTES * 60:
-            yield AlarmSpec(
-                name=f"WorkersIdle{name.capitalize()}",
-                means=f"Messages of lane {name} are due, and for {IDLE_MINUTES} minutes no worker has taken any: its "
-                "runs do not start.",
-                first=f"see whether the event source of lane {name} is enabled, then the errors and throttles of its "
-                "function.",
-                metric=_idle(queue),
-                above=0,
-                periods=IDLE_MINUTES,
-                section="WorkersIdle",
-            )
 
 
 def _idle(queue: sqs.IQueue) -> cloudwatch.MathExpression:

@@ -67,7 +67,7 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
 
 def _queues(watched: Watched) -> Iterator[Row]:
     """Lanes, shard queue, dead letters."""
-    lanes = watched.lanes.queues
+    lanes = watched.lanes.every
     others = {"shards": watched.shard_queue.queue, "dead letters": watched.dead_letters.queue}
     every: dict[str, sqs.IQueue] = {**lanes, **others}
     every |= {f"{name.lower()}'s dead letters": queue for name, queue in watched.letters.items()}
@@ -169,7 +169,7 @@ def _costs(watched: Watched) -> Iterator[Row]:
     ]
     sent = [
         (of_queue(queue, "NumberOfMessagesSent", statistic="Sum", seconds=FIVE_MINUTES), 1.0)
-        for queue in watched.lanes.queues.values()
+        for queue in watched.lanes.every.values()
     ]
     yield heading(
         "## What costs\nUnits of the tables, GB-seconds (duration times memory, an estimate: Lambda bills each "

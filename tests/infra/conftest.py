@@ -71,7 +71,7 @@ class Stack:
         return {mapping["EventSourceArn"]["Fn::GetAtt"][0]: mapping for mapping in mappings}
 
 
-LANE_OUTPUTS = ("LaneHighUrl", "LaneNormalUrl", "LaneLowUrl", "LaneLongUrl")
+LANE_OUTPUTS = tuple(f"Lane{name}{of}Url" for name in ("High", "Normal", "Low", "Long") for of in ("", "Bulk"))
 
 
 @pytest.fixture(params=sorted(STAGES))

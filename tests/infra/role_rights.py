@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from infra.stages import STAGES
-from tests.infra.conftest import Stack
+from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.needed_calls import Call, needed
 from tests.support.policies import actions_of, as_list, written
 
@@ -78,7 +78,7 @@ def role_of(function: dict[str, Any]) -> str:
 
 def stores(stack: Stack) -> dict[str, str]:
     """Words for the resources that outputs name."""
-    lanes = [stack.output(f"Lane{name}Url") for name in ("High", "Normal", "Low", "Long")]
+    lanes = [stack.output(output) for output in LANE_OUTPUTS]
     words = {
         "JobsTable": "jobs",
         "RunsTable": "runs",
@@ -102,7 +102,8 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
         name, attribute, part = found.groups()
         if name == function["LoggingConfig"]["LogGroup"]["Ref"]:
             return "logs"
-        if {"Ref": name} == function["Environment"]["Variables"].get("DUECOURSE_QUEUE_URL"):
+        variables = function["Environment"]["Variables"]
+        if {"Ref": name} in (variables.get("DUECOURSE_QUEUE_URL"), variables.get("DUECOURSE_BULK_URL")):
             return "own queue"
         return stores(stack)[name] + (", stream" if attribute == "StreamArn" or part == "/stream/*" else "")
     arn, partition, service, region, account, name = text.split(":", 5)

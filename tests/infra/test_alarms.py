@@ -47,7 +47,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lane_of(alarm: str) -> str:
     """The lane that an alarm is about, if it is about one."""
-    return next((lane.lower() for lane in LANES if alarm.endswith(lane)), "normal")
+    return next((lane.lower() for lane in LANES if alarm.removesuffix("Bulk").endswith(lane)), "normal")
 
 
 def judged(observed: Observed, stage: str = "prod") -> Judge:
@@ -57,7 +57,7 @@ def judged(observed: Observed, stage: str = "prod") -> Judge:
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_an_alarm_goes_off_when_its_failure_happens(name: str, tables: Tables) -> None:
-    observed = Observed(tables, lane=lane_of(name))
+    observed = Observed(tables, lane=lane_of(name), bulk=name.endswith("Bulk"))
     CASES[name](observed)
     assert judged(observed).goes_off(name)
 

@@ -8,12 +8,12 @@ import re
 import pytest
 
 from infra.stages import STAGES
-from tests.infra.conftest import Stack
+from tests.infra.conftest import LANE_OUTPUTS, Stack
 
 OUTPUTS = {
     "AlarmsTopicArn", "ApiFunction", "ApiId", "ApiUrl", "BusName", "DeadLetterQueueUrl", "DeathsTopicArn",
     "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
-    "JobsTable", "LaneHighUrl", "LaneLongUrl", "LaneLowUrl", "LaneNormalUrl", "ResultsBucket", "RunsTable",
+    "JobsTable", *LANE_OUTPUTS, "ResultsBucket", "RunsTable",
     "ShardQueueUrl", "SweepFunction", "TickFunction",
     "ArchiveBucket",
     "ArchiveDatabase",

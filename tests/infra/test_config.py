@@ -175,7 +175,7 @@ def test_what_is_reserved_leaves_what_aws_keeps_unreserved() -> None:
     replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=168)
     with pytest.raises(ConfigError, match="account_concurrency must be at least 168"):
         replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=167)
-    replace(STAGES["dev"], lanes=small, account_concurrency=10)
+    replace(STAGES["dev"], lanes=small, account_concurrency=16)
 
 
 def test_young_accounts_can_do_without_reserved_concurrency() -> None:

@@ -159,10 +159,11 @@ def test_what_is_reserved_and_how_the_queues_are_read_stays_with_both_versions(p
     assert (mapping["BatchSize"], mapping["ScalingConfig"]) == (1, {"MaximumConcurrency": 16})
     for worker in WORKERS[1:]:
         lane = worker.removeprefix("Execute")
-        mapping = prod.consumers()[prod.output(f"Lane{lane}Url")]
         expected = STAGES["prod"].lanes[lane.lower()]
-        assert mapping["ScalingConfig"] == {"MaximumConcurrency": expected.max_concurrency}
-        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        for output in (f"Lane{lane}Url", f"Lane{lane}BulkUrl"):
+            mapping = prod.consumers()[prod.output(output)]
+            assert mapping["ScalingConfig"] == {"MaximumConcurrency": expected.max_concurrency}
+            assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
 def test_a_deployment_can_do_without_the_canary_by_its_context() -> None:

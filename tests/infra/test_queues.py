@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from duecourse.domain.seats import WORKER_SECONDS
 from infra.config import ROUND_SECONDS
+from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.template import ROOT
 
@@ -51,18 +53,30 @@ def test_every_lane_reports_partial_failures_and_has_a_concurrency_limit(stack: 
         mapping = consumers[stack.output(output)]
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
         assert mapping["ScalingConfig"]["MaximumConcurrency"] >= 2
-        assert mapping["BatchSize"] == (1 if output == "LaneLongUrl" else 10)
+        assert mapping["BatchSize"] == (1 if "Long" in output else 10)
         assert "MaximumBatchingWindowInSeconds" not in mapping
 
 
-def test_every_lane_is_read_by_its_own_function(stack: Stack) -> None:
+@pytest.mark.parametrize(("of", "known_as"), [("", "DUECOURSE_QUEUE_URL"), ("Bulk", "DUECOURSE_BULK_URL")])
+def test_both_queues_of_a_lane_are_read_by_its_own_function(stack: Stack, of: str, known_as: str) -> None:
     consumers = stack.consumers()
     for name in ("High", "Normal", "Low", "Long"):
-        lane = stack.output(f"Lane{name}Url")
+        lane = stack.output(f"Lane{name}{of}Url")
         assert stack.consumer(consumers[lane]) == stack.output(f"Execute{name}Function")
-        assert stack.function(f"Execute{name}Function")["Environment"]["Variables"]["DUECOURSE_QUEUE_URL"] == {
-            "Ref": lane
-        }
+        assert stack.function(f"Execute{name}Function")["Environment"]["Variables"][known_as] == {"Ref": lane}
+
+
+def test_a_tenant_has_seats_for_a_third_of_a_lanes_workers_at_most_and_for_one_at_least(stack: Stack) -> None:
+    known = stack.environment("ApiFunction")
+    for name, lane in STAGES[stack.stage].lanes.items():
+        seats = int(known[f"DUECOURSE_SEAT_{name.upper()}"])
+        assert 1 <= seats <= max(lane.most_concurrent // 3, 1)
+
+
+def test_a_workers_life_is_no_longer_than_seats_are_kept_for_it() -> None:
+    assert {lane.value: seconds for lane, seconds in WORKER_SECONDS.items()} == {
+        name: lane.timeout_seconds for name, lane in STAGES["prod"].lanes.items()
+    }
 
 
 def test_the_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:

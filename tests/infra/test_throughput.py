@@ -60,6 +60,20 @@ def warmed(made: dict[str, Any]) -> dict[str, Any]:
     return {name: warm for name, warm in found.items() if warm is not None}
 
 
+def test_a_bulk_queue_grows_as_its_lane_or_by_a_size_of_its_own() -> None:
+    sized = lanes(high=POLLERS, normal=60, low=20, long=50, bulk={"low": POLLERS, "long": 70})
+    found = {name: (lane.bulk_max_concurrency, lane.bulk_pollers, lane.seats) for name, lane in sized.items()}
+    assert found == {
+        "high": (100, None, 100),
+        "normal": (60, None, 18),
+        "low": (None, POLLERS, 6),
+        "long": (70, None, 15),
+    }
+    wrong = replace(sized["normal"], bulk_max_concurrency=1)
+    with pytest.raises(ConfigError, match=r"lanes\.normal\.bulk_max_concurrency must lie between"):
+        configured(lanes={**STAGES["prod"].lanes, "normal": wrong}, account_concurrency=100_000)
+
+
 def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
     assert warmed(stack.template) == {}
     assert not [each for each in stack.consumers().values() if "ProvisionedPollerConfig" in each]
@@ -68,7 +82,7 @@ def test_nothing_is_kept_ready_unless_a_stage_says_so(stack: Stack) -> None:
 @pytest.mark.long
 def test_a_stage_can_warm_its_tables_and_keep_pollers() -> None:
     sized = lanes(high=POLLERS, normal=100, low=20, long=50)
-    config = configured(throughput=BURST, lanes=sized, account_concurrency=2_000)
+    config = configured(throughput=BURST, lanes=sized, account_concurrency=3_000)
     prod = made(config)
 
     assert warmed(prod.template) == {
@@ -156,9 +170,9 @@ def test_a_lane_can_go_from_its_concurrency_to_pollers_and_back_by_a_deployment_
 def test_a_lane_in_between_may_take_what_lambdas_own_pollers_take(between: int | Pollers) -> None:
     reserved = ReservedConcurrency(tick=2, dispatch=16, api=50)
     sized = lanes(high=between, normal=100, low=20, long=50)
-    with pytest.raises(ConfigError, match="account_concurrency must be at least 1488"):
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 1758"):
         configured(lanes=sized, reserved_concurrency=reserved)
-    configured(lanes=sized, reserved_concurrency=reserved, account_concurrency=1_488)
+    configured(lanes=sized, reserved_concurrency=reserved, account_concurrency=1_758)
 
 
 @pytest.mark.parametrize(("most", "pollers"), [(100, POLLERS), (0, POLLERS), (None, None), (1_001, None), (1, None)])
@@ -178,9 +192,9 @@ def test_the_emulator_is_asked_for_nothing_of_it() -> None:
 def test_lanes_and_reserved_concurrency_must_fit_into_the_account() -> None:
     reserved = ReservedConcurrency(tick=2, dispatch=64, api=50)
     sized = lanes(high=Pollers(minimum=2, maximum=50), normal=300, low=50, long=50)
-    with pytest.raises(ConfigError, match="account_concurrency must be at least 1016"):
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 1516"):
         configured(lanes=sized, reserved_concurrency=reserved)
-    configured(lanes=sized, reserved_concurrency=reserved, account_concurrency=1_016)
+    configured(lanes=sized, reserved_concurrency=reserved, account_concurrency=1_516)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "reach_seconds": 840,
         "run_retention_days": 90,
         "queue_urls": {lane: f"https://queue/{lane}" for lane in Lane},
+        "bulk_urls": {lane: f"https://queue/{lane}-bulk" for lane in Lane},
         "default_precision": Precision.SECOND,
         "private_targets": "refuse",
         "allowed_targets": ALLOWED,
@@ -89,6 +90,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "burst": 1_000,
         "smallest_interval_seconds": 1,
         "backfill_limit": 1_000,
+        "seats": dict.fromkeys(Lane, 30),
     }
     return ApiSettings(**(values | changes))
 
@@ -190,7 +192,7 @@ class ApiClient:
             self.randomness,
             self.settings.reach_seconds,
             Registered(self.tasks),
-            JobLimits(self.settings.job_quota, self.settings.smallest_interval_seconds),
+            JobLimits(self.settings.job_quota, self.settings.smallest_interval_seconds, self.settings.seats),
         )
         history = History(
             self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days

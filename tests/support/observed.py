@@ -86,11 +86,13 @@ class Told(list[Report]):
 
 
 class Observed:
-    """`world` is where things happen, `data` what CloudWatch has of it; `lane` is that of its queue and its worker."""
+    """`world` is where things happen, `data` what CloudWatch has of it; `lane` is that of its queue
+    (`bulk`: its bulk queue) and its worker."""
 
-    def __init__(self, tables: Tables, *, lane: str = "normal", stage: str = "prod") -> None:
+    def __init__(self, tables: Tables, *, lane: str = "normal", stage: str = "prod", bulk: bool = False) -> None:
         self.world = World(tables)
         self.lane = lane
+        self.queue = f"Lane{lane.capitalize()}{'Bulk' if bulk else ''}Url"
         self.wheel = DatedWheel(self.world.clock)
         self.world.wheel = self.wheel
         self.world.reports = Told(self._report)
@@ -174,7 +176,7 @@ class Observed:
 
     def look(self) -> None:
         """What SQS says of the queues now; nothing of one that is empty, as far as ages go."""
-        now, lane = self.world.clock.now(), f"Lane{self.lane.capitalize()}Url"
+        now, lane = self.world.clock.now(), self.queue
         visible = sum(held.visible <= now for held in self.held)
         self.of_queue(lane, "NumberOfMessagesReceived", self.taken)
         self.taken = 0

@@ -21,7 +21,9 @@ from duecourse.settings import (
     TickSettings,
 )
 
-QUEUES = {f"DUECOURSE_QUEUE_URL_{lane.name}": f"https://sqs.example/{lane}" for lane in Lane}
+QUEUES = {f"DUECOURSE_QUEUE_URL_{lane.name}": f"https://sqs.example/{lane}" for lane in Lane} | {
+    f"DUECOURSE_BULK_URL_{lane.name}": f"https://sqs.example/{lane}-bulk" for lane in Lane
+}
 TICK = {
     "DUECOURSE_STAGE": "dev",
     "DUECOURSE_JOBS_TABLE": "jobs",
@@ -45,6 +47,7 @@ EXECUTE = {
     "DUECOURSE_RUNS_TABLE": "runs",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
     "DUECOURSE_QUEUE_URL": "https://sqs.example/high",
+    "DUECOURSE_BULK_URL": "https://sqs.example/high-bulk",
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "5",
     "DUECOURSE_PRIVATE_TARGETS": "refuse",
@@ -69,6 +72,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_BURST": "100",
     "DUECOURSE_SMALLEST_INTERVAL_SECONDS": "10",
     "DUECOURSE_BACKFILL_LIMIT": "1000",
+    **{f"DUECOURSE_SEAT_{lane.name}": str(seats) for lane, seats in zip(Lane, (30, 30, 6, 15), strict=True)},
 }
 SWEEP = {
     "DUECOURSE_STAGE": "dev",
@@ -109,6 +113,7 @@ def test_a_dispatchers_environment_is_read() -> None:
     assert (read.stage, read.jobs_table, read.runs_table, read.shards) == ("dev", "jobs", "runs", 16)
     assert (read.lead_seconds, read.reach_seconds, read.run_retention_days) == (300, 840, 90)
     assert read.queue_urls == {lane: f"https://sqs.example/{lane}" for lane in Lane}
+    assert read.bulk_urls == {lane: f"https://sqs.example/{lane}-bulk" for lane in Lane}
 
 
 def test_a_workers_environment_is_read() -> None:

@@ -47,7 +47,7 @@ def looks(stage: Stage) -> Iterator[Look]:
     yield Look("due index", tables.due, verdicts.due)
     yield Look("cursors", tables.cursors, verdicts.cursors)
     yield Look("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
-    for name in queues.LANES:
+    for name in queues.lanes(stage):
         yield Look(f"lane {name}", partial(queues.lane, name=name), surroundings.lane)
     yield Look("dead letters", queues.dead_letters, surroundings.dead_letters)
     if "ArchiveFailuresQueueUrl" in stage.outputs:

@@ -9,9 +9,16 @@ from duecourse_cli.doctor.stage import Stage
 LANES = ("high", "normal", "low", "long")
 
 
+def lanes(stage: Stage) -> dict[str, str]:
+    """The output that names each lane's queue, and its bulk queue, which stages of before there were seats lack."""
+    queues = {name: f"Lane{name.capitalize()}Url" for name in LANES}
+    bulk = {f"{name} bulk": f"Lane{name.capitalize()}BulkUrl" for name in LANES}
+    return queues | {name: output for name, output in bulk.items() if output in stage.outputs}
+
+
 def lane(stage: Stage, name: str) -> Queue:
-    """The queue of a lane."""
-    return _queue(stage, name, stage.outputs[f"Lane{name.capitalize()}Url"])
+    """A queue of a lane, by its name in `lanes`."""
+    return _queue(stage, name, stage.outputs[lanes(stage)[name]])
 
 
 def shard_queue(stage: Stage) -> Queue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from duecourse_cli.doctor.facts import Source
-from duecourse_cli.doctor.queues import LANES
+from duecourse_cli.doctor.queues import lanes
 from duecourse_cli.doctor.stage import Stage
 
 STREAM = "archive"
@@ -18,7 +18,7 @@ def sources(stage: Stage) -> list[Source]:
 
 def _read(stage: Stage) -> Iterator[tuple[str, str | None]]:
     """What is read, by name: its ARN. A table that was restored under its name has another stream than before."""
-    queues = {f"lane {name}": stage.outputs[f"Lane{name.capitalize()}Url"] for name in LANES}
+    queues = {f"lane {name}": stage.outputs[output] for name, output in lanes(stage).items()}
     for name, url in {"shards": stage.outputs["ShardQueueUrl"], **queues}.items():
         told = stage.clients("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
         yield name, told["Attributes"]["QueueArn"]

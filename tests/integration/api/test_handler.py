@@ -77,7 +77,11 @@ def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queu
 ) -> None:
     sqs, tables = client("sqs", ministack), served_tables
     urls = {lane: sqs.create_queue(QueueName=f"{tables.jobs}-{lane}")["QueueUrl"] for lane in ("NORMAL", "HIGH")}
-    queues = {f"QUEUE_URL_{lane}": urls.get(lane, urls["HIGH"]) for lane in ("HIGH", "NORMAL", "LOW", "LONG")}
+    queues = {
+        f"{of}_URL_{lane}": urls.get(lane, urls["HIGH"])
+        for of in ("QUEUE", "BULK")
+        for lane in ("HIGH", "NORMAL", "LOW", "LONG")
+    }
     environ = {
         "AWS_ENDPOINT_URL": ministack,
         "AWS_ACCESS_KEY_ID": "test",

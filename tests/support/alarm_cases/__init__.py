@@ -38,8 +38,13 @@ CASES: dict[str, Case] = {
     "RunsDying": runs.many_dead_runs,
     "FailureRate": runs.an_ill_target,
     **{f"Lateness{lane}": runs.late_starts for lane in LANES},
-    **{f"OldestMessage{lane}": runs.nobody_at_work for lane in LANES},
-    **{f"WorkersIdle{lane}": runs.workers_that_take_nothing for lane in LANES if lane != "Long"},
+    **{f"OldestMessage{lane}{of}": runs.nobody_at_work for lane in LANES for of in ("", "Bulk")},
+    **{
+        f"WorkersIdle{lane}{of}": runs.workers_that_take_nothing
+        for lane in LANES
+        if lane != "Long"
+        for of in ("", "Bulk")
+    },
     "MessagesFailed": runs.workers_that_fail,
     "RescueReadsFailed": runs.a_table_of_runs_that_does_not_answer,
     "EventsRefused": runs.a_bus_that_refuses,

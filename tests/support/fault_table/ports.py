@@ -70,8 +70,8 @@ class FaultyDeadLetters:
     def receive(self) -> list[DeadMessage]:
         return self.queue.receive()
 
-    def release(self, messages: Sequence[DeadMessage]) -> None:
-        self.queue.release(messages)
+    def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        self.queue.hide(messages, seconds)
 
     def delete(self, message: DeadMessage) -> None:
         struck(self.danger.of_port(DELETE, "of a dead letter"), lambda: self.queue.delete(message))

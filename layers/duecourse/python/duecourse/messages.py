@@ -60,6 +60,7 @@ class RunMessage:
     they had begun.
     `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
     that was given then (ports.Inputs), not its job's.
+    `bulk`: it goes into the bulk queue of its lane (domain.seats).
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in messages
     of before there was one.
     """
@@ -95,6 +96,7 @@ class RunMessage:
     replaces: tuple[tuple[str, str], ...] = ()
     watch: str | None = None
     armed: str | None = None
+    bulk: bool = False
 
     @property
     def name(self) -> RunName:
@@ -134,6 +136,7 @@ class RunMessage:
             own_payload=self.own_payload,
             requested_by=self.requested_by,
             correlation_id=self.correlation_id,
+            bulk=self.bulk,
         )
 
     def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
@@ -268,6 +271,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "rules": (_are_rules, "the rules of a schedule"),
     "watch": _TEXT,
     "armed": _TEXT,
+    "bulk": (_is_flag, "true or false"),
     "replaces": (_are_pairs, "pairs of a message id and a nonce"),
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))

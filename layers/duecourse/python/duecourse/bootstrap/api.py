@@ -71,13 +71,20 @@ def api(environ: Mapping[str, str]) -> Api:
         dynamodb, settings.jobs_table, shards=settings.shards, clock=clock, runs_table=settings.runs_table
     )
     store = DynamoRunStore(dynamodb, settings.runs_table)
-    lanes = SqsLanes(client("sqs", hurried=True, once=True), settings.queue_urls, clock, randomness, hurried=True)
-    depths = SqsDepths(client("sqs", hurried=True), settings.queue_urls, clock)
+    lanes = SqsLanes(
+        client("sqs", hurried=True, once=True),
+        settings.queue_urls,
+        clock,
+        randomness,
+        bulk_urls=settings.bulk_urls,
+        hurried=True,
+    )
+    depths = SqsDepths(client("sqs", hurried=True), settings.queue_urls, clock, bulk_urls=settings.bulk_urls)
     counters = DynamoTenantLimits(dynamodb, settings.jobs_table)
     limits = Limits(counters, clock, Rules(settings.requests_per_second, settings.burst))
     health = Health(DynamoTickMark(dynamodb, settings.jobs_table), clock)
     tasks = SsmTasks(client("ssm", hurried=True), settings.stage, clock)
-    jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds)
+    jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
     use = Jobs(jobs, lanes, clock, randomness, settings.reach_seconds, tasks, jobs_may)
     skipping = Skipping(store, clock, settings.run_retention_days)
     history = History(jobs, store, clock, settings.reach_seconds, settings.run_retention_days)

@@ -28,7 +28,7 @@ def audit(environ: Mapping[str, str]) -> Audit:
     judge = Judge(
         jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
         runs=runs,
-        depths=SqsDepths(client("sqs"), settings.queue_urls, clock),
+        depths=SqsDepths(client("sqs"), settings.queue_urls, clock, bulk_urls=settings.bulk_urls),
         clock=clock,
         lead=settings.lead_seconds,
         reach=settings.reach_seconds,

@@ -26,7 +26,7 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
     dynamodb, sqs = client("dynamodb", hurried=True), client("sqs", hurried=True, once=True)  # a round is short
     return Dispatch(
         cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads, runs_table=settings.runs_table),
-        lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, crew=threads),
+        lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls, crew=threads),
         clock=clock,
         randomness=randomness,
         claiming=Claiming(

@@ -23,14 +23,14 @@ from duecourse.usecases.execute import Execute
 from duecourse.usecases.hand import Forwarder, WorkerRules
 
 
-def execute(environ: Mapping[str, str]) -> Execute:
-    """The workers of this environment's lane. Raises SettingsError."""
+def execute(environ: Mapping[str, str], *, bulk: bool = False) -> Execute:
+    """The workers of this environment's lane, for its own queue or its bulk queue. Raises SettingsError."""
     settings = ExecuteSettings.from_env(environ)
     clock, randomness = SystemClock(), SystemRandomness()
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
     forwarder = Forwarder(
-        lanes=SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness),
-        received=SqsReceived(client("sqs"), settings.queue_url),
+        lanes=SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls),
+        received=SqsReceived(client("sqs"), settings.bulk_url if bulk else settings.queue_url),
         wakes=stores.wakes,
         clock=clock,
         lane=settings.lane,

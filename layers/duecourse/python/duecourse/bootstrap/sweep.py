@@ -21,7 +21,7 @@ def sweep(environ: Mapping[str, str]) -> Sweep:
     settings = SweepSettings.from_env(environ)
     clock, randomness, sqs, threads = SystemClock(), SystemRandomness(), client("sqs"), Threads()
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
-    lanes = SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness)
+    lanes = SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls)
     forwarder = Forwarder(
         lanes=lanes,
         received=SqsReceived(sqs, settings.dead_letter_queue_url),

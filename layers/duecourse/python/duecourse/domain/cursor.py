@@ -18,7 +18,7 @@ class Cursor:
     when the schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last
     run; one that is `ending` stays in the index until it was looked whether its job is completed.
     `occurrence` is the first after `after`, computed with zone data of version `tzdata`. `remaining` says how many
-    occurrences may still be passed; None: any number.
+    occurrences may still be passed; None: any number. `bulk`: its messages go into the lane's bulk queue.
     """
 
     tenant: str
@@ -38,6 +38,7 @@ class Cursor:
     error: str | None = None
     last: int | None = None
     ending: bool = False
+    bulk: bool = False
 
     def slot(self, shards: int, *, now: float) -> str | None:
         """Its partition in the due index of a stage with `shards` shards, when it is written at `now` (UTC seconds).
@@ -74,4 +75,5 @@ def cursor_for(job: Job, after: float) -> Cursor:
         exclude=job.exclude,
         jitter_seconds=job.jitter_seconds,
         remaining=job.max_runs,
+        bulk=job.bulk,
     )

@@ -21,7 +21,7 @@ from duecourse.domain.target_document import target_document
 
 KEPT = (
     "tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation", "state",
-    "paused_at", "paused_because", "paused_by", "resumed_at", "earlier",
+    "paused_at", "paused_because", "paused_by", "resumed_at", "earlier", "seated",
 )  # fmt: skip
 """What no edit sets by itself."""
 

@@ -134,6 +134,7 @@ class Job:
     heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
     `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
     `queue_limit` bounds how many runs wait in line with `overlap` QUEUE (None: any number).
+    `seated`: it has a seat in its lane (domain.seats), or none; None for a job of before there were seats.
     `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
     """
 
@@ -174,6 +175,7 @@ class Job:
     completion_seconds: int = COMPLETION_SECONDS
     heartbeat_seconds: int | None = None
     events: tuple[EventKind, ...] = ()
+    seated: bool | None = None
     earlier: tuple[Definition, ...] = ()
 
     def redefined(self, now: float) -> Job:
@@ -209,6 +211,11 @@ class Job:
         """Where its runs are queued: by priority, or `long` when an attempt may outlast the short workers."""
         longest = max(self.timeout_seconds, self.estimated_seconds or 0)
         return Lane.LONG if longest > SHORT_TIMEOUT_SECONDS else self.priority
+
+    @property
+    def bulk(self) -> bool:
+        """Whether its runs go through its lane's bulk queue."""
+        return self.seated is False
 
     @property
     def attempts_allowed(self) -> int:

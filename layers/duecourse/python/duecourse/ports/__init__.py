@@ -5,7 +5,17 @@ from __future__ import annotations
 from duecourse.ports.audit import AuditStore, Finding, JobsPage, Undecided
 from duecourse.ports.basics import Alone, Clock, Crew, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
-from duecourse.ports.jobs import ChangePage, JobPage, JobQuotaError, JobStore, KeyUsedError, StoreBusyError, UsedKey
+from duecourse.ports.jobs import (
+    ChangePage,
+    JobPage,
+    JobQuotaError,
+    JobStore,
+    KeyUsedError,
+    SeatsChangedError,
+    SeatStore,
+    StoreBusyError,
+    UsedKey,
+)
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
 from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
 from duecourse.ports.patrol import Patrolled, PatrolPage, PatrolStore
@@ -69,6 +79,8 @@ __all__ = [
     "RegisteredTask",
     "Results",
     "RunStore",
+    "SeatStore",
+    "SeatsChangedError",
     "SecretUnknownError",
     "Secrets",
     "SecretsUnavailableError",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from duecourse.domain.change_record import ChangeRecord
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, JobSnapshot
+from duecourse.domain.job import Gone, Job, JobSnapshot, Lane
 from duecourse.domain.run import Run
+from duecourse.domain.seats import Seats
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +49,37 @@ class JobQuotaError(Exception):
     """The tenant has as many jobs as it may have."""
 
 
+class SeatsChangedError(Exception):
+    """Another job of the tenant has taken a seat meanwhile; nothing was written."""
+
+
 class StoreBusyError(Exception):
     """Others write the same items again and again; nothing was written."""
+
+
+class SeatStore(Protocol):
+    """Which jobs of a tenant have a seat in a lane. A job that takes one writes that together with itself (JobStore);
+    one that leaves writes nothing: who finds all seats taken looks who has left.
+    """
+
+    def seats(self, tenant: str, lane: Lane) -> Seats:
+        """Strongly consistent."""
+
+    def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
+        """The jobs of the holders (without a payload of their own), by id; what cannot be read is left out. Strongly
+        consistent.
+        """
+
+    def note(self, seats: Seats) -> None:
+        """Write them down, unless they have changed since they were read."""
 
 
 class JobStore(Protocol):
     """Definitions. A job, its cursor, its tags' markers, its tenant's count of jobs and the `record` of who changed it
     are written in one transaction.
     """
+
+    seats: SeatStore
 
     def create(
         self,
@@ -67,12 +91,14 @@ class JobStore(Protocol):
         key: UsedKey | None = None,
         after: Gone | None = None,
         record: ChangeRecord | None = None,
+        seats: Seats | None = None,
     ) -> bool:
         """Write both; False, and nothing written, when the id is taken.
 
         `quota`: how many jobs the tenant may have then. `key` is used up by it, which `now` (UTC seconds) judges.
-        `after` is the deletion that the job comes after. Raises JobQuotaError, KeyUsedError, StoreBusyError (another
-        job of that id was created and deleted meanwhile, too); nothing is written then.
+        `after` is the deletion that the job comes after. `seats` are those of its lane with its own. Raises
+        JobQuotaError, KeyUsedError, SeatsChangedError, StoreBusyError (another job of that id was created and deleted
+        meanwhile, too); nothing is written then.
         """
 
     def gone(self, tenant: str, job_id: str) -> Gone | None:
@@ -101,9 +127,10 @@ class JobStore(Protocol):
         cursor: Cursor,
         records: Sequence[Run] = (),
         record: ChangeRecord | None = None,
+        seats: Seats | None = None,
     ) -> bool:
-        """Write `changed` and `cursor` over `job` and `standing`, and `records` of what the change skips; False, and
-        nothing written, when either changed, or one of the records is there already.
+        """Write `changed` and `cursor` over `job` and `standing`, `records` of what the change skips, and `seats` with
+        its own; False, and nothing written, when one of them changed, or one of the records is there already.
 
         A job has changed when its generation, its revision or its state is another.
         """

@@ -32,6 +32,7 @@ class DispatchSettings(FromEnvironment):
     reach_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
     bus_name: str
 
 
@@ -46,7 +47,9 @@ class ExecuteSettings(FromEnvironment):
     run_retention_days: int
     shards: int
     queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
     queue_url: str
+    bulk_url: str
     deaths_topic_arn: str
     max_receive_count: int
     private_targets: str
@@ -69,6 +72,7 @@ class SweepSettings(FromEnvironment):
     run_retention_days: int
     shards: int
     queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
     dead_letter_queue_url: str
     deaths_topic_arn: str
     bus_name: str
@@ -108,6 +112,7 @@ class AuditSettings(FromEnvironment):
     reach_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
     audit_segments: int
 
 
@@ -115,7 +120,7 @@ class AuditSettings(FromEnvironment):
 class ApiSettings(FromEnvironment):
     """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
     at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
-    `smallest_interval_seconds`, at most `backfill_limit` runs a backfill.
+    `smallest_interval_seconds`, at most `backfill_limit` runs a backfill, `seats` in each lane (domain.seats).
     """
 
     stage: str
@@ -126,6 +131,7 @@ class ApiSettings(FromEnvironment):
     reach_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
     default_precision: Precision
     private_targets: str
     allowed_targets: AllowedTargets
@@ -137,3 +143,4 @@ class ApiSettings(FromEnvironment):
     burst: int
     smallest_interval_seconds: int
     backfill_limit: int
+    seats: Mapping[Lane, int]

@@ -70,6 +70,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "reach_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
     "max_receive_count": _integer(2, 1000),
+    "seats": _integer(1, 1000),
     "lane": _member(Lane),
     "default_precision": _member(Precision),
     "private_targets": _one_of("allow", "refuse"),
@@ -97,7 +98,7 @@ class FromEnvironment:
         wrong: list[str] = []
         hints = get_type_hints(cls)
         for field in fields(cls):  # type: ignore[arg-type]
-            if hints[field.name] == Mapping[Lane, str]:
+            if hints[field.name] in (Mapping[Lane, str], Mapping[Lane, int]):
                 stem = field.name.removesuffix("s")
                 values[field.name] = {lane: _read(f"{stem}_{lane.value}", field.name, environ, wrong) for lane in Lane}
             else:

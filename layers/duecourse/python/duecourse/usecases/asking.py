@@ -11,6 +11,7 @@ import orjson
 from duecourse.domain.change_record import ChangeAction, ChangeRecord, asked
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
+from duecourse.domain.seats import has_seat
 from duecourse.messages import RunMessage
 from duecourse.ports import Input
 from duecourse.usecases.history import queued_run
@@ -65,8 +66,8 @@ def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = Non
     )
 
 
-def message_of(run: Run, nonce: str) -> RunMessage:
-    """The message that starts a run which was asked for."""
+def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
+    """The message that starts a run of the job which was asked for."""
     return RunMessage(
         tenant=run.tenant,
         job_id=run.job_id,
@@ -74,6 +75,7 @@ def message_of(run: Run, nonce: str) -> RunMessage:
         due=run.due,
         generation=run.generation,
         lane=run.lane,
+        bulk=not has_seat(job, run.lane, run.generation, manual=True),
         not_before=float(run.due),
         nonce=nonce,
         suffix=run.suffix,

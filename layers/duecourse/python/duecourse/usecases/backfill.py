@@ -95,7 +95,7 @@ class Backfills:
         later: list[RunMessage] = []
         for index, occurrence in enumerate(made.occurrences):
             run = requested_run(job, asked, occurrence, made.due(index))
-            message = message_of(run, self.randomness.nonce())
+            message = message_of(job, run, self.randomness.nonce())
             wait = max(ceil(run.due - now), 0)
             if wait > MAX_DELAY_SECONDS:
                 later.append(message)

@@ -14,6 +14,7 @@ from duecourse.domain.overlap import Await, Wait, Yield, needs_lock
 from duecourse.domain.records import ended, queued
 from duecourse.domain.rendering import idempotency_key
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.seats import has_seat
 from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import Failed, Outcome
 from duecourse.domain.template import TemplateError
@@ -72,6 +73,9 @@ class Beginner:
         if hand.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # The job's lane, which an edit may have changed since: this one's workers may never have enough.
             return put_off(message.not_before, "not enough time left", report, lane=job.lane)
+        if not message.bulk and not has_seat(job, self.rules.lane, message.generation, manual=bool(message.suffix)):
+            bulk = replace(message, bulk=True)
+            return self.copies.put_off(bulk, delivery, decision.previous, now, "it has no seat", report, lane=job.lane)
         if decision.previous is None:
             fitted = self.coverage.fit(decision.run, message, job)
             if fitted.rest is not None:

@@ -138,9 +138,10 @@ class EditJobs:
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
+        change, seats = self.jobs.seating.of_changed(job, change, cursor.due)
         records = self.skipping.records(cursor, change.skipped)
         record = changed(ChangeAction.EDITED, job, change.job, by)
-        if not self.store.change(job, cursor, change.job, change.cursor, records, record):
+        if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):
             return None
         told = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)

@@ -63,6 +63,7 @@ def message(
         due=firing.due,
         generation=cursor.generation,
         lane=cursor.lane,
+        bulk=cursor.bulk,
         not_before=float(firing.due),
         nonce=nonce,
         count=firing.count,

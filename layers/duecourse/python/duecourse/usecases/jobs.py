@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from duecourse.domain.change_record import created, deleted
 from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.edit import meant, nothing_left
-from duecourse.domain.job import Job
+from duecourse.domain.job import Job, Lane
 from duecourse.domain.occurrences import occurrences_of
 from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleSpec
@@ -27,6 +27,7 @@ from duecourse.usecases.job_errors import (
 )
 from duecourse.usecases.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, at_once_until, view_of
 from duecourse.usecases.report import in_words
+from duecourse.usecases.seating import Seating
 
 __all__ = [
     "Created",
@@ -56,11 +57,12 @@ KEY_SECONDS = 86_400
 @dataclass(frozen=True, slots=True)
 class JobLimits:
     """What a tenant's jobs may be: at most `quota` of them (None: any number), occurrences no closer than
-    `smallest_interval_seconds`.
+    `smallest_interval_seconds`, with so many `seats` in each lane.
     """
 
     quota: int | None = None
     smallest_interval_seconds: int = 1
+    seats: Mapping[Lane, int] = field(default_factory=lambda: dict.fromkeys(Lane, 100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ class Jobs:
     tasks: Tasks
     limits: JobLimits = field(default_factory=JobLimits)
 
+    @property
+    def seating(self) -> Seating:
+        """Who gives jobs their seats."""
+        return Seating(self.store.seats, self.clock, self.limits.seats)
+
     def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
         """Raises ScheduleError or ExclusionError for what is not understood, has nothing to come or comes too often."""
         now = self.clock.now()
@@ -126,8 +133,9 @@ class Jobs:
                 raise nothing_left(job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
             quota, record = self.limits.quota, created(job, by)
-            if self.store.create(job, cursor, now=now, quota=quota, key=used, after=gone, record=record):
-                return self.send_soon(JobView(job, cursor.occurrence), cursor, correlation_id)
+            made = self.seating.create(self.store, job, cursor, quota=quota, key=used, after=gone, record=record)
+            if made is not None:
+                return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
             if draft.id is not None:
                 break
         raise JobExistsError(job.id)

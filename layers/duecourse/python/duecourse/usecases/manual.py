@@ -72,7 +72,7 @@ class Manual:
             if record is not None or standing.sent:
                 return record or run
         self.jobs.note([asking.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
-        if not self.lanes.send([Outgoing(message_of(run, self.randomness.nonce()), 0)])[0]:
+        if not self.lanes.send([Outgoing(message_of(job, run, self.randomness.nonce()), 0)])[0]:
             raise LaneUnavailableError(str(run.name))
         if asking.key is not None:
             self.inputs.mark_sent(job.tenant, job.id, asked.suffix)

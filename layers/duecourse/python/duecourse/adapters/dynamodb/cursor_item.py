@@ -47,6 +47,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             "error": cursor.error,
             "last": cursor.last,
             "ending": True if cursor.ending else None,
+            "bulk": True if cursor.bulk else None,
         }
     )
 
@@ -75,4 +76,5 @@ def from_item(item: Item) -> Cursor:
         error=values.optional_text(item, "error"),
         last=values.optional_integer(item, "last"),
         ending="ending" in item,
+        bulk="bulk" in item,
     )

@@ -82,6 +82,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "resumed_at": job.resumed_at,
             "earlier": values.document([astuple(each) for each in job.earlier]) if job.earlier else None,
             "revision": job.revision,
+            "seated": job.seated,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -164,6 +165,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         completion_seconds=definition.get("completion_seconds", COMPLETION_SECONDS),
         heartbeat_seconds=definition.get("heartbeat_seconds"),
         events=tuple(EventKind(kind) for kind in definition.get("events", ())),
+        seated=item["seated"]["BOOL"] if "seated" in item else None,
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
 

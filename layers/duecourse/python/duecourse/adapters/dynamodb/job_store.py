@@ -23,13 +23,25 @@ from duecourse.adapters.dynamodb.job_count import TRIES, JobCount, part_of
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.job_reading import JobGoneError, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb.seats import DynamoSeats, taken
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.change_record import ChangeRecord
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
-from duecourse.ports import ChangePage, Clock, JobPage, JobQuotaError, KeyUsedError, StoreBusyError, UsedKey
+from duecourse.domain.seats import Seats
+from duecourse.ports import (
+    ChangePage,
+    Clock,
+    JobPage,
+    JobQuotaError,
+    KeyUsedError,
+    SeatsChangedError,
+    SeatStore,
+    StoreBusyError,
+    UsedKey,
+)
 
 
 class DynamoJobStore:
@@ -45,6 +57,7 @@ class DynamoJobStore:
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self._pages = JobPages(client, table, self._job)
+        self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(
         self,
@@ -56,6 +69,7 @@ class DynamoJobStore:
         key: UsedKey | None = None,
         after: Gone | None = None,
         record: ChangeRecord | None = None,
+        seats: Seats | None = None,
     ) -> bool:
         """See ports.JobStore."""
         item, payload = job_item.to_item(job)
@@ -63,6 +77,7 @@ class DynamoJobStore:
         writes = [
             self._put(item, ConditionExpression="attribute_not_exists(PK)"),
             self._count.take(job.tenant, part),
+            *taken(seats, self._table),
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
             *tag_markers.added(job, job.tags, self._table),
@@ -85,6 +100,8 @@ class DynamoJobStore:
                 raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
             if 0 in failed or not failed:
                 return not failed
+            if seats is not None and failed == [2]:
+                raise SeatsChangedError
             if (stocked := self._count.stocked(job.tenant, part, quota)) is None:
                 raise JobQuotaError
             part, writes[1] = stocked, self._count.take(job.tenant, stocked)
@@ -142,6 +159,7 @@ class DynamoJobStore:
         cursor: Cursor,
         records: Sequence[Run] = (),
         record: ChangeRecord | None = None,
+        seats: Seats | None = None,
     ) -> bool:
         """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
@@ -151,6 +169,7 @@ class DynamoJobStore:
             *tag_markers.changed(job, changed, self._table),
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
+            *taken(seats, self._table),
         ]
         if payload is not None and (payload != had or job.revision == 0):
             writes.append(self._put(job_item.payload_item(changed, payload)))

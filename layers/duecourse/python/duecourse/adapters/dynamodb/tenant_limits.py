@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import job_count, values
 from duecourse.adapters.dynamodb.errors import condition_failed, found
-from duecourse.adapters.dynamodb.keys import Item, key
+from duecourse.adapters.dynamodb.keys import Item, tenant_key
 from duecourse.domain.bucket import Bucket
 from duecourse.ports import BucketConflict
 
@@ -43,7 +43,7 @@ class DynamoTenantLimits:
         try:
             self._client.put_item(
                 TableName=self._table,
-                Item=_key(tenant, BUCKET) | values.pack(stand),
+                Item=tenant_key(tenant, BUCKET) | values.pack(stand),
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **condition,
             )
@@ -60,13 +60,9 @@ class DynamoTenantLimits:
 
     def _get(self, tenant: str, sort: str) -> Item | None:
         item: Item | None = self._client.get_item(
-            TableName=self._table, Key=_key(tenant, sort), ConsistentRead=True
+            TableName=self._table, Key=tenant_key(tenant, sort), ConsistentRead=True
         ).get("Item")
         return item
-
-
-def _key(tenant: str, sort: str) -> Item:
-    return key(f"TENANT#{tenant}", sort)
 
 
 def _bucket(item: Item) -> Bucket:

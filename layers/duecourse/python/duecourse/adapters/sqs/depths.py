@@ -26,9 +26,17 @@ _NAMES = (
 class SqsDepths:
     """ports.Depths. What cannot be asked is logged and left out: nobody's request fails for a count."""
 
-    def __init__(self, client: Any, queue_urls: Mapping[Lane, str], clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Any,
+        queue_urls: Mapping[Lane, str],
+        clock: Clock,
+        *,
+        bulk_urls: Mapping[Lane, str] | None = None,
+    ) -> None:
+        """A lane holds what its own queue and its bulk queue hold."""
         self._client = client
-        self._queue_urls = queue_urls
+        self._queue_urls = [queue_urls] if bulk_urls is None else [queue_urls, bulk_urls]
         self._clock = clock
         self._known: dict[Lane, tuple[float, Depth | None]] = {}
         self._silent_at: float | None = None
@@ -48,11 +56,14 @@ class SqsDepths:
 
     def _count(self, lane: Lane, now: float) -> Depth | None:
         try:
-            answer = self._client.get_queue_attributes(QueueUrl=self._queue_urls[lane], AttributeNames=list(_NAMES))
+            answers = [
+                self._client.get_queue_attributes(QueueUrl=urls[lane], AttributeNames=list(_NAMES))
+                for urls in self._queue_urls
+            ]
         except (ClientError, BotoCoreError) as problem:
             facts = {"action": "lane_not_counted", "lane": lane, "error": str(problem)}
             _logger.warning("lane_not_counted", extra=facts)
             self._silent_at = now if isinstance(problem, BotoCoreError) else None
             return None
-        counts = answer.get("Attributes", {})
-        return Depth(*(int(counts.get(name, 0)) for name in _NAMES))
+        counts = [answer.get("Attributes", {}) for answer in answers]
+        return Depth(*(sum(int(each.get(name, 0)) for each in counts) for name in _NAMES))

@@ -39,35 +39,37 @@ class SqsLanes:
         clock: Clock,
         randomness: Randomness,
         *,
+        bulk_urls: Mapping[Lane, str] | None = None,
         hurried: bool = False,
         crew: Crew | None = None,
         trace: Callable[[], str | None] = trace_header,
     ) -> None:
-        """`queue_urls` holds the lanes that this process may send to: all of them, or a worker's own. `hurried`: after
+        """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `hurried`: after
         a batch of which nothing was accepted the others are not tried, since somebody waits for the answer. Without
         hurry a `crew` sends batches side by side. `trace` says which trace the messages belong to.
         """
         self._trace = trace
         self._crew = crew or Alone()
         self._client = client
-        self._queue_urls = queue_urls
+        self._queue_urls = {False: queue_urls, True: queue_urls if bulk_urls is None else bulk_urls}
         self._clock = clock
         self._randomness = randomness
         self._hurried = hurried
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
         """Send each to its lane; which were accepted, in order. Reasons of those that were not are in the log."""
-        by_lane: dict[Lane, list[tuple[int, Entry]]] = {}
+        by_queue: dict[tuple[Lane, bool], list[tuple[int, Entry]]] = {}
         traced = _traced(self._trace())
         for number, item in enumerate(outgoing):
-            by_lane.setdefault(item.message.lane, []).append((number, _entry(item) | traced))
-        accepted = self._sent(by_lane, outgoing)
+            queue = item.message.lane, item.message.bulk
+            by_queue.setdefault(queue, []).append((number, _entry(item) | traced))
+        accepted = self._sent(by_queue, outgoing)
         return [number in accepted for number in range(len(outgoing))]
 
-    def _sent(self, by_lane: Mapping[Lane, Batch], outgoing: Sequence[Outgoing]) -> set[int]:
+    def _sent(self, by_queue: Mapping[tuple[Lane, bool], Batch], outgoing: Sequence[Outgoing]) -> set[int]:
         accepted: set[int] = set()
-        for lane, entries in by_lane.items():
-            queue_url = self._queue_urls.get(lane)
+        for (lane, bulk), entries in by_queue.items():
+            queue_url = self._queue_urls[bulk].get(lane)
             if queue_url is None:
                 facts = {"action": "lane_without_queue", "lane": lane, "messages": len(entries)}
                 _logger.error("lane_without_queue", extra=facts)

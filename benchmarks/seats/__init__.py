@@ -1,0 +1,1 @@
+"""What seats are worth: benchmarks.seats."""

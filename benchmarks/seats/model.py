@@ -1,0 +1,151 @@
+"""One lane of stage prod, message by message: queues, Lambda's pollers, batches, and tenants whose calls are slow.
+
+A queue of messages is taken in batches by executions, and an execution is busy until the slowest call of its batch has
+ended. Pollers start with five executions and grow by five a second while messages wait. SQS hands out messages of
+quiet tenants before those of noisy ones (fair queues, by their documented thresholds).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from math import ceil
+from random import Random
+
+from benchmarks.burst.limits import FIRST_POLLERS, POLLER_GROWTH
+
+MINUTE = 60.0
+BATCH_SECONDS = 0.1
+"""What a batch costs beside its slowest call (docs/sizing.md)."""
+
+SKIPPED_SECONDS = 0.01
+"""A run that finds another one of its job alive, under `overlap: skip`."""
+
+NOISY_SHARE, NOISY_IN_FLIGHT = 0.1, 30
+"""Who has more than this share of a queue's messages in flight, and so many at least, is a noisy neighbour (Amazon SQS
+Developer Guide, "How Amazon SQS fair queues work").
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Has `jobs` that fire every minute, calls of `seconds`; all in one second, or `spread` over the minute."""
+
+    name: str
+    jobs: int
+    seconds: float
+    spread: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """`executions` side by side of each queue, batches of `batch` messages; `seats` a tenant (None: one queue for all,
+    as before there were seats).
+    """
+
+    executions: int
+    batch: int
+    seats: int | None
+
+
+@dataclass(slots=True)
+class Message:
+    """A firing: when it is due (s), whose, of which job, and how long its call takes."""
+
+    due: float
+    tenant: str
+    job: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Queue:
+    """A queue and its executions."""
+
+    lane: Lane
+    waiting: dict[str, deque[Message]] = field(default_factory=dict)
+    flying: Counter[str] = field(default_factory=Counter)
+    busy: int = 0
+    allowed: float = FIRST_POLLERS.value
+    grown_at: float = 0.0
+    alive: dict[tuple[str, int], float] = field(default_factory=dict)
+    starts: list[tuple[Message, float]] = field(default_factory=list)
+
+    def run(self, messages: Iterable[Message]) -> list[tuple[Message, float]]:
+        """Work on all of them; each with when it started."""
+        number = count()
+        events: list[tuple[float, int, Message | list[Message] | None]] = [
+            (each.due, next(number), each) for each in messages
+        ]
+        heapify(events)
+        growing = False
+        while events:
+            now, _, what = heappop(events)
+            if isinstance(what, Message):
+                self.waiting.setdefault(what.tenant, deque()).append(what)
+            elif what is None:
+                growing = False
+                self.allowed = min(self.allowed + 1, float(self.lane.executions))
+            else:
+                self.busy -= 1
+                self.flying.subtract(each.tenant for each in what)
+            for ends, batch in self._take(now):
+                heappush(events, (ends, next(number), batch))
+            if not growing and any(self.waiting.values()) and self.allowed < self.lane.executions:
+                growing = True
+                heappush(events, (now + MINUTE / POLLER_GROWTH.value, next(number), None))
+        return self.starts
+
+    def _take(self, now: float) -> Iterator[tuple[float, list[Message]]]:
+        """Batches for the executions that are free; what waits is shared out among them."""
+        while (idle := int(min(self.allowed, self.lane.executions)) - self.busy) > 0:
+            left = sum(map(len, self.waiting.values()))
+            if not left:
+                return
+            batch = [self._next() for _ in range(min(self.lane.batch, ceil(left / idle)))]
+            self.busy += 1
+            yield now + max(self._begin(each, now) for each in batch) + BATCH_SECONDS, batch
+
+    def _next(self) -> Message:
+        """The oldest message of the quiet tenants; of noisy ones, of the one with the fewest in flight."""
+        whole = sum(self.flying.values())
+
+        def rank(tenant: str) -> tuple[int, float]:
+            flies = self.flying[tenant]
+            noisy = flies >= NOISY_IN_FLIGHT and flies > whole * NOISY_SHARE
+            return (1, flies) if noisy else (0, self.waiting[tenant][0].due)
+
+        tenant = min((name for name, kept in self.waiting.items() if kept), key=rank)
+        self.flying[tenant] += 1
+        return self.waiting[tenant].popleft()
+
+    def _begin(self, message: Message, now: float) -> float:
+        """How long it keeps its execution busy (s)."""
+        job = message.tenant, message.job
+        if self.alive.get(job, 0.0) > now:
+            return SKIPPED_SECONDS
+        self.starts.append((message, now))
+        self.alive[job] = now + message.seconds
+        return message.seconds
+
+
+def lateness(lane: Lane, tenants: Sequence[Tenant], of: str, *, minutes: int, seed: int) -> list[float]:
+    """How late (s) each run of the tenant `of` started, sorted."""
+    messages = [each for tenant in tenants for each in _firings(tenant, minutes, Random(f"{seed} {tenant.name}"))]
+    if lane.seats is None:
+        starts = _Queue(lane).run(messages)
+    else:
+        seated = [each for each in messages if each.job < lane.seats]
+        starts = _Queue(lane).run(seated)
+        starts += _Queue(lane).run(each for each in messages if each.job >= (lane.seats or 0))
+    return sorted(at - message.due for message, at in starts if message.tenant == of)
+
+
+def _firings(tenant: Tenant, minutes: int, chance: Random) -> Iterator[Message]:
+    for job in range(tenant.jobs):
+        second = float(chance.randrange(60)) if tenant.spread else 0.0
+        for minute in range(minutes):
+            yield Message(minute * MINUTE + second, tenant.name, job, tenant.seconds)
