@@ -133,7 +133,7 @@ def test_seats_that_somebody_else_has_taken_meanwhile_are_not_taken_twice(any_ta
         store.create(second, cursor(second), seats=read.given_to("second"))
     assert store.get("default", "second") is None
     changed = replace(first, revision=2)
-    assert not store.change(first, cursor(first), changed, cursor(first), (), read.given_to("first"))
+    assert not store.change(first, cursor(first), changed, cursor(first), seats=read.given_to("first"))
     assert store.get("default", "first") == first
 
 

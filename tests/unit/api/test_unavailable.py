@@ -34,10 +34,10 @@ class Failing:
         self._error = error
 
     def __getattr__(self, name: str) -> Any:
-        def fail(*_: object, **__: object) -> None:
-            raise self._error
+        return self
 
-        return fail
+    def __call__(self, *_: object, **__: object) -> None:
+        raise self._error
 
 
 def asked(error: Exception) -> Answered:
