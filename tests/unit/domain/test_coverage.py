@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.chance import steadily
 
 from duecourse.domain.audit import Gap, Recorded
 from duecourse.domain.coverage import unrecorded
 from duecourse.domain.job import Lane
-from tests.support.chance import steadily
 from tests.support.jobs import NOON, job
 
 MINUTELY = job("* * * * *").occurrences()
