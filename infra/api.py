@@ -180,5 +180,11 @@ class Api(Construct):
                 "ThrottlingBurstLimit": config.api.open_burst,
             }
             for path in OPEN_TO_READ
+        } | {
+            f"POST /v1/runs/{{run_id}}/{callback}": {
+                "ThrottlingRateLimit": config.api.callback_requests_per_second,
+                "ThrottlingBurstLimit": config.api.callback_burst,
+            }
+            for callback in CALLBACKS
         }
         self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are refused

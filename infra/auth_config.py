@@ -98,6 +98,11 @@ class ApiConfig:
     would hold, and each request costs.
     """
     open_burst: int = 10
+    callback_requests_per_second: int = 200
+    """Of these for each of heartbeat, complete and fail, which strangers can call, too: what they call in vain takes
+    nothing from the others' share.
+    """
+    callback_burst: int = 400
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
@@ -105,3 +110,7 @@ class ApiConfig:
             yield "open_requests_per_second", f"must lie between 1 and {self.requests_per_second}"
         if self.open_burst < self.open_requests_per_second:
             yield "open_burst", "must be at least open_requests_per_second"
+        if self.callback_requests_per_second < 1:
+            yield "callback_requests_per_second", "must be at least 1"
+        if self.callback_burst < self.callback_requests_per_second:
+            yield "callback_burst", "must be at least callback_requests_per_second"

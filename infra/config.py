@@ -186,6 +186,11 @@ class StageConfig:
             ("patrol_hours", 1 <= self.patrol_hours <= 168, "must lie between 1 and 168"),
             ("audit_segments", 1 <= self.audit_segments <= 168, "must lie between 1 and 168"),
             ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
+            (
+                "api.requests_per_second",
+                self.runs_on_this_machine or self.api.requests_per_second >= 10 * self.limits.requests_per_second,
+                "must be at least ten times limits.requests_per_second: all tenants share it",
+            ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]
         for name in ("tick", "dispatch", "api"):

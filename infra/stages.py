@@ -30,6 +30,8 @@ STAGES: Mapping[str, StageConfig] = {
             access_logs=False,
             open_requests_per_second=1_000,
             open_burst=2_000,
+            callback_requests_per_second=1_000,
+            callback_burst=2_000,
         ),
         refuse_plain_http=False,  # the emulator speaks nothing else, on the loopback interface only
         retain_data=False,
@@ -49,7 +51,7 @@ STAGES: Mapping[str, StageConfig] = {
         limits=LimitsConfig(
             job_quota=1_000, requests_per_second=20, burst=40, smallest_interval_seconds=1, backfill_limit=1_000
         ),
-        api=ApiConfig(requests_per_second=50, burst=100, access_logs=True),
+        api=ApiConfig(requests_per_second=500, burst=1_000, access_logs=True),
         refuse_plain_http=True,
         retain_data=False,
         default_precision="second",
@@ -65,7 +67,7 @@ STAGES: Mapping[str, StageConfig] = {
         limits=LimitsConfig(
             job_quota=10_000, requests_per_second=50, burst=100, smallest_interval_seconds=1, backfill_limit=1_000
         ),
-        api=ApiConfig(requests_per_second=200, burst=400, access_logs=True),
+        api=ApiConfig(requests_per_second=2_000, burst=4_000, access_logs=True),
         refuse_plain_http=True,
         retain_data=True,
         default_precision="second",

@@ -57,12 +57,19 @@ def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neit
         "ThrottlingRateLimit": config.open_requests_per_second,
         "ThrottlingBurstLimit": config.open_burst,
     }
-    assert stage["Properties"]["RouteSettings"] == {"GET /v1/health": limits, "GET /v1/openapi.json": limits}
+    callbacks = {
+        "ThrottlingRateLimit": config.callback_requests_per_second,
+        "ThrottlingBurstLimit": config.callback_burst,
+    }
+    assert stage["Properties"]["RouteSettings"] == {
+        **{f"GET /v1/{name}": limits for name in ("health", "openapi.json")},
+        **{f"POST /v1/runs/{{run_id}}/{name}": callbacks for name in ("heartbeat", "complete", "fail")},
+    }
     assert config.open_requests_per_second <= config.requests_per_second / 10
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
-    assert len(named) == 2
+    assert len(named) == 5
     assert named <= set(stage["DependsOn"])
 
 

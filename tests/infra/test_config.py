@@ -209,8 +209,23 @@ def test_protection_from_deletion_can_be_said_one_way_only() -> None:
 
 def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() -> None:
     api = STAGES["prod"].api
-    for wrong in (0, 201):
-        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must lie between 1 and 200"):
+    for wrong in (0, 2001):
+        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must lie between 1 and 2000"):
             replace(STAGES["prod"], api=replace(api, open_requests_per_second=wrong))
     with pytest.raises(ConfigError, match=r"api\.open_burst must be at least open_requests_per_second"):
         replace(STAGES["prod"], api=replace(api, open_burst=4))
+
+
+def test_the_gateway_lets_in_ten_times_what_one_tenant_may_ask_for_at_least() -> None:
+    prod = STAGES["prod"]
+    few = replace(prod.api, requests_per_second=10 * prod.limits.requests_per_second - 1)
+    with pytest.raises(ConfigError, match=r"api\.requests_per_second must be at least ten times limits"):
+        replace(prod, api=few)
+
+
+def test_callbacks_have_a_throttle_of_their_own_that_cannot_be_closed() -> None:
+    api = STAGES["prod"].api
+    with pytest.raises(ConfigError, match=r"api\.callback_requests_per_second must be at least 1"):
+        replace(STAGES["prod"], api=replace(api, callback_requests_per_second=0))
+    with pytest.raises(ConfigError, match=r"api\.callback_burst must be at least callback_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, callback_burst=1))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from duecourse.domain.bucket import Bucket, Rules
+import pytest
+
+from duecourse.domain.bucket import MAX_DEBT_SECONDS, Bucket, Rules
 from duecourse.usecases.limits import LEASE_SECONDS, REMEMBERED, Limits
 from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
@@ -128,3 +130,57 @@ def test_a_clock_that_was_an_hour_ahead_locks_nobody_out_once_it_is_set_right() 
     clock.set(NOON)
     for instance in (wrong, limits(store, clock)):
         assert instance.admit("acme") is None
+
+
+def test_work_is_paid_by_its_number_and_what_the_bucket_lacks_is_owed() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    instance = limits(store, clock)
+    assert instance.charge("acme", 250) is None
+    assert store.buckets["acme"].tokens == -150
+
+    assert instance.admit("acme") == pytest.approx(15.1)
+    assert instance.charge("acme", 1) == pytest.approx(15.0)
+    clock.advance(15.2)
+    assert instance.admit("acme") is None
+
+
+def test_a_debt_is_never_more_than_a_minute_of_the_rate() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    instance = limits(store, clock)
+    assert instance.charge("acme", 1_000_000) is None
+
+    assert instance.admit("acme") == pytest.approx(MAX_DEBT_SECONDS + 0.1)
+
+
+def test_what_was_taken_before_is_of_no_use_to_who_owes() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    instance = limits(store, clock)
+    assert admitted(instance, requests=1) == 1
+    assert instance.charge("acme", 200) is None
+
+    assert admitted(instance, requests=5) == 0
+
+
+def test_work_within_the_bucket_leaves_the_rest_of_it() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    instance = limits(store, clock)
+    assert instance.charge("acme", 60) is None
+
+    assert instance.left("acme") == 40
+    assert instance.charge("acme", 0) is None
+    assert store.writes == 1
+
+
+def test_who_owes_has_nothing_left_rather_than_less() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    assert limits(store, clock).charge("acme", 500) is None
+    assert limits(store, clock).left("acme") == 0
+
+
+def test_another_instance_sees_the_debt_too() -> None:
+    store, clock = MemoryLimits(), SettableClock(NOON)
+    one, two = limits(store, clock), limits(store, clock)
+    assert one.charge("acme", 500) is None
+
+    assert two.charge("acme", 1) is not None
+    assert two.charge("other", 1) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -40,12 +41,42 @@ def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, 
             "state": "WAITING",
             "cancel_requested": False,
             "reason": None,
-            "heartbeat_until": "2026-11-21T12:01:20.000Z",
+            "heartbeat_until": "2026-11-21T12:01:25.000Z",
             "waiting_until": "2026-11-21T13:00:00.000Z",
         },
     )
-    assert stored(api) == replace(record, heartbeat_until=NOON + 80)
+    assert stored(api) == replace(record, heartbeat_until=NOON + 85)
     assert api.wheel.sent == []
+
+
+def test_heartbeats_of_one_run_are_written_once_in_five_seconds_and_each_leaves_a_whole_heartbeat(
+    api: ApiClient, job: Job
+) -> None:
+    recorded(api, waiting_run(job))
+    counting = Counting(api.runs)
+    client = ApiClient(api.jobs, counting, api.clock)
+    for _ in range(100):
+        answer = call(client, "heartbeat").json
+        left = datetime.fromisoformat(answer["heartbeat_until"]).timestamp() - api.clock.now()
+        assert 60 <= left <= 65
+        api.clock.advance(0.2)
+
+    assert counting.beats == 4
+
+
+@dataclass
+class Counting:
+    """A run store that counts the heartbeats that are written."""
+
+    store: RunStore
+    beats: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+        self.beats += 1
+        return self.store.heartbeat(run, heartbeat_until=heartbeat_until)
 
 
 def test_a_heartbeat_needs_no_body(api: ApiClient, job: Job) -> None:

@@ -12,10 +12,13 @@ MAX_TAKEN = 20
 MAX_AHEAD_SECONDS = 5.0
 """So much may clocks differ. A bucket that was left further in the future was left by a clock that is wrong."""
 
+MAX_DEBT_SECONDS = 60
+"""How much of its future rate a tenant may owe for work that one request asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What was left after the last taking, at `at` (UTC seconds)."""
+    """What was left after the last taking, at `at` (UTC seconds); below 0 what is owed."""
 
     tokens: float
     at: float
@@ -61,6 +64,16 @@ def take(bucket: Bucket | None, rules: Rules, now: float) -> Taken:
         return Taken(standing, 0, max((1 - standing.tokens) / rules.rate, 0.0))
     granted = min(max(int(standing.tokens / 4), 1), MAX_TAKEN)
     return Taken(Bucket(standing.tokens - granted, standing.at), granted)
+
+
+def charge(bucket: Bucket | None, rules: Rules, cost: int, now: float) -> Taken:
+    """Take `cost` tokens for work, which may leave a debt of MAX_DEBT_SECONDS of the rate at most: what one request may
+    ask for is bounded elsewhere, and must be possible whatever the burst. None is granted while an earlier debt stands.
+    """
+    standing = level(bucket, rules, now)
+    if standing.tokens < 0:
+        return Taken(standing, 0, -standing.tokens / rules.rate)
+    return Taken(Bucket(max(standing.tokens - cost, -rules.rate * MAX_DEBT_SECONDS), standing.at), cost)
 
 
 def retry_after(wait: float) -> int:

@@ -16,6 +16,7 @@ from duecourse.http.bodies import read_body
 from duecourse.http.idempotency import read_key
 from duecourse.http.job_problems import busy
 from duecourse.http.jobs import created_job
+from duecourse.http.limiting import charge
 from duecourse.http.models import Body
 from duecourse.http.problems import Fault, Problem, internal
 from duecourse.http.request import Request
@@ -41,7 +42,9 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     items: list[Document] = []
     counts: Counter[str] = Counter()
     until = api.jobs.clock.now() + BATCH_SECONDS
-    for index, value in enumerate(read_body(request, BatchBody, refused=_bad_batch, apart="jobs").jobs):
+    jobs = read_body(request, BatchBody, refused=_bad_batch, apart="jobs").jobs
+    charge(api, request, len(jobs))
+    for index, value in enumerate(jobs):
         try:
             _check_time(api, until)
             answer = created_job(api, request, value, key, f"batch {index}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api, page_answer
 from duecourse.http.bodies import read_body
 from duecourse.http.instants import Instant
+from duecourse.http.limiting import charge
 from duecourse.http.models import Body, Whole, refuse
 from duecourse.http.paging import dead_cursor, fitting, open_dead_cursor, read_dead_cursor, read_limit
 from duecourse.http.problems import Fault, bad_parameter
@@ -68,7 +70,12 @@ def redrive_dead(api: Api, request: Request, _parameters: Mapping[str, str]) -> 
     before = None if body.cursor is None else open_dead_cursor(body.cursor)
     try:
         redriven = api.dead_letters.redrive(
-            request.tenant, choice, limit=body.limit, before=before, by=request.principal
+            request.tenant,
+            choice,
+            limit=body.limit,
+            before=before,
+            by=request.principal,
+            charge=partial(charge, api, request),
         )
     except LaneUnavailableError:
         raise lane_unavailable() from None

@@ -28,13 +28,29 @@ def admit(api: Api, request: Request, path: str) -> None:
     if path in UNLIMITED:
         return
     wait = api.limits.admit(request.tenant)
-    if wait is None:
-        return
-    seconds, settings = retry_after(wait), api.settings
-    raise Problem(
+    if wait is not None:
+        settings = api.settings
+        raise _later(
+            f"Too many requests: {settings.requests_per_second} a second are allowed, and {settings.burst} at once",
+            wait,
+        )
+
+
+def charge(api: Api, request: Request, items: int) -> None:
+    """Take tokens for the runs or jobs that a request asks for; the first is paid by the request. Raises Problem: 429
+    while the tenant still owes for earlier work. Nothing is begun then.
+    """
+    wait = api.limits.charge(request.tenant, items - 1)
+    if wait is not None:
+        rate = api.settings.requests_per_second
+        raise _later(f"Too much work: each run or job counts as a request, of which {rate} a second are allowed", wait)
+
+
+def _later(why: str, wait: float) -> Problem:
+    seconds = retry_after(wait)
+    return Problem(
         HTTPStatus.TOO_MANY_REQUESTS,
         "too-many-requests",
-        f"Too many requests: {settings.requests_per_second} a second are allowed, and {settings.burst} at once; come"
-        f" again in {seconds} s.",
+        f"{why}; come again in {seconds} s.",
         headers={"retry-after": str(seconds)},
     )

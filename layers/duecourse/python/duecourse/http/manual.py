@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from duecourse.http.idempotency import read_key
 from duecourse.http.instants import Instant
 from duecourse.http.job_problems import refusing
 from duecourse.http.jobs import job_id_in
+from duecourse.http.limiting import charge
 from duecourse.http.models import Body, Whole, refuse
 from duecourse.http.payload_rules import payload_faults
 from duecourse.http.problems import Fault, Problem
@@ -99,7 +101,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
                 look = api.backfills.look(job, asked)
                 facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
                 return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
-            started = api.backfills.start(job, asked, asking)
+            started = api.backfills.start(job, asked, asking, charge=partial(charge, api, request))
         except BackfillTooLargeError as error:
             raise _too_large(error) from None
     facts = {
@@ -120,6 +122,7 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
         try:
+            charge(api, request, count)
             runs = api.skip_next.skip(job, count, request.principal, request.correlation_id)
         except NothingToSkipError:
             detail = "Nothing is to come that could be skipped; see the job's schedule, its end and max_runs."

@@ -15,6 +15,7 @@ from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Ran
 from duecourse.usecases.asking import KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
 from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.job_errors import KeyReusedError
+from duecourse.usecases.limits import Charge, free
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,13 @@ class Backfills:
         """What it would be. Raises BackfillTooLargeError; ScheduleError where the schedule is understood no more."""
         return self._look(job, asked, self.clock.now())
 
-    def start(self, job: Job, asked: Backfill, asking: Asking) -> Started:
-        """Start it. Raises as `look` does, and KeyReusedError; nothing is written then."""
+    def start(self, job: Job, asked: Backfill, asking: Asking, *, charge: Charge = free) -> Started:
+        """Start it. Raises as `look` does, KeyReusedError, and what `charge` raises for the number of its runs; nothing
+        is written then.
+        """
         now = self.clock.now()
         look = self._look(job, asked, now)
+        charge(look.plan.count)
         kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
         wanted = Input(
             suffix=asking.suffix("b", job, self.randomness.nonce()),

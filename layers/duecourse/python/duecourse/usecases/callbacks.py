@@ -15,6 +15,11 @@ from duecourse.usecases.commands import Orders, RunEndedError, RunStateError
 
 DEFAULT_CODE = "callback.failed"
 
+BEAT_SECONDS = 5
+"""How far apart heartbeats of one run are written: so much longer than asked for a deadline lies off, so that those in
+between need not move it.
+"""
+
 
 class BadTokenError(Exception):
     """The token does not open this run any more or never did, or there is no such run: which of them is not told. The
@@ -58,7 +63,7 @@ class Callbacks:
     orders: Orders
 
     def heartbeat(self, run_id: str, token: CallbackToken) -> Beat:
-        """Move the heartbeat's deadline on. Nothing else of the run is written, and nothing where there is none."""
+        """See that a whole heartbeat is left: where it is, nothing is written, else the deadline alone."""
         run = _alive(self._admitted(run_id, token))
         if run.heartbeat_until is None:
             return Beat(run, run.cancel_requested)
@@ -69,8 +74,11 @@ class Callbacks:
         if job.heartbeat_seconds is None:
             until = run.waiting_until or run.heartbeat_until
         else:
-            # While the call has not returned the deadline lies further off than one heartbeat; it is never lowered.
-            until = max(run.heartbeat_until, self.clock.now() + job.heartbeat_seconds)
+            until = self.clock.now() + job.heartbeat_seconds
+            # It is never lowered: while the call has not returned it lies further off than one heartbeat.
+            until = run.heartbeat_until if until <= run.heartbeat_until else until + BEAT_SECONDS
+        if until == run.heartbeat_until:
+            return Beat(run, run.cancel_requested)
         conflict = self.runs.heartbeat(run, heartbeat_until=until)
         if conflict is not None:
             run = _alive(_opened(conflict.found, token))

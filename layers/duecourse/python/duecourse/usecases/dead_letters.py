@@ -13,6 +13,7 @@ from duecourse.domain.start import own_job
 from duecourse.messages import MessageKind
 from duecourse.ports import DeadMark, JobStore, RunStore
 from duecourse.usecases.commands import LaneUnavailableError, Orders
+from duecourse.usecases.limits import Charge, free
 
 REDRIVE_SECONDS = 15.0
 """When a redrive of many stops before their end, and says where to go on: an HTTP API gives up after 30 s."""
@@ -65,15 +66,24 @@ class DeadLetters:
         return self._chosen(tenant, Choice(job_id), limit, before)
 
     def redrive(
-        self, tenant: str, choice: Choice, *, limit: int, before: DeadMark | None = None, by: str | None = None
+        self,
+        tenant: str,
+        choice: Choice,
+        *,
+        limit: int,
+        before: DeadMark | None = None,
+        by: str | None = None,
+        charge: Charge = free,
     ) -> Redriven:
         """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark, as
         `by` asks. It ends early when its time is up, and after a portion of which nothing was accepted.
 
-        Raises LaneUnavailableError when none was accepted that could have been.
+        Raises LaneUnavailableError when none was accepted that could have been, and what `charge` raises for the number
+        of runs that are to be looked at.
         """
         until = self.orders.clock.now() + REDRIVE_SECONDS
         page = self._chosen(tenant, choice, limit, before)
+        charge(len(page.items))
         jobs: dict[str, Job | None] = {}
         looked_at = sent = refused = orphaned = 0
         while looked_at < len(page.items):

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from duecourse.domain.bucket import Bucket, Rules, level, take
+from duecourse.domain.bucket import Bucket, Rules, charge, level, take
 from duecourse.ports import Clock, TenantLimits
+
+Charge = Callable[[int], None]
+"""Asks whether so many runs may begin; raises where not."""
+
+
+def free(_runs: int) -> None:
+    """Charges nothing."""
+
 
 LEASE_SECONDS = 5
 """How long taken tokens are good for: so late, at most, do they let in what the bucket no longer would."""
@@ -50,9 +59,31 @@ class Limits:
             return lease.empty_until - now
         return self._take(tenant, lease, now)
 
+    def charge(self, tenant: str, cost: int) -> float | None:
+        """None where work of `cost` tokens may begin beside its request; else the seconds until it may. What it takes
+        beyond the bucket is owed: the tenant's next requests wait for that.
+        """
+        if cost < 1:
+            return None
+        now = self.clock.now()
+        lease = self._lease(tenant)
+        for _ in range(TRIES):
+            taken = charge(lease.seen, self.rules, cost, now)
+            # What was seen last may be too low only by time, which is added; a refusal is by the bucket as it is.
+            if not taken.granted:
+                return max(taken.wait, 1.0)
+            conflict = self.store.write_bucket(tenant, taken.bucket, lease.seen)
+            if conflict is None:
+                lease.seen = taken.bucket
+                if taken.bucket.tokens < 0:
+                    lease.tokens = 0
+                return None
+            lease.seen = conflict.found
+        return 1.0
+
     def left(self, tenant: str) -> int:
         """How many requests the tenant could make at this moment, what instances hold left aside."""
-        return int(level(self.store.bucket(tenant), self.rules, self.clock.now()).tokens)
+        return max(int(level(self.store.bucket(tenant), self.rules, self.clock.now()).tokens), 0)
 
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
         lease.tokens = 0
