@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long openapi fuzz faults record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line openapi fuzz faults record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ bench-lanes: setup ## the lanes on the local stack: 2,000 low runs wait, high an
 
 bench-lanes-long: setup ## the same with 10,000 low runs, ninety of each other lane; a quarter of an hour
 	$(BIN)/python -m benchmarks.lanes --low 10000 --probes 90
+
+bench-line: setup ## a line of 20 runs on the local stack: when the next one starts, what a wait costs; four minutes
+	$(BIN)/python -m benchmarks.line
 
 openapi: setup ## write the API's document anew: openapi.json, the copy that is served, the table in docs/api.md
 	$(BIN)/python -m duecourse.http.openapi openapi.json docs/api.md

@@ -31,6 +31,7 @@ ABOUT: Mapping[str, str] = {
     "local": "Lateness on the local stack, beside schedulers that people run themselves",
     "cost": "Dollars, beside other schedulers",
     "lanes": "Lanes on the local stack: thousands of low runs delay nobody else",
+    "line": "A line of waiting runs on the local stack: how soon the next one starts, and what waiting costs",
     "flood": "A flood of requests by one tenant, as another one feels it",
     "seats": "Slow targets of some tenants, as a quiet one feels them: stage prod, simulated",
     "slow": "Slow targets of one tenant, as a quiet one feels them: the local stack",

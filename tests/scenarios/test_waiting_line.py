@@ -370,6 +370,17 @@ def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(
     assert standing.nonce == watch.watch
 
 
+def test_a_watch_whose_message_comes_before_it_is_noted_looks_after_the_line_all_the_same(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    assert world.lines.set_watch("default", "tick-tock", None, world.lines.watch("default", "tick-tock"), expires_at=0)
+    world.until(NOON + 125 + 2 * WATCH_SECONDS)
+    (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]
+    standing = world.lines.watch("default", "tick-tock")
+    assert standing is not None
+    assert standing.nonce == watch.watch
+
+
 def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_sweep(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)

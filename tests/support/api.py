@@ -15,6 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.domain.bucket import Rules
 from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
+from duecourse.messages import RunMessage
 from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Wakes
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
@@ -161,6 +162,13 @@ class Answered:
         return found
 
 
+class EmptyLines:
+    """ports.Lines as the API needs them, where nobody waits."""
+
+    def waiting(self, *_: object, **__: object) -> list[RunMessage]:
+        return []
+
+
 @dataclass
 class ApiClient:
     """Calls an application in this process, on a settable clock; nothing of it goes over a wire."""
@@ -177,6 +185,7 @@ class ApiClient:
     depths: Depths = field(default_factory=FixedDepths)
     inputs: Inputs = field(default_factory=MemoryInputs)
     wakes: Wakes = field(default_factory=MemoryWakes)
+    waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
     """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
 
@@ -230,6 +239,7 @@ class ApiClient:
             explain=Explain(
                 self.jobs,
                 self.runs,
+                self.waiting_lines,
                 self.depths,
                 self.clock,
                 self.settings.lead_seconds,

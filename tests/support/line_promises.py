@@ -81,7 +81,8 @@ class Promises:
 
     def hold_at_the_end(self, state: State) -> None:
         """When all is over."""
-        watch = state.watch if state.left.watches == self.left.watches else 0  # one that was lost leaves its item
+        spoilt = (state.left.watches, state.left.early) != (self.left.watches, self.left.early)
+        watch = 0 if spoilt else state.watch  # one that was lost, or noted after its message had come, leaves its item
         for name, what in (("ACTIVE", state.lock), ("LINE", state.line), ("WATCH", watch)):
             self._is(not what, f"{name} is left at the end", ("the end",))
         runs = [self._run(number) for _, number in state.records]

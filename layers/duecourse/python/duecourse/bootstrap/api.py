@@ -9,6 +9,7 @@ from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.tenant_limits import DynamoTenantLimits
 from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
@@ -109,7 +110,14 @@ def api(environ: Mapping[str, str]) -> Api:
         ),
         skip_next=SkipNext(jobs, store, clock, randomness, settings.run_retention_days),
         explain=Explain(
-            jobs, store, depths, clock, settings.lead_seconds, settings.reach_seconds, settings.run_retention_days
+            jobs,
+            store,
+            DynamoLines(dynamodb, settings.runs_table),
+            depths,
+            clock,
+            settings.lead_seconds,
+            settings.reach_seconds,
+            settings.run_retention_days,
         ),
         stats=Stats(counters, store, depths, health, limits),
         health=health,

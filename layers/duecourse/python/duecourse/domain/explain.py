@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.cursor import Cursor
@@ -9,7 +10,7 @@ from duecourse.domain.exclusions import ExclusionError, excluding
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
 from duecourse.domain.occurrences import Occurrences
-from duecourse.domain.run import Run
+from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.schedule.untimely import untimely
 from duecourse.domain.verdict import Explanation, Verdict, recorded
@@ -22,7 +23,8 @@ SETTLED_SECONDS = 900
 class Surroundings:
     """What else there is to know. `lead`, `reach` and `retention` are the stage's (s); `sent_until` is the last second
     of what the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the job's
-    holds none (None: not asked). `searched` is False where records were left unread.
+    holds none (None: not asked). `searched` is False where records were left unread. `line` are the ids of the runs
+    that stand in the job's line, from its beginning on; read for a run that waits there.
     """
 
     lead: int
@@ -32,6 +34,7 @@ class Surroundings:
     sent_until: int | None = None
     lane_empty: bool | None = None
     searched: bool = True
+    line: Sequence[str] = ()
 
 
 def explain(
@@ -88,7 +91,7 @@ def _judge(
     # A range says from when to when, not at which instants; what a schedule named that is gone is not known any more.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or record.reason == "edited"):
-        return recorded(record, at)
+        return _in_line(recorded(record, at), record, around.line)
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job is gone, and no record says that it ran then.")
@@ -223,6 +226,18 @@ def _handed_over(due: int, job: Job, around: Surroundings, now: float) -> Explan
         )
         return Explanation(Verdict.LOST, said, facts)
     return Explanation(Verdict.QUEUED, f"It has been due since {to_iso(due)} and waits for a worker.", facts)
+
+
+def _in_line(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
+    """Which place it has, for a run that waits in its job's line, and who is before it."""
+    if run.state is not RunState.QUEUED or str(run.name) not in line:
+        return found
+    index = line.index(str(run.name))
+    said, facts = f"{found.sentence} It is the first in line.", {**found.facts, "place": index + 1}
+    if index:
+        facts["behind"] = line[index - 1]
+        said = f"{found.sentence} It is number {index + 1} in line, behind {line[index - 1]}."
+    return replace(found, sentence=said, facts=facts)
 
 
 def _paused(at: int, job: Job, now: float) -> Explanation:

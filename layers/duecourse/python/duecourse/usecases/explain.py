@@ -9,10 +9,10 @@ from duecourse.domain.explain import SETTLED_SECONDS, Surroundings, explain
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.run import Run
+from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Explanation, Verdict
-from duecourse.ports import Clock, Depths, JobStore, RunStore
+from duecourse.ports import Clock, Depths, JobStore, Lines, RunStore
 from duecourse.usecases.history import LANE_RETENTION_DAYS, queued_run
 from duecourse.usecases.job_errors import JobUnknownError
 from duecourse.usecases.job_view import at_once_until
@@ -23,6 +23,10 @@ MOST_READ = 400
 """Records read before an instant, at most: those of a range lie behind what the API sent at once (100), and behind
 runs that were asked for by hand.
 """
+
+
+MOST_IN_LINE = 100
+"""Of a line so many are read, at most 100 KB; of who stands behind them it is said that they wait, and not where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Explain:
 
     jobs: JobStore
     runs: RunStore
+    lines: Lines
     depths: Depths
     clock: Clock
     lead_seconds: int
@@ -84,7 +89,14 @@ class Explain:
             sent_until=self._sent_until(job),
             lane_empty=None if depth is None else depth.empty,
             searched=searched,
+            line=() if record is None else self._line(record),
         )
+
+    def _line(self, run: Run) -> tuple[str, ...]:
+        """Who stands in the line in which the run waits, if it does: one query."""
+        if run.state is not RunState.QUEUED:
+            return ()
+        return tuple(str(each.name) for each in self.lines.waiting(run.tenant, run.job_id, limit=MOST_IN_LINE))
 
     def _sent_until(self, job: JobSnapshot) -> int | None:
         if not isinstance(job, Job):

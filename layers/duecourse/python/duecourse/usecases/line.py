@@ -83,11 +83,12 @@ class Line:
 
     def look(self, message: RunMessage, report: Report) -> None:
         """What the line's watch does: call the first, and have the line looked at again. The message that comes next is
-        sent before it is noted: whoever dies in between looks again himself, and the other one is not known.
+        sent before it is noted: whoever dies in between looks again himself, and the other one is not known. Where none
+        is noted, whoever sent this message has not come so far yet.
         """
         tenant, job_id, now = message.tenant, message.job_id, self.clock.now()
         standing = self.lines.watch(tenant, job_id)
-        if standing is None or standing.nonce != message.watch:
+        if standing is not None and standing.nonce != message.watch:
             report.add("message_dropped", reason="another message looks after the line", asked=message.kind)
             return
         first = self._first(message, 1)

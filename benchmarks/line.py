@@ -1,0 +1,215 @@
+"""A line of runs on the local stack: how soon the next run starts when one has ended, and what a run costs that waits.
+
+    python -m benchmarks.line [--runs 20] [--seconds 2] [--wait 60] [--json]
+
+Starts the local stack in a passing folder, as `duecourse demo` does. A job with `overlap: queue` is started by hand
+once, and --runs times more while that run is alive; each call takes --seconds. A hand-over is the time from the end of
+one call, as the target knows it, to the arrival of the next one: the answer, the record, the release, the call's
+message, its delivery and the next worker's own work, all on this machine's processors.
+
+Then another run of a job is held for longer than --wait seconds, while a second one waits in line. Every message that
+the workers receive in that time is counted from their logs: the watch of the line, and its call of the first, each
+half minute. The status is 1 unless every hand-over took less than a second and no other message came.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.about import about
+from benchmarks.arguments import positive
+from duecourse_cli.client import ApiError, ApiUnreachableError, Client
+from duecourse_cli.errors import CliError
+from duecourse_cli.local import aws
+from duecourse_cli.local.calls import CallLog
+from duecourse_cli.local.console import Screen
+from duecourse_cli.local.demo import passing_place
+from duecourse_cli.local.ports import free_port
+from duecourse_cli.local.project import find_project
+from duecourse_cli.local.receiver import OK_PATH, Receiver
+from duecourse_cli.local.signals import Stopped, stoppable
+from duecourse_cli.local.stack import Stack, local_stack
+
+PATIENCE_SECONDS = 300.0
+BUDGET_SECONDS = 1.0
+WATCH_SECONDS = 30
+SETTLED_SECONDS = 5
+"""After so long the run that is to wait stands in line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """So many runs wait, each call takes so long, and one run waits for so long (seconds)."""
+
+    runs: int
+    seconds: float
+    wait: int
+
+
+@dataclass(slots=True)
+class Measurement:
+    """One measurement on a stack that is up."""
+
+    plan: Plan
+    screen: Screen
+    stack: Stack
+    client: Client
+    log: CallLog
+    receiver: str
+
+    def run(self) -> dict[str, Any]:
+        """What was found."""
+        self._warm_up()
+        gaps = self._hand_over()
+        return {"hand_over_seconds": figures(gaps), "waiting": self._wait()}
+
+    def _warm_up(self) -> None:
+        self.screen.step("workers", "one call each, one after the other")
+        self._post("warm", 0)
+        self._start("warm", 3)
+        self._wait_for(lambda: len(self._arrivals("warm")) == 3)
+
+    def _hand_over(self) -> list[float]:
+        self._post("line", self.plan.seconds)
+        self._start("line", self.plan.runs + 1)
+        self.screen.step("line", f"{self.plan.runs} runs wait behind one, each for {self.plan.seconds:g} s")
+        self._wait_for(lambda: len(self._arrivals("line")) == self.plan.runs + 1)
+        time.sleep(self.plan.seconds + 1)
+        return gaps(self._arrivals("line"), self.plan.seconds)
+
+    def _wait(self) -> dict[str, Any]:
+        self._post("hold", self.plan.wait + 3 * SETTLED_SECONDS)
+        self._start("hold", 2)
+        self._wait_for(lambda: len(self._arrivals("hold")) == 1)
+        time.sleep(SETTLED_SECONDS)
+        self.screen.step("wait", f"one run waits for {self.plan.wait} s")
+        begin = datetime.now(UTC)
+        time.sleep(self.plan.wait)
+        end = datetime.now(UTC)
+        self._wait_for(lambda: len(self._arrivals("hold")) == 2)
+        found = received(log_events(self.stack.endpoint), begin, end)
+        most = 2 * (self.plan.wait // WATCH_SECONDS + 1)  # a watch and its call, at both ends of the time too
+        return {"seconds": self.plan.wait, "messages_received": found, "most_of_the_watch": most}
+
+    def _post(self, job_id: str, seconds: float) -> None:
+        target = {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds:g}"}
+        timeout = math.ceil(seconds) + 5
+        self.client.create_job(
+            {"id": job_id, "schedule": "0 0 1 1 *", "overlap": "queue", "target": target, "timeout_seconds": timeout}
+        )
+
+    def _start(self, job_id: str, times: int) -> None:
+        for _ in range(times):
+            self.client.send("POST", f"jobs/{job_id}/run")
+
+    def _arrivals(self, job_id: str) -> list[datetime]:
+        return sorted(call.arrived_at for call in self.log.calls if call.job_id == job_id)
+
+    def _wait_for(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not done():
+            self.stack.ministack.require_running()
+            if time.monotonic() > deadline:
+                raise CliError(f"not all runs were called within {PATIENCE_SECONDS:.0f} s")
+            time.sleep(0.2)
+
+
+def log_events(endpoint: str) -> list[tuple[datetime, str]]:
+    """All that the workers have logged, and when."""
+    logs = aws.client(endpoint, "logs")
+    found = []
+    for page in aws.client(endpoint, "lambda").get_paginator("list_functions").paginate():
+        for function in page["Functions"]:
+            if "Execute" in function["FunctionName"]:
+                group = function.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{function['FunctionName']}"
+                for events in logs.get_paginator("filter_log_events").paginate(logGroupName=group):
+                    found += [
+                        (datetime.fromtimestamp(event["timestamp"] / 1000, UTC), event["message"])
+                        for event in events["events"]
+                    ]
+    return found
+
+
+def received(events: Iterable[tuple[datetime, str]], begin: datetime, end: datetime) -> int:
+    """How many messages the workers of all lanes received from `begin` to `end`, by their metrics."""
+    total = 0
+    for at, message in events:
+        if begin <= at <= end and message.startswith('{"_aws"') and '"lane"' in message:
+            value = json.loads(message).get("MessagesReceived", 0)
+            total += int(sum(value) if isinstance(value, list) else value)
+    return total
+
+
+def gaps(arrivals: list[datetime], seconds: float) -> list[float]:
+    """From the end of each call to the arrival of the next one."""
+    taken = timedelta(seconds=seconds)
+    return [(later - earlier - taken).total_seconds() for earlier, later in pairwise(arrivals)]
+
+
+def figures(found: list[float]) -> dict[str, float]:
+    """Rounded to milliseconds."""
+    cuts = quantiles(found, n=100, method="inclusive")
+    return {"p50": round(cuts[49], 3), "p99": round(cuts[98], 3), "max": round(max(found), 3)}
+
+
+def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
+    """Start everything, measure, stop it. Raises CliError, ApiError, ApiUnreachableError."""
+    project, port, log = find_project(Path(__file__).parent), free_port(), CallLog()
+    with (
+        passing_place(project, port, "line") as place,
+        Receiver(log) as receiver,
+        local_stack(project, place, port, screen.step) as stack,
+        Client(stack.api, trust_env=False) as client,
+    ):
+        found = Measurement(plan, screen, stack, client, log, receiver.url).run()
+        place.log.unlink(missing_ok=True)
+        return found
+
+
+def budgets(found: dict[str, Any]) -> dict[str, bool]:
+    """What was promised."""
+    waiting = found["waiting"]
+    return {
+        "every_hand_over_within_a_second": found["hand_over_seconds"]["max"] < BUDGET_SECONDS,
+        "no_message_but_those_of_the_watch": waiting["messages_received"] <= waiting["most_of_the_watch"],
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 when a promise is not kept."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.line", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--runs", type=positive, default=20, help="runs that wait in line (20)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long each call takes (2)")
+    parser.add_argument("--wait", type=positive, default=60, help="how long one run is watched that waits (60)")
+    given = parser.parse_args(arguments)
+    screen = Screen(Console(stderr=True, highlight=False, soft_wrap=True))
+    try:
+        with stoppable():
+            found = measure(Plan(given.runs, given.seconds, given.wait), screen)
+    except Stopped as stopped:
+        return stopped.exit_code
+    except (CliError, ApiError, ApiUnreachableError) as error:
+        print(f"the line could not be measured: {error}", file=sys.stderr)
+        return 1
+    document = {**about("line", ["ministack"]), **found, "load_average": os.getloadavg()[0], "budgets": budgets(found)}
+    print(json.dumps(document, indent=2))
+    return 0 if all(document["budgets"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
