@@ -83,10 +83,14 @@ class Stage:
 
     def runs(self, job_id: str) -> list[dict[str, Any]]:
         """The runs of the quiet tenant's job."""
-        found: list[dict[str, Any]] = self._ask("GET", f"/v1/jobs/{job_id}/runs", "quiet", params={"limit": 100})[
-            "items"
-        ]
-        return found
+        where: dict[str, Any] = {"limit": 100}
+        found: list[dict[str, Any]] = []
+        while True:
+            page = self._ask("GET", f"/v1/jobs/{job_id}/runs", "quiet", params=where)
+            found += page["items"]
+            if page.get("next_cursor") is None:
+                return found
+            where["cursor"] = page["next_cursor"]
 
     def _ask(self, method: str, path: str, tenant: str, **request: Any) -> dict[str, Any]:
         with httpx.Client(trust_env=False, timeout=60) as http:
@@ -134,6 +138,8 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
     measured = [run for run in stage.runs(f"quiet-{name}") if _instant(begin) <= run["due"] < _instant(over)]
     late = sorted(run["lateness_seconds"] for run in measured if run.get("lateness_seconds") is not None)
     ended = Counter(f"{run['state']} {run.get('reason') or ''}".strip() for run in measured)
+    if not late:
+        raise SystemExit(f"{name}: none of {len(measured)} runs has started: {dict(ended)}")
     return {"runs": len(measured), "started": len(late), **_figures(late), "ended": dict(ended)}
 
 
