@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
+from duecourse.domain.json_values import LATEST
 from duecourse.domain.occurrences import Rules
 from duecourse.domain.schedule import ScheduleSpec
-from duecourse.messages import LATEST, MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
+from duecourse.messages import MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
 
 BODY = {
     "tenant": "default",

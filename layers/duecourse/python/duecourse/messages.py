@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
+from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
 from duecourse.domain.occurrences import Rules
 from duecourse.domain.schedule import ScheduleSpec
 
@@ -19,9 +20,6 @@ _SAID = frozenset({"result", "retryable"})
 
 MAX_REPLACED = 20
 """Messages that a copy names. One is enough unless record after record cannot be read."""
-
-LATEST = 253_402_300_799
-"""The last second that has a name (9999-12-31T23:59:59Z)."""
 
 
 class MessageError(ValueError):
@@ -192,37 +190,6 @@ def _are_rules(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("schedule"), dict) and "expression" in value["schedule"]
 
 
-def _are_pairs(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(each, list) and [type(part) for part in each] == [str, str] for each in value
-    )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_count(value: object) -> bool:
-    return _is_whole(value) and cast(int, value) >= 1
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, float) or _is_whole(value)
-
-
-def _is_instant(value: object) -> bool:
-    """What lies outside cannot be named, not even in the log line that would tell of it."""
-    return _is_whole(value) and 0 <= cast(int, value) <= LATEST
-
-
 def _is_lane(value: object) -> bool:
     return value in list(Lane)
 
@@ -231,48 +198,39 @@ def _is_kind(value: object) -> bool:
     return value in list(MessageKind)
 
 
-def _is_anything(_value: object) -> bool:
-    return True
-
-
-_TEXT = (_is_text, "text")
-_COUNT = (_is_count, "a whole number from 1")
-_INSTANT = (_is_instant, "whole UTC seconds")
-_NUMBER = (_is_number, "UTC seconds")
-
 _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "tenant": _TEXT,
-    "job_id": _TEXT,
-    "occurrence": _INSTANT,
-    "due": _INSTANT,
-    "generation": (_is_whole, "a whole number"),
+    "tenant": TEXT,
+    "job_id": TEXT,
+    "occurrence": INSTANT,
+    "due": INSTANT,
+    "generation": WHOLE,
     "lane": (_is_lane, "one of " + ", ".join(Lane)),
-    "not_before": _NUMBER,
-    "nonce": _TEXT,
-    "attempt": _COUNT,
-    "suffix": _TEXT,
-    "count": _COUNT,
-    "through": _INSTANT,
-    "caught_up_at": _NUMBER,
-    "final": (_is_flag, "true or false"),
+    "not_before": NUMBER,
+    "nonce": TEXT,
+    "attempt": COUNT,
+    "suffix": TEXT,
+    "count": COUNT,
+    "through": INSTANT,
+    "caught_up_at": NUMBER,
+    "final": FLAG,
     "kind": (_is_kind, "one of " + ", ".join(MessageKind)),
-    "result": (_is_anything, "any JSON value"),
-    "error": _TEXT,
-    "code": _TEXT,
-    "retryable": (_is_flag, "true or false"),
-    "retry_after": (_is_number, "seconds"),
-    "reason": _TEXT,
-    "own_payload": (_is_flag, "true or false"),
-    "requested_by": _TEXT,
-    "correlation_id": _TEXT,
-    "unstarted": (_is_flag, "true or false"),
-    "waited": (_is_flag, "true or false"),
-    "following": _INSTANT,
+    "result": ANYTHING,
+    "error": TEXT,
+    "code": TEXT,
+    "retryable": FLAG,
+    "retry_after": SECONDS,
+    "reason": TEXT,
+    "own_payload": FLAG,
+    "requested_by": TEXT,
+    "correlation_id": TEXT,
+    "unstarted": FLAG,
+    "waited": FLAG,
+    "following": INSTANT,
     "rules": (_are_rules, "the rules of a schedule"),
-    "watch": _TEXT,
-    "armed": _TEXT,
-    "bulk": (_is_flag, "true or false"),
-    "replaces": (_are_pairs, "pairs of a message id and a nonce"),
+    "watch": TEXT,
+    "armed": TEXT,
+    "bulk": FLAG,
+    "replaces": PAIRS,
 }
 _NAMES = tuple(field.name for field in fields(RunMessage))
 _REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)

@@ -24,8 +24,9 @@ from duecourse.domain.decision import (
 from duecourse.domain.finish import cancel, decide_finish, succeed
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.records import ended, first_record
+from duecourse.domain.recreated import instead_of, of_namesake, own_job
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start, instead_of, of_namesake, own_job
+from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
 from duecourse.domain.targets import Failed
 
 Command = Completed | GivenUp | DeadlineCame | CancelAsked

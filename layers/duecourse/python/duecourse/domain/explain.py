@@ -10,10 +10,10 @@ from duecourse.domain.exclusions import ExclusionError, excluding
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
 from duecourse.domain.occurrences import Occurrences
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.schedule.untimely import untimely
-from duecourse.domain.verdict import Explanation, Verdict, recorded
+from duecourse.domain.verdict import Explanation, Verdict, in_line, recorded
 
 SETTLED_SECONDS = 900
 """After so long an empty lane is believed: SQS counts approximately, and no message is held back for longer."""
@@ -91,7 +91,7 @@ def _judge(
     # A range says from when to when, not at which instants; what a schedule named that is gone is not known any more.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or record.reason == "edited"):
-        return _in_line(recorded(record, at), record, around.line)
+        return in_line(recorded(record, at), record, around.line)
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job is gone, and no record says that it ran then.")
@@ -226,18 +226,6 @@ def _handed_over(due: int, job: Job, around: Surroundings, now: float) -> Explan
         )
         return Explanation(Verdict.LOST, said, facts)
     return Explanation(Verdict.QUEUED, f"It has been due since {to_iso(due)} and waits for a worker.", facts)
-
-
-def _in_line(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
-    """Which place it has, for a run that waits in its job's line, and who is before it."""
-    if run.state is not RunState.QUEUED or str(run.name) not in line:
-        return found
-    index = line.index(str(run.name))
-    said, facts = f"{found.sentence} It is the first in line.", {**found.facts, "place": index + 1}
-    if index:
-        facts["behind"] = line[index - 1]
-        said = f"{found.sentence} It is number {index + 1} in line, behind {line[index - 1]}."
-    return replace(found, sentence=said, facts=facts)
 
 
 def _paused(at: int, job: Job, now: float) -> Explanation:

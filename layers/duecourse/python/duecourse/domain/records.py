@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.callback import CallbackToken
-from duecourse.domain.decision import Handover, Offer, Settle
+from duecourse.domain.decision import Handover, Offer, Settle, Start
 from duecourse.domain.job import Completion, Job, JobSnapshot, Lane
 from duecourse.domain.run import Run, RunState
 
@@ -140,3 +140,10 @@ def skipped(offer: Offer, job: JobSnapshot, hand: Handover, reason: str) -> Sett
         expires_at=hand.expires_at,
     )
     return Settle(run, None, reason)
+
+
+def refused(start: Start, reason: str, because: str) -> Settle:
+    """The record of a run that another one keeps from starting."""
+    never = ended(start.run, RunState.SKIPPED, reason, None)
+    never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    return Settle(never, start.previous, because)

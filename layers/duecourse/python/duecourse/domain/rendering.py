@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -178,3 +179,15 @@ def _bound(size: int, limit: int, where: str, *, unit: str = "bytes") -> None:
         raise TemplateTooLargeError(
             f"{size} {unit} {where} once the templates are filled in, and at most {limit} are sent"
         )
+
+
+def with_its_key(run: Run, job: Job) -> Run:
+    """The run with its idempotency key, which is recorded before the first call: the job may be edited before the next
+    one.
+    """
+    if run.idempotency_key is not None:
+        return run
+    try:
+        return replace(run, idempotency_key=idempotency_key(run, job))
+    except TemplateError:
+        return run  # the call will say so

@@ -21,6 +21,7 @@ from duecourse.domain.decision import (
 )
 from duecourse.domain.job import Delivery, Gone, Job, JobSnapshot, JobState, MissedMode
 from duecourse.domain.records import begun, ended, first_record, skipped
+from duecourse.domain.recreated import instead_of, of_namesake, own_job
 from duecourse.domain.run import Run, RunState
 
 LEASE_MARGIN_SECONDS = 10
@@ -44,23 +45,6 @@ def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover
     if late := _lateness(offer, job, hand, now):
         return late
     return Start(begun(first_record(offer, job, hand), offer, job, hand, now), None, "due")
-
-
-def of_namesake(offer: Offer, job: JobSnapshot, run: Run) -> bool:
-    """Whether the record only says that another job, deleted since, did not run then, while the offer is this job's."""
-    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= offer.generation
-
-
-def binds_nobody(job: Job, run: Run) -> bool:
-    """Whether another job, deleted since, was not to run then (it was skipped, or cancelled before it began): that
-    binds no job of the same id.
-    """
-    return run.attempt == 0 and run.generation < job.created_generation
-
-
-def instead_of(run: Run, decision: Decision) -> Decision:
-    """The decision about a run without a record, written over that record."""
-    return replace(decision, previous=run) if isinstance(decision, Start | Settle) else decision
 
 
 def without_job(offer: Offer, job: Gone | None, hand: Handover) -> Decision:
@@ -157,12 +141,6 @@ def _remainder(offer: Offer, job: JobSnapshot, run: Run) -> Remainder | None:
         return None
     left = max(offer.count - run.count, 1)
     return Remainder(uncovered, occurrences.due(uncovered), left, "the first of the missed ones has run already")
-
-
-def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
-    """The job that a run belongs to: a namesake, created after that one was deleted, is another job."""
-    anew = isinstance(job, Job) and run.generation < job.created_generation
-    return None if anew else job
 
 
 def _go_on(offer: Offer, job: JobSnapshot, run: Run, hand: Handover, now: float) -> Decision:

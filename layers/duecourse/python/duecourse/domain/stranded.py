@@ -12,18 +12,9 @@ from duecourse.domain.decision import Decision, Drop, FollowUp, Handover, Leave,
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.overlap import LOST_SECONDS
 from duecourse.domain.records import ended, first_record
+from duecourse.domain.recreated import instead_of, of_namesake, own_job
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import (
-    LEASE_MARGIN_SECONDS,
-    adopted,
-    asked_again,
-    instead_of,
-    late_since,
-    of_namesake,
-    outdated,
-    own_job,
-    without_job,
-)
+from duecourse.domain.start import LEASE_MARGIN_SECONDS, adopted, asked_again, late_since, outdated, without_job
 
 REASON = "dead_lettered"
 ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from duecourse.domain.instants import to_iso
@@ -133,3 +133,15 @@ def _told(run: Run) -> str:
             if run.waiting_since is None:
                 return "It is in its lane."
             return f"It waits in line, since {to_iso(int(run.waiting_since))}: another run of the job is alive."
+
+
+def in_line(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
+    """Which place it has, for a run that waits in its job's line, and who is before it."""
+    if run.state is not RunState.QUEUED or str(run.name) not in line:
+        return found
+    before = line[: line.index(str(run.name))]
+    behind = {"behind": before[-1]} if before else {}
+    where = f"number {len(before) + 1} in line, behind {before[-1]}" if before else "the first in line"
+    return replace(
+        found, sentence=f"{found.sentence} It is {where}.", facts={**found.facts, "place": len(before) + 1, **behind}
+    )

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from duecourse.domain.ids import is_id, parse_run_id
+from duecourse.domain.json_values import LATEST
 from duecourse.http.jsontext import write_json
 from duecourse.http.problems import bad_parameter
-from duecourse.messages import LATEST
 from duecourse.ports import DeadMark
 
 DEFAULT_LIMIT = 50

@@ -11,8 +11,8 @@ from duecourse.domain.decision import Ended, Handover, Settle, Start
 from duecourse.domain.job import Job
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.overlap import Await, Wait, Yield, needs_lock
-from duecourse.domain.records import ended, queued
-from duecourse.domain.rendering import idempotency_key
+from duecourse.domain.records import queued, refused
+from duecourse.domain.rendering import idempotency_key, with_its_key
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.seats import has_seat
 from duecourse.domain.target_document import type_of
@@ -94,11 +94,11 @@ class Beginner:
             case Wait() as wait:
                 return self._wait(wait, decision, message, delivery, job, report)
             case Yield(reason, because):
-                never = _refused(decision, reason, because)
+                never = refused(decision, reason, because)
                 return self.settler.settle(never, job, message, delivery, report)
         # Before anything is written: where it cannot be read, no attempt is used up.
         called = self._as_asked(job, decision.run)
-        run = _with_its_key(decision.run, job)
+        run = with_its_key(decision.run, job)
         if (deadline := run.deadline) is not None:
             run = replace(run, armed=self.randomness.nonce())
             if not self._arm(run, message, deadline):
@@ -123,7 +123,7 @@ class Beginner:
         if standing is None:
             if self.overlaps.is_full(job):
                 full = f"{job.queue_limit} runs wait already"
-                return self.settler.settle(_refused(decision, "overlap_full", full), job, message, delivery, report)
+                return self.settler.settle(refused(decision, "overlap_full", full), job, message, delivery, report)
             standing = queued(decision.run, self.clock.now())
             if conflict := self.settler.runs.write(standing, None):
                 return conflict
@@ -241,20 +241,3 @@ class Beginner:
         action = "called_back_early" if called_back else "finish_refused"
         report.add(action, alarming=not called_back, found=state)
         return Fate.DONE
-
-
-def _with_its_key(run: Run, job: Job) -> Run:
-    """The key is recorded before the first call, since the job may be edited before the next one."""
-    if run.idempotency_key is not None:
-        return run
-    try:
-        return replace(run, idempotency_key=idempotency_key(run, job))
-    except TemplateError:
-        return run  # the call will say so
-
-
-def _refused(decision: Start, reason: str, because: str) -> Settle:
-    """The record of a run that another one keeps from starting."""
-    never = ended(decision.run, RunState.SKIPPED, reason, None)
-    never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
-    return Settle(never, decision.previous, because)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from duecourse.domain.callback import CallbackToken
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.job import Job
+from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import own_job
 from duecourse.messages import MessageKind
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.commands import Orders, RunEndedError, RunStateError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.change_record import ChangeAction, ChangeRecord, asked
+from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import own_job
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness
 from duecourse.usecases.offer import CANCELLED

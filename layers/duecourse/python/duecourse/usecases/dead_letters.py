@@ -8,8 +8,8 @@ from itertools import takewhile
 
 from duecourse.domain.change_record import ChangeAction
 from duecourse.domain.job import Job
+from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run
-from duecourse.domain.start import own_job
 from duecourse.messages import MessageKind
 from duecourse.ports import DeadMark, JobStore, RunStore
 from duecourse.usecases.commands import LaneUnavailableError, Orders

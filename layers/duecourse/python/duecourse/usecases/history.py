@@ -12,9 +12,9 @@ from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
+from duecourse.domain.recreated import binds_nobody
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.start import binds_nobody
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.job_view import since_when
 from duecourse.usecases.jobs import JobUnknownError, at_once_until

@@ -18,8 +18,8 @@ from duecourse.domain.overlap import (
     decide_turn,
     needs_lock,
 )
+from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run
-from duecourse.domain.start import own_job
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, RunStore
 

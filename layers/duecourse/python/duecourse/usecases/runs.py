@@ -9,9 +9,9 @@ from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
+from duecourse.domain.recreated import binds_nobody
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.start import binds_nobody
 from duecourse.ports import Input, Inputs, Results, RunStore
 from duecourse.usecases.asking import requested_run
 from duecourse.usecases.history import LANE_RETENTION_DAYS, History
