@@ -42,6 +42,9 @@ EVERY = 2
 """Seconds between two runs of the quiet tenant's job."""
 
 SCOPES = "jobs:read jobs:write"
+WHO, NAMES = ("quiet", "hostile"), ("before", "seats")
+"""Each measurement has tenants of its own, whose seats are all free."""
+
 AHEAD = timedelta(seconds=20)
 """How long before its first run the quiet tenant's job is created: the API and the workers start cold."""
 
@@ -81,12 +84,12 @@ class Stage:
         body = {"id": job_id, "schedule": schedule, "target": target, "timeout_seconds": 80, **more}
         self._ask("POST", "/v1/jobs", tenant, json=body)
 
-    def runs(self, job_id: str) -> list[dict[str, Any]]:
-        """The runs of the quiet tenant's job."""
+    def runs(self, tenant: str, job_id: str) -> list[dict[str, Any]]:
+        """The runs of a tenant's job."""
         where: dict[str, Any] = {"limit": 100}
         found: list[dict[str, Any]] = []
         while True:
-            page = self._ask("GET", f"/v1/jobs/{job_id}/runs", "quiet", params=where)
+            page = self._ask("GET", f"/v1/jobs/{job_id}/runs", tenant, params=where)
             found += page["items"]
             if page.get("next_cursor") is None:
                 return found
@@ -116,7 +119,7 @@ def deployed() -> Iterator[Stage]:
                 api=f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default",
                 function=outputs["ApiFunction"],
                 receiver=receiver.url,
-                tokens={tenant: issuer.token(tenant, SCOPES) for tenant in ("quiet", "hostile")},
+                tokens={f"{who}-{name}": issuer.token(f"{who}-{name}", SCOPES) for who in WHO for name in NAMES},
             )
 
 
@@ -125,17 +128,17 @@ def measure(stage: Stage, plan: Plan, name: str) -> dict[str, Any]:
     print(f"{name}: {plan.calls} calls of {plan.seconds} s", file=sys.stderr)
     first = whole_second(AHEAD)
     begin = first + HEAD_START
-    stage.create("quiet", f"quiet-{name}", f"rate({EVERY} seconds)", 0, start=_instant(first))
+    stage.create(f"quiet-{name}", "quiet", f"rate({EVERY} seconds)", 0, start=_instant(first))
     for number in range(plan.calls):
         at = f"at({begin + timedelta(seconds=number):%Y-%m-%dT%H:%M:%S})"
-        stage.create("hostile", f"slow-{name}-{number}", at, plan.seconds)
+        stage.create(f"hostile-{name}", f"slow-{number}", at, plan.seconds)
     over = begin + timedelta(seconds=EVERY * plan.runs)
     ends = max(over, begin + timedelta(seconds=2 * plan.seconds)) + timedelta(
         seconds=20
     )  # those that waited, and a rest
     while datetime.now(UTC) < ends:
         time.sleep(1)
-    measured = [run for run in stage.runs(f"quiet-{name}") if _instant(begin) <= run["due"] < _instant(over)]
+    measured = [run for run in stage.runs(f"quiet-{name}", "quiet") if _instant(begin) <= run["due"] < _instant(over)]
     late = sorted(run["lateness_seconds"] for run in measured if run.get("lateness_seconds") is not None)
     ended = Counter(f"{run['state']} {run.get('reason') or ''}".strip() for run in measured)
     if not late:
@@ -155,9 +158,9 @@ def main() -> int:
     own = stage_named("local").lanes["normal"].seats
     with deployed() as stage:
         stage.have_seats(EVERY_SEAT)
-        before = measure(stage, plan, "before")
+        before = measure(stage, plan, NAMES[0])
         stage.have_seats(own)
-        now = measure(stage, plan, "seats")
+        now = measure(stage, plan, NAMES[1])
     figures = {
         "calls": plan.calls,
         "call_seconds": plan.seconds,
