@@ -15,10 +15,13 @@ from duecourse.adapters.dynamodb import (
     run_item,
     tag_markers,
     used_keys,
+    values,
 )
+from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_count import TRIES, JobCount, part_of
-from duecourse.adapters.dynamodb.job_reading import JobReads
+from duecourse.adapters.dynamodb.job_pages import JobPages, readable
+from duecourse.adapters.dynamodb.job_reading import JobGoneError, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.adapters.dynamodb.seats import DynamoSeats, taken
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
@@ -29,7 +32,9 @@ from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.domain.seats import Seats
 from duecourse.ports import (
+    ChangePage,
     Clock,
+    JobPage,
     JobQuotaError,
     KeyUsedError,
     SeatsChangedError,
@@ -39,17 +44,19 @@ from duecourse.ports import (
 )
 
 
-class DynamoJobStore(JobReads):
+class DynamoJobStore:
     """ports.JobStore."""
 
     def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
         """`runs_table` is where records go that are written with a change of a job."""
-        super().__init__(client, table)
+        self._client = client
+        self._table = table
         self._shards = shards
         self._runs_table = runs_table
         self._clock = clock
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
+        self._pages = JobPages(client, table, self._job)
         self.seats: SeatStore = DynamoSeats(client, table)
 
     def create(
@@ -99,6 +106,50 @@ class DynamoJobStore(JobReads):
                 raise JobQuotaError
             part, writes[1] = stocked, self._count.take(job.tenant, stocked)
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
+
+    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        """See ports.JobStore."""
+        item = self._get(used_keys.key_of(tenant, digest))
+        return None if item is None else used_keys.from_item(item, now)
+
+    def get(self, tenant: str, job_id: str) -> Job | None:
+        """See ports.JobStore."""
+        item = self._get(job_key(tenant, job_id, JOB))
+        try:
+            return None if item is None else self._job(item)
+        except JobGoneError:
+            return None
+
+    def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
+        """See ports.JobStore."""
+        job = self.get(tenant, job_id)
+        if job is not None:
+            return job
+        return self.gone(tenant, job_id)
+
+    def gone(self, tenant: str, job_id: str) -> Gone | None:
+        """See ports.JobStore."""
+        gone = self._get(job_key(tenant, job_id, GONE))
+        if gone is None:
+            return None
+        return Gone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
+
+    def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
+        """See ports.JobStore."""
+        item = self._get(job_key(tenant, job_id, CURSOR))
+        return None if item is None else readable(cursor_item.from_item, item)
+
+    def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        """See ports.JobStore."""
+        keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
+        found = {item["SK"]["S"]: item for item in batch_get(self._client, self._table, keys, consistent=True)}
+        if JOB not in found:
+            return None, None
+        try:
+            job = self._job(found[JOB])
+        except JobGoneError:
+            return None, None
+        return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
 
     def change(
         self,
@@ -156,6 +207,25 @@ class DynamoJobStore(JobReads):
     def note(self, records: Sequence[ChangeRecord]) -> None:
         """See ports.JobStore."""
         change_items.put_all(self._client, self._table, records)
+
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """See ports.JobStore."""
+        return change_items.page(self._client, self._table, tenant, job_id, limit, before)
+
+    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """See ports.JobStore."""
+        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix)
+
+    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """See ports.JobStore."""
+        return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
+
+    def _job(self, item: Item) -> Job:
+        return read_job(item, self._get)
+
+    def _get(self, key: Item) -> Item | None:
+        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+        return item
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
         return [] if record is None else [change_items.put(record, self._table)]
