@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.adapters.dynamodb.job_count import JobCount, part_of, total
 from duecourse.domain.job import Delivery, JobState
 from duecourse.domain.run import RunState
 from tests.support.client_faults import Fault, FaultyClient, Request
+from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, the_run
 from tests.support.tables import Tables
@@ -65,7 +67,20 @@ def lost(request: Request) -> Fault | None:
     return Fault.ANSWER_LOST if request.operation == "transact_write_items" else None
 
 
+def test_a_job_is_created_though_no_answer_comes_of_the_places_that_its_tenants_count_is_stocked_with(
+    tables: Tables,
+) -> None:
+    def stocking(request: Request) -> Fault | None:
+        return lost(request) if len(request.asked.get("TransactItems", ())) == 2 else None
+
+    world = World(replace(tables, client=FaultyClient(tables.client, stocking)))
+    world.add(job("rate(300 seconds)"))
+    assert total(tables.client, tables.jobs, "default") == 1
+
+
 def test_a_job_is_created_changed_and_deleted_though_no_answer_comes(tables: Tables) -> None:
+    World(tables).add(job("rate(300 seconds)", id="before"))
+    JobCount(tables.client, tables.jobs, SettableClock(NOON)).stocked("default", part_of(job()), None)
     client = FaultyClient(tables.client, lost)
     world = World(replace(tables, client=client))
     made = world.add(job("rate(300 seconds)"))

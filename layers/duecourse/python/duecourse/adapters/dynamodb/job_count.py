@@ -8,8 +8,11 @@ that is empty or full moves a portion from or to `LIMITS`. So creations side by 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
+
+from botocore.exceptions import BotoCoreError
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import LIMITS, Item, tenant_key
@@ -78,13 +81,16 @@ class JobCount:
         self._move(tenant, part, -PORTION, None, "#free >= :bound", PORTION)
 
     def _move(self, tenant: str, part: int, places: int, room: int | None, stands: str, bound: int) -> None:
-        """From the quota to a stock, or back; nothing where others were faster."""
+        """From the quota to a stock, or back; nothing where others were faster. Whether it was done, where no answer
+        came, is seen when the stock is looked at again.
+        """
         within = None if room is None else "attribute_not_exists(#jobs) OR #jobs <= :bound"
         writes = [
             self._add(tenant, LIMITS, "jobs", places, within, room),
             self._add(tenant, _sort(part), "free", places, stands, bound),
         ]
-        transact(self._client, writes, self._clock)
+        with suppress(BotoCoreError):
+            transact(self._client, writes, self._clock)
 
     def _add(
         self, tenant: str, sort: str, name: str, more: int, condition: str | None = None, bound: int | None = None
