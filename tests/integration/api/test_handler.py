@@ -82,12 +82,13 @@ def test_a_job_is_created_read_and_deleted_and_its_first_runs_wait_in_their_queu
         for of in ("QUEUE", "BULK")
         for lane in ("HIGH", "NORMAL", "LOW", "LONG")
     }
+    seats = {f"SEAT_{lane}": "30" for lane in ("HIGH", "NORMAL", "LOW", "LONG")}
     environ = {
         "AWS_ENDPOINT_URL": ministack,
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "POWERTOOLS_SERVICE_NAME": "duecourse",
-        **prefixed(SETTINGS | queues | {"JOBS_TABLE": tables.jobs, "RUNS_TABLE": tables.runs}),
+        **prefixed(SETTINGS | queues | seats | {"JOBS_TABLE": tables.jobs, "RUNS_TABLE": tables.runs}),
     }
     body = BODY | {"id": "steady", "target": HTTP_TARGET | {"url": "http://127.0.0.1:9/hook"}}
 
