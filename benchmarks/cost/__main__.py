@@ -51,6 +51,7 @@ def main(arguments: list[str]) -> int:
     idle = Idle(
         shards=stage.shards,
         lanes=len(stage.lanes),
+        bulk_queues=len(stage.lanes),
         sweep_minutes=stage.sweep_minutes,
         round=measured(),
         audit_segments=stage.audit_segments,

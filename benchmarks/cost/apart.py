@@ -8,7 +8,7 @@ from benchmarks.cost.idle import CARETAKER_STARTS, Idle
 from benchmarks.cost.model import GB, HOURS_OF_MONTH, MINUTES_OF_MONTH, Assumptions, lambda_usd
 from benchmarks.cost.prices import usd
 
-ALARMS = 108
+ALARMS = 115
 IDLE_METRICS = 2
 """Alarms of stage prod, with the brakes of its canary; metrics that a stage sends while idle (the tick's two)."""
 
@@ -18,15 +18,16 @@ KEY_MINUTES = 5
 encryption at rest: How it works"), before it asks KMS again.
 """
 
-QUEUES = 7
-"""Lanes, shard queue, dead letters, the archive's: each is asked for once an hour by those who send and who receive
-(infra/encryption.py, DATA_KEY_REUSE).
+QUEUES = 11
+"""Lanes and their bulk queues, shard queue, dead letters, the archive's: each is asked for once an hour by those who
+send and who receive (infra/encryption.py, DATA_KEY_REUSE).
 """
 
 
 def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
     """USD a month, item by item."""
     items = {
+        "bulk_queues": usd("sqs_standard", idle.bulk_queues * idle.polls_of_a_queue),
         "alarms": usd("alarm", ALARMS),
         "metrics": usd("metric", IDLE_METRICS),
         "customer_key": usd("kms_key", 1),

@@ -71,6 +71,7 @@ class IdleRound:
 class Idle:
     """A stage with nothing to do. `stored_gb`: jobs and records that lie there, `jobs_gb`: of those the jobs (ten
     thousand); `provisioned_pollers` over all queues (0: Lambda's own, which cost nothing but their requests).
+    `bulk_queues`: of the lanes, polled like them; the budget is from before there were any, so they stand apart.
     `trace_clock` as in the stage: then the traces are an item of the month. `open_requests_per_second`: what the
     gateway lets through on all routes together that anybody may read.
     """
@@ -83,6 +84,7 @@ class Idle:
     stored_gb: float = 0.1
     jobs_gb: float = 0.01
     provisioned_pollers: int = 0
+    bulk_queues: int = 0
     audit_segments: int = 1
     patrol_hours: int = 24
     trace_clock: bool = False

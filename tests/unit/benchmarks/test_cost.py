@@ -156,6 +156,9 @@ def test_patrol_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> 
 
 
 def test_metrics_alarms_keys_and_provisioned_pollers_are_apart() -> None:
+    bulk = replace(IDLE, bulk_queues=4)
+    assert bulk.items(ASSUMED) == IDLE.items(ASSUMED)
+    assert apart(bulk, ASSUMED)["bulk_queues"] == IDLE.items(ASSUMED)["lane_polls"] == pytest.approx(1.04, abs=0.01)
     pollers = replace(IDLE, provisioned_pollers=8)
     assert pollers.items(ASSUMED) == IDLE.items(ASSUMED)
     assert apart(pollers, ASSUMED)["provisioned_pollers"] == pytest.approx(8 * 6.66)
