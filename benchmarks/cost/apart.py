@@ -27,7 +27,6 @@ send and who receive (infra/encryption.py, DATA_KEY_REUSE).
 def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
     """USD a month, item by item."""
     items = {
-        "bulk_queues": usd("sqs_standard", idle.bulk_queues * idle.polls_of_a_queue),
         "alarms": usd("alarm", ALARMS),
         "metrics": usd("metric", IDLE_METRICS),
         "customer_key": usd("kms_key", 1),

@@ -71,7 +71,7 @@ class IdleRound:
 class Idle:
     """A stage with nothing to do. `stored_gb`: jobs and records that lie there, `jobs_gb`: of those the jobs (ten
     thousand); `provisioned_pollers` over all queues (0: Lambda's own, which cost nothing but their requests).
-    `bulk_queues`: of the lanes, polled like them; the budget is from before there were any, so they stand apart.
+    `bulk_queues`: of the lanes, polled like them.
     `trace_clock` as in the stage: then the traces are an item of the month. `open_requests_per_second`: what the
     gateway lets through on all routes together that anybody may read.
     """
@@ -104,6 +104,7 @@ class Idle:
         return totalled(
             {
                 "lane_polls": usd("sqs_standard", self.lanes * self.polls_of_a_queue),
+                "bulk_polls": usd("sqs_standard", self.bulk_queues * self.polls_of_a_queue),
                 "shard_queue_messages": usd("sqs_fifo", sends + 2 * rounds),  # one receive and one deletion a round
                 "shard_queue_empty_polls": usd("sqs_fifo", self.polls_of_a_queue),
                 "dispatch_lambda": lambda_usd(rounds, self.round_seconds(assume), assume.dispatch_mb),
