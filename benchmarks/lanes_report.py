@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from duecourse_cli.local.figures import Figures, figures
+from duecourse_cli.local.figures import LatenessFigures, figures
 from duecourse_cli.models import Run, instant
 
 PROMISE_SECONDS = 2.0
@@ -68,7 +68,7 @@ class LaneReport:
     lane: str
     runs: int
     succeeded: int
-    lateness: Figures | None
+    lateness: LatenessFigures | None
     backlog: Backlog | None
 
 

@@ -47,7 +47,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
 OWN_TARGETS = frozenset({"lanes", "line", "flood", "slow"})
 """Run only where they are named: minutes on the local stack each."""
 
-LONGEST_SECONDS = 3600
+MAX_SECONDS = 3600
 
 
 def run(name: str, extra: Sequence[str]) -> dict[str, Any]:
@@ -55,10 +55,10 @@ def run(name: str, extra: Sequence[str]) -> dict[str, Any]:
     command = [sys.executable, "-m", f"benchmarks.{name}", "--json", *extra]
     try:
         done = subprocess.run(
-            command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True, timeout=LONGEST_SECONDS, check=False
+            command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True, timeout=MAX_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        return failure(name, extra, f"stopped after {LONGEST_SECONDS} s")
+        return failure(name, extra, f"stopped after {MAX_SECONDS} s")
     return read(name, extra, done.stdout, done.returncode)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-LARGEST_BATCH = 1_000
+MAX_BATCH = 1_000
 """DynamoDB's stream allows 10,000 (AWS Lambda Developer Guide, "Parameters for Amazon DynamoDB event source mappings");
 a record is up to 5 KB, and an invocation takes 6 MB.
 """
 
-LONGEST_WINDOW_SECONDS = 300
+MAX_WINDOW_SECONDS = 300
 STREAM_HOURS = 24
-SMALLEST_GLACIER_DAYS = 1
+MIN_GLACIER_DAYS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ArchiveConfig:
     """When objects are deleted; None: never."""
     batch_size: int = 1_000
     """Runs of one object, at most."""
-    window_seconds: int = LONGEST_WINDOW_SECONDS
+    window_seconds: int = MAX_WINDOW_SECONDS
     """How long runs are gathered for one object: longer ones make fewer, larger objects, which are cheaper to query."""
     give_up_after_hours: int = 6
     """How long a batch is tried before its place is noted in the failure queue; what is left of the stream's 24 hours
@@ -40,7 +40,7 @@ class ArchiveConfig:
         checks = [
             (
                 "glacier_after_days",
-                self.glacier_after_days is None or self.glacier_after_days >= SMALLEST_GLACIER_DAYS,
+                self.glacier_after_days is None or self.glacier_after_days >= MIN_GLACIER_DAYS,
                 "must be None or at least 1",
             ),
             (
@@ -48,11 +48,11 @@ class ArchiveConfig:
                 self.retention_days is None or self.retention_days > (self.glacier_after_days or 0),
                 "must be None or more than glacier_after_days",
             ),
-            ("batch_size", 1 <= self.batch_size <= LARGEST_BATCH, f"must lie between 1 and {LARGEST_BATCH}"),
+            ("batch_size", 1 <= self.batch_size <= MAX_BATCH, f"must lie between 1 and {MAX_BATCH}"),
             (
                 "window_seconds",
-                0 <= self.window_seconds <= LONGEST_WINDOW_SECONDS,
-                f"must lie between 0 and {LONGEST_WINDOW_SECONDS}",
+                0 <= self.window_seconds <= MAX_WINDOW_SECONDS,
+                f"must lie between 0 and {MAX_WINDOW_SECONDS}",
             ),
             (
                 "give_up_after_hours",

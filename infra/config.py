@@ -14,15 +14,15 @@ from infra.alarms_config import AlarmsConfig
 from infra.archive_config import ArchiveConfig
 from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.encryption_config import key_problem
-from infra.lanes_config import LANES, LARGEST_MAX_CONCURRENCY, SMALLEST_MAX_CONCURRENCY, LaneConfig
+from infra.lanes_config import LANES, MAX_CONCURRENCY_ALLOWED, MIN_CONCURRENCY_ALLOWED, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
 from infra.throughput_config import ThroughputConfig
 
 DISPATCH_TIMEOUT_SECONDS = 58  # nearly the whole minute: at its busiest a shard needs it
 ROUND_SECONDS = DISPATCH_TIMEOUT_SECONDS - 12  # less what a round keeps of its invocation (functions/dispatch)
 SHARD_VISIBILITY_SECONDS = 65
-LARGEST_SQS_DELAY_SECONDS = 900
-MOST_SHARDS = 9_999  # four digits in the names of slots
+MAX_SQS_DELAY_SECONDS = 900
+MAX_SHARDS = 9_999  # four digits in the names of slots
 SECRET_STORES = ("parameters", "secrets_manager")
 DEPLOYMENTS = ("all_at_once", "canary")
 LOG_RETENTION_DAYS = (7, 14, 30, 90)
@@ -88,8 +88,8 @@ class StageConfig:
     """`parameters` (SSM Parameter Store, SecureStrings) or `secrets_manager` (which can rotate them, for a fee)."""
     runs_on_this_machine: bool = False
     """The functions run on this machine's Python and processor (the local stack) instead of AWS's newest."""
-    lead_seconds: int = 300
-    reach_seconds: int = 840
+    lookahead_seconds: int = 300
+    horizon_seconds: int = 840
     run_retention_days: int = 90
     archive: ArchiveConfig = field(default_factory=ArchiveConfig)
     """What becomes of runs after `run_retention_days`."""
@@ -166,16 +166,16 @@ class StageConfig:
                 self.log_retention_days in LOG_RETENTION_DAYS,
                 f"must be one of {', '.join(map(str, LOG_RETENTION_DAYS))}",
             ),
-            ("shards", 1 <= self.shards <= MOST_SHARDS, f"must lie between 1 and {MOST_SHARDS}"),
+            ("shards", 1 <= self.shards <= MAX_SHARDS, f"must lie between 1 and {MAX_SHARDS}"),
             ("lanes", tuple(self.lanes) == LANES, f"must be {', '.join(LANES)}"),
             ("default_precision", self.default_precision in {"second", "exact"}, "must be second or exact"),
             ("private_targets", self.private_targets in {"allow", "refuse"}, "must be allow or refuse"),
             ("secret_store", self.secret_store in SECRET_STORES, f"must be {' or '.join(SECRET_STORES)}"),
-            ("lead_seconds", self.lead_seconds >= 120, "must be at least 120, or a late tick delays runs"),
+            ("lookahead_seconds", self.lookahead_seconds >= 120, "must be at least 120, or a late tick delays runs"),
             (
-                "reach_seconds",
-                self.lead_seconds <= self.reach_seconds < LARGEST_SQS_DELAY_SECONDS,
-                f"must lie between lead_seconds and {LARGEST_SQS_DELAY_SECONDS - 1}",
+                "horizon_seconds",
+                self.lookahead_seconds <= self.horizon_seconds < MAX_SQS_DELAY_SECONDS,
+                f"must lie between lookahead_seconds and {MAX_SQS_DELAY_SECONDS - 1}",
             ),
             ("run_retention_days", self.run_retention_days >= 15, "must be at least 15: dead letters wait for 14"),
             ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
@@ -195,12 +195,12 @@ class StageConfig:
         ]
         for name in ("tick", "dispatch", "api"):
             reserved = getattr(self.reserved_concurrency, name)
-            least = SMALLEST_MAX_CONCURRENCY if name == "dispatch" else 1
+            least = MIN_CONCURRENCY_ALLOWED if name == "dispatch" else 1
             fits = reserved is None or reserved >= least
             checks.append((f"reserved_concurrency.{name}", fits, f"must be None or at least {least}"))
         # It is also how many shards the queue's event source works on at a time.
-        fits = (self.reserved_concurrency.dispatch or 0) <= LARGEST_MAX_CONCURRENCY
-        checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {LARGEST_MAX_CONCURRENCY}"))
+        fits = (self.reserved_concurrency.dispatch or 0) <= MAX_CONCURRENCY_ALLOWED
+        checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_CONCURRENCY_ALLOWED}"))
         taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
         taken += self.reserved_concurrency.whole
         fits = taken <= self.account_concurrency

@@ -9,13 +9,13 @@ from infra.throughput_config import OWN_MOST_CONCURRENT, Pollers
 
 LANES = ("high", "normal", "low", "long")
 
-SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY = 2, 1_000
+MIN_CONCURRENCY_ALLOWED, MAX_CONCURRENCY_ALLOWED = 2, 1_000
 """What a queue's event source accepts (AWS Lambda API Reference, "ScalingConfig")."""
 
 SEATS_PERCENT = 30
 """Of a lane's workers, for each tenant: three tenants whose targets are all slow leave a tenth to the others."""
 
-MOST_SEATS = 100
+MAX_SEATS = 100
 """They stand in one item, which is written whenever one is taken."""
 
 DEFAULT_BULK = 100
@@ -56,7 +56,7 @@ class LaneConfig:
     @property
     def seats(self) -> int:
         """How many of the lane's workers one tenant can keep busy."""
-        return min(max(self.most_concurrent * SEATS_PERCENT // 100, 1), MOST_SEATS)
+        return min(max(self.most_concurrent * SEATS_PERCENT // 100, 1), MAX_SEATS)
 
     @property
     def visibility_seconds(self) -> int:
@@ -112,7 +112,7 @@ def _most_concurrent(max_concurrency: int | None, pollers: Pollers | None) -> in
 
 
 def _problems(max_concurrency: int | None, pollers: Pollers | None) -> Iterator[tuple[str, str]]:
-    fewest, most = SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY
+    fewest, most = MIN_CONCURRENCY_ALLOWED, MAX_CONCURRENCY_ALLOWED
     if pollers is None:
         if max_concurrency != NO_MAXIMUM and not fewest <= (max_concurrency or 0) <= most:
             yield "max_concurrency", f"must lie between {fewest} and {most}, unless there are pollers"

@@ -10,7 +10,7 @@ from typing import Any
 
 TARGETS = ("duecourse-target-*",)
 TASK_PARTS = ("target", "defaults")
-LARGEST_TASK_BYTES = 4096  # what a standard parameter holds
+MAX_TASK_BYTES = 4096  # what a standard parameter holds
 
 _PATTERN = re.compile(r"[A-Za-z0-9_.*?-]{1,256}")  # no [a-z]: IAM knows * and ? only
 _REVISION = re.compile(r"\*|[1-9][0-9]{0,8}")
@@ -113,9 +113,9 @@ def task_problems(tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str,
             yield name, "must have a target with its type, other than task"
         else:
             try:
-                fits = len(task_json(task).encode()) <= LARGEST_TASK_BYTES
+                fits = len(task_json(task).encode()) <= MAX_TASK_BYTES
             except (TypeError, ValueError) as problem:
                 yield name, f"must be JSON: {problem}"
             else:
                 if not fits:
-                    yield name, f"must not take more than {LARGEST_TASK_BYTES} bytes as JSON"
+                    yield name, f"must not take more than {MAX_TASK_BYTES} bytes as JSON"

@@ -13,7 +13,7 @@ OWN_READS, OWN_WRITES = 12_000, 4_000
 Developer Guide, "Understanding DynamoDB warm throughput in different scenarios").
 """
 
-FEWEST_POLLERS, MOST_MINIMUM_POLLERS, MOST_POLLERS = 2, 200, 10_000
+MIN_POLLERS, MAX_MINIMUM_POLLERS, MAX_POLLERS = 2, 200, 10_000
 """What a queue's event source accepts (AWS Lambda API Reference, "ProvisionedPollerConfig")."""
 
 CALLS_PER_POLLER = 10
@@ -90,10 +90,10 @@ class Pollers:
         """Each wrong field with what would be right."""
         if self == NO_POLLERS:
             return
-        if not FEWEST_POLLERS <= self.minimum <= MOST_MINIMUM_POLLERS:
-            yield "minimum", f"must lie between {FEWEST_POLLERS} and {MOST_MINIMUM_POLLERS}"
-        if not FEWEST_POLLERS <= self.maximum <= MOST_POLLERS:
-            yield "maximum", f"must lie between {FEWEST_POLLERS} and {MOST_POLLERS}"
+        if not MIN_POLLERS <= self.minimum <= MAX_MINIMUM_POLLERS:
+            yield "minimum", f"must lie between {MIN_POLLERS} and {MAX_MINIMUM_POLLERS}"
+        if not MIN_POLLERS <= self.maximum <= MAX_POLLERS:
+            yield "maximum", f"must lie between {MIN_POLLERS} and {MAX_POLLERS}"
         if self.minimum > self.maximum:
             yield "maximum", "must be at least minimum"
 

@@ -12,7 +12,7 @@ from infra.shard_queue import ShardQueue
 
 
 class Tick(Construct):
-    """The system's clock: a rule and a function. A missed or late tick delays nothing within the lead."""
+    """The system's clock: a rule and a function. A missed or late tick delays nothing within the lookahead."""
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ PYTHON_LOCKS = (
     "scripts/requirements-uv.txt",
 )
 SERVICES = ("pypi", "osv")
-LONGEST_SECONDS = 600
+MAX_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _said(command: Sequence[str]) -> str:
     """What a tool writes to its standard output, whatever its status: a vulnerability is one, too."""
     try:
         done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS, env=environment()
+            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=MAX_SECONDS, env=environment()
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

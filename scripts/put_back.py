@@ -22,7 +22,7 @@ from duecourse_cli.aws_session import own_session
 BATCH = 25
 """Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
 TOLD_EVERY = 10_000
-SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 20.0
+MIN_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.1, 20.0
 
 Item = dict[str, Any]
 
@@ -94,13 +94,13 @@ class Writer:
     def _write(self, request: str, batch: list[Item]) -> None:
         """One batch; what is throttled out of it is sent again, ever more slowly."""
         left = [{request: {"Item": item} if request == "PutRequest" else {"Key": _whole_key(item)}} for item in batch]
-        wait = SHORTEST_WAIT_SECONDS
+        wait = MIN_WAIT_SECONDS
         while left:
             answer = self.client.batch_write_item(RequestItems={self.table: left})
             left = answer.get("UnprocessedItems", {}).get(self.table, [])
             if left:
                 self.sleep(wait)
-                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+                wait = min(2 * wait, MAX_WAIT_SECONDS)
 
 
 def _whole_key(item: Item) -> Item:

@@ -73,7 +73,7 @@ def _simulate(given: Assumptions, *, quick: bool) -> list[Simulated]:
         last = None if enqueued.last is None else round(enqueued.last, 1)
         print(
             f"{time.monotonic() - began:5.0f} s: {scenario.jobs:,} jobs, {scenario.setting.name}, {scenario.shards} "
-            f"shards, lead {scenario.lead}: last enqueued {last} s ({enqueued.limited_by})",
+            f"shards, lookahead {scenario.lookahead}: last enqueued {last} s ({enqueued.limited_by})",
             file=sys.stderr,
         )
     return done

@@ -112,7 +112,7 @@ FUNCTION_SCALING = Limit(
 )
 FIRST_POLLERS = Limit("first batches of a queue's pollers", 5, "concurrent batches", _SCALING, _FIXED)
 POLLER_GROWTH = Limit("growth of a queue's pollers", 300, "concurrent batches/min", _SCALING, "provisioned mode")
-MOST_POLLED = Limit("most batches of a queue's pollers", 1_250, "concurrent batches", _SCALING, "provisioned mode")
+MAX_POLLED = Limit("most batches of a queue's pollers", 1_250, "concurrent batches", _SCALING, "provisioned mode")
 PROVISIONED_GROWTH = Limit(
     "growth of provisioned pollers",
     1_000,
@@ -162,7 +162,7 @@ LIMITS = (
     FUNCTION_SCALING,
     FIRST_POLLERS,
     POLLER_GROWTH,
-    MOST_POLLED,
+    MAX_POLLED,
     PROVISIONED_GROWTH,
     EXECUTIONS_PER_POLLER,
     POLLS_PER_POLLER,

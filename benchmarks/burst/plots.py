@@ -10,7 +10,7 @@ import matplotlib as mpl
 
 from benchmarks.burst.report import JUDGED
 from benchmarks.burst.settings import SETTINGS
-from benchmarks.burst.simulate import LARGE, LEAD, SMALL, Simulated
+from benchmarks.burst.simulate import LARGE, LOOKAHEAD, SMALL, Simulated
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -27,9 +27,9 @@ def plot(done: Sequence[Simulated], folder: Path) -> Iterator[Path]:
         chosen = [each for each in done if (each.scenario.jobs, each.scenario.seconds) == burst]
         course = [each for each in chosen if each.scenario.setting.name == BEST[burst]]
         for each in course:
-            if (each.scenario.shards, each.scenario.lead) == (256, LEAD):
+            if (each.scenario.shards, each.scenario.lookahead) == (256, LOOKAHEAD):
                 yield _written(_course(each), folder / f"burst-{name}-course.png")
-        by_shards = [each for each in chosen if each.scenario.lead == LEAD]
+        by_shards = [each for each in chosen if each.scenario.lookahead == LOOKAHEAD]
         if len({each.scenario.shards for each in by_shards}) > 1:
             yield _written(_shards(by_shards), folder / f"burst-{name}-shards.png")
 

@@ -22,7 +22,7 @@ def budgets(documents: Sequence[dict[str, Any]]) -> dict[str, bool]:
     judged = [
         document["last_enqueued_seconds"]
         for document in documents
-        if (document["jobs"], document["shards"], document["lead_seconds"]) == (500_000, 256, 300)
+        if (document["jobs"], document["shards"], document["lookahead_seconds"]) == (500_000, 256, 300)
         and document["workers"] == JUDGED
     ]
     return {BUDGET: bool(judged) and all(last is not None and last < 0 for last in judged)}
@@ -51,7 +51,17 @@ def report(documents: Sequence[dict[str, Any]], given: Assumptions) -> Iterator[
     yield from wrap(NOTES, WIDTH)
 
 
-_COLUMNS = ("settings", "shards", "lead", "last enqueued", "soonest", "last started", "p50 late", "p99 late", "sends")
+_COLUMNS = (
+    "settings",
+    "shards",
+    "lookahead",
+    "last enqueued",
+    "soonest",
+    "last started",
+    "p50 late",
+    "p99 late",
+    "sends",
+)
 
 
 def _table(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -66,7 +76,7 @@ def _row(document: dict[str, Any]) -> tuple[str, ...]:
     return (
         document["workers"],
         f"{document['shards']:,}",
-        str(document["lead_seconds"]),
+        str(document["lookahead_seconds"]),
         ("~" if document["carried_on_from_its_speed"] else "")
         + _seconds(document["last_enqueued_seconds"], signed=True),
         _seconds(document["soonest_by_published_limits_seconds"], signed=True),
@@ -85,7 +95,7 @@ def _changes(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
     for document in documents:
         waited = list(document["enqueue_waited_seconds"].items())[:3]
         text = (
-            f"{document['workers']}, {document['shards']:,} shards, lead {document['lead_seconds']} s: enqueuing by "
+            f"{document['workers']}, {document['shards']:,} shards, lookahead {document['lookahead_seconds']} s: enqueuing by "
             f"{document['enqueue_limited_by']} ({'; '.join(f'{took:g} s for {name}' for name, took in waited)}), "
             f"starts by {document['start_limited_by']}. Change: {'; '.join(document['to_change'])}."
         )

@@ -75,7 +75,7 @@ class Station:
             clock=clock,
             randomness=Numbered(shard),
             claiming=Claiming(Untouched(), Skipping(Untouched(), clock, 90), clock),
-            rules=DispatchRules(shards=scenario.shards, lead=scenario.lead, reach=scenario.reach),
+            rules=DispatchRules(shards=scenario.shards, lookahead=scenario.lookahead, horizon=scenario.horizon),
         )
         return cls(shard, jobs, ledger, clock, lanes, cursors, dispatch)
 

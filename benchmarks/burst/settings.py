@@ -51,7 +51,7 @@ class Assumptions:
     invoke: float = 0.05
     """From a message in a queue to its function, when an environment is warm."""
     tick_phase: float = 59.0
-    """How long after the lead begins the first tick comes that finds the burst: the worst of a clock of one minute."""
+    """How long after the lookahead begins the first tick comes that finds the burst: the worst of a clock of one minute."""
     call: float = 0.2
     """What a run's target takes."""
     write: float = 0.010
@@ -137,16 +137,16 @@ LOCKED = replace(SETTINGS[1], name="raised, overlap skip", says="the same, overl
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A burst of `jobs`, evenly over `seconds`, in a stage of so many shards that looks `lead` seconds ahead."""
+    """A burst of `jobs`, evenly over `seconds`, in a stage of so many shards that looks `lookahead` seconds ahead."""
 
     jobs: int
     seconds: int
     shards: int
-    lead: int
+    lookahead: int
     setting: Setting
     assumptions: Assumptions = field(default_factory=Assumptions)
 
     @property
-    def reach(self) -> int:
+    def horizon(self) -> int:
         """How far ahead occurrences are enqueued (s)."""
-        return max(_PROD.reach_seconds, self.lead)
+        return max(_PROD.horizon_seconds, self.lookahead)

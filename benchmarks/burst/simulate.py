@@ -28,7 +28,7 @@ from benchmarks.burst.limits import (
     ACCOUNT_CONCURRENCY,
     FUNCTION_SCALING,
     IN_FLIGHT,
-    MOST_POLLED,
+    MAX_POLLED,
     PARTITION_READS,
     PARTITION_WRITES,
     POLLER_GROWTH,
@@ -41,30 +41,30 @@ from infra.config import ROUND_SECONDS
 
 FINEST = 1_024
 SHARDS = (16, 64, 256, FINEST)
-LEAD = 300
-LONG_LEAD = 600
+LOOKAHEAD = 300
+LONG_LOOKAHEAD = 600
 SMALL, LARGE = (500_000, 1), (20_000_000, 60)
 
 CHANGES: Mapping[str, str] = {
-    TICK: "nothing: it is in as soon as it is found; a longer lead finds it sooner",
-    NEXT_TICK: "a longer lead: jobs come within it minute by minute",
+    TICK: "nothing: it is in as soon as it is found; a longer lookahead finds it sooner",
+    NEXT_TICK: "a longer lookahead: jobs come within it minute by minute",
     ALIGNMENT: "more shards: each sends one group a second",
     CPU: "more memory for the dispatcher, or more shards",
     SENDS: "more shards",
     TABLE: "more shards",
-    ROUND: f"more shards, or a longer lead: a round has {ROUND_SECONDS} of its 60 seconds",
+    ROUND: f"more shards, or a longer lookahead: a round has {ROUND_SECONDS} of its 60 seconds",
     DUE_READS: "warm throughput of the index due for reads (75 a page of 1,000, two pages a shard at once)",
     PARTITION_READS.name: "more shards: a slot gives 40 pages of 1,000 a second",
     CALLS: "high throughput mode of the shard queue: 300 receives a second are as many rounds",
     COLD: "nothing: it is in as soon as it is found",
     DISPATCHERS: "reserved concurrency of dispatch nearer to the number of shards",
-    DUE_WRITES: "warm throughput of the index due (2 writes a claim), its quota above 40,000, or a longer lead",
-    JOBS_WRITES: "warm throughput of the jobs table (1 write a claim), its quota above 40,000, or a longer lead",
+    DUE_WRITES: "warm throughput of the index due (2 writes a claim), its quota above 40,000, or a longer lookahead",
+    JOBS_WRITES: "warm throughput of the jobs table (1 write a claim), its quota above 40,000, or a longer lookahead",
     PARTITION_WRITES.name: "more shards: a slot takes 1,000 claims a second",
     LANE: "a larger max_concurrency of the lane, or provisioned pollers in its place",
     POLLERS: "more provisioned pollers",
     POLLER_GROWTH.name: "provisioned pollers",
-    MOST_POLLED.name: "provisioned pollers",
+    MAX_POLLED.name: "provisioned pollers",
     PROVISIONED_GROWTH.name: "a larger minimum of provisioned pollers (200 at most), or a second lane",
     POLLS_PER_POLLER.name: "more provisioned pollers (200, the most at once, take 20,000 messages/s)",
     IN_FLIGHT.name: "more lanes, as the quota is each queue's",
@@ -93,7 +93,7 @@ class Simulated:
             "jobs": scenario.jobs,
             "seconds": scenario.seconds,
             "shards": scenario.shards,
-            "lead_seconds": scenario.lead,
+            "lookahead_seconds": scenario.lookahead,
             "workers": scenario.setting.name,
             "last_enqueued_seconds": None if enqueued.last is None else round(enqueued.last, 1),
             "soonest_by_published_limits_seconds": round(enqueued.soonest, 1),
@@ -132,10 +132,10 @@ def simulate(scenario: Scenario, placement: Placement) -> Simulated:
 def scenarios(given: Assumptions, *, quick: bool) -> list[Scenario]:
     """Each burst over shard counts, settings and leads; `quick`: the budget's and its neighbours alone."""
     if quick:
-        return [Scenario(*SMALL, 256, LEAD, setting, given) for setting in (*SETTINGS[:2], LOCKED)]
-    sizes = [*((shards, LEAD) for shards in SHARDS), (256, LONG_LEAD)]
+        return [Scenario(*SMALL, 256, LOOKAHEAD, setting, given) for setting in (*SETTINGS[:2], LOCKED)]
+    sizes = [*((shards, LOOKAHEAD) for shards in SHARDS), (256, LONG_LOOKAHEAD)]
     small = [Scenario(*SMALL, *size, setting, given) for setting in SETTINGS for size in sizes]
     large = [Scenario(*LARGE, *size, setting, given) for setting in SETTINGS for size in sizes[:-1]]
-    small.append(Scenario(*SMALL, 256, LEAD, LOCKED, given))
+    small.append(Scenario(*SMALL, 256, LOOKAHEAD, LOCKED, given))
     large.append(Scenario(*LARGE, *sizes[-1], SETTINGS[-1], given))
     return [*small, *large]

@@ -19,7 +19,7 @@ from benchmarks.burst.limits import (
     FIRST_POLLERS,
     FUNCTION_SCALING,
     IN_FLIGHT,
-    MOST_POLLED,
+    MAX_POLLED,
     POLLER_GROWTH,
     POLLS_PER_POLLER,
     PROVISIONED_GROWTH,
@@ -84,7 +84,7 @@ class Workers:
         setting = self.setting
         if setting.pollers is None:
             grown = FIRST_POLLERS.value + POLLER_GROWTH.value * elapsed / 60
-            limits = [(grown, POLLER_GROWTH.name), (MOST_POLLED.value, MOST_POLLED.name)]
+            limits = [(grown, POLLER_GROWTH.name), (MAX_POLLED.value, MAX_POLLED.name)]
             if setting.lane_concurrency is not None:
                 limits.append((setting.lane_concurrency, LANE))
         else:

@@ -20,7 +20,7 @@ from duecourse.usecases.skipping import Skipping
 PHASES = 20
 """Rounds, each begun another twentieth of a second later: nobody knows when in its second a round begins."""
 
-LEAD, REACH = 300, 840
+LOOKAHEAD, HORIZON = 300, 840
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ def _round(cursors: Sequence[Cursor], begun: float) -> float:
     clock = VirtualClock(begun)
     ports: Any = Passing(clock, cursors, Assumptions())
     unused = cast("Any", Untouched())
-    rules = DispatchRules(SHARDS, LEAD, REACH)
+    rules = DispatchRules(SHARDS, LOOKAHEAD, HORIZON)
     dispatch = Dispatch(ports, ports, clock, Numbered(1), Claiming(unused, Skipping(unused, clock, 90), clock), rules)
     report = dispatch(SHARD, NOW + 46.0)
     if report.counts["Enqueued"] != len(cursors):

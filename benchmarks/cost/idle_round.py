@@ -27,15 +27,15 @@ from duecourse.usecases.dispatch import WATERMARK_LAG_SECONDS
 ROOT = Path(__file__).resolve().parents[2]
 SHARD = 7
 WARM, ROUNDS = 50, 400
-LEAD = 300
+LOOKAHEAD = 300
 QUEUE = "http://127.0.0.1/000000000000/normal"
 ENVIRONMENT = {
     "DUECOURSE_STAGE": "bench",
     "DUECOURSE_JOBS_TABLE": "jobs",
     "DUECOURSE_RUNS_TABLE": "runs",
     "DUECOURSE_SHARDS": "16",
-    "DUECOURSE_LEAD_SECONDS": str(LEAD),
-    "DUECOURSE_REACH_SECONDS": "840",
+    "DUECOURSE_LOOKAHEAD_SECONDS": str(LOOKAHEAD),
+    "DUECOURSE_HORIZON_SECONDS": "840",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
     "DUECOURSE_BUS_NAME": "bus",
     "POWERTOOLS_SERVICE_NAME": "duecourse",
@@ -85,7 +85,7 @@ def measure() -> IdleRound:
     return IdleRound(
         cpu_ms=round(1000 * cpu / ROUNDS, 3),
         reads=reads / ROUNDS,
-        queries=round(queries / ROUNDS - looks_ahead(now) + LEAD / BUCKET_SECONDS, 3),
+        queries=round(queries / ROUNDS - looks_ahead(now) + LOOKAHEAD / BUCKET_SECONDS, 3),
         others=sum(counts.values()) / ROUNDS,
         log_bytes=round(len(written.getvalue().encode()) / ROUNDS),
     )
@@ -93,7 +93,7 @@ def measure() -> IdleRound:
 
 def looks_ahead(now: float) -> bool:
     """Whether a round looks into the next hour's bucket, too: in the last five minutes of each hour."""
-    return bucket_of(now + LEAD) != bucket_of(now)
+    return bucket_of(now + LOOKAHEAD) != bucket_of(now)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from benchmarks.wire.capacity import item_bytes, page_read_units, write_units
 from duecourse.adapters.dynamodb import cursor_item
 from duecourse.domain.plan import plan
 
-REACH = 840
+HORIZON = 840
 START, FINISH, LOCK = 1, 1, 2
 """Write units of a run's start and finish, and of its overlap lock (measured by benchmarks.execute)."""
 
@@ -67,7 +67,7 @@ def textbook_bill(page: Sequence[Mapping[str, Any]], counts: Mapping[str, int]) 
 
 def _moved(item: Mapping[str, Any]) -> Mapping[str, Any]:
     standing = cursor_item.from_item(dict(item))
-    return cursor_item.to_item(plan(standing, now=NOW, reach=REACH).cursor, SHARDS, now=NOW)
+    return cursor_item.to_item(plan(standing, now=NOW, horizon=HORIZON).cursor, SHARDS, now=NOW)
 
 
 def _requests(counts: Mapping[str, int]) -> dict[str, int]:

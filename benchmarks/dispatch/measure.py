@@ -23,7 +23,7 @@ SAMPLE, TEXTBOOK_SAMPLE = 2_000, 200
 """Firings of a turn at most: some tenths of a second of each side."""
 
 MEMORY_DUE = 100_000
-MOST_MEMORY_MB = 256
+MAX_MEMORY_MB = 256
 
 
 def measure(at: WireAt, case: Case, firings: int, turns: int = TURNS) -> dict[str, Any]:

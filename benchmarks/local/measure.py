@@ -23,7 +23,7 @@ from duecourse_cli.local.console import Screen
 from duecourse_cli.local.demo import passing_place
 from duecourse_cli.local.ports import LOOPBACK, free_port
 from duecourse_cli.local.project import Project, find_project
-from duecourse_cli.local.stack import Place, Stack, local_stack
+from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 
 AHEAD_SECONDS = 90.0
 """Between the start of the sides and the minutes that count: posting takes some of it, and the full minute before them
@@ -81,7 +81,7 @@ class _Measurement:
     plan: Plan
     screen: Screen
     project: Project
-    place: Place
+    place: DataFolder
     port: int
     children: list[Child] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

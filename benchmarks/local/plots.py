@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.local.tally import P50_BUDGET_SECONDS, P99_BUDGET_SECONDS, Tally
 
 FILE = "local-lateness.png"
-SMALLEST_SECONDS = 0.0005
+MIN_SECONDS = 0.0005
 """What is less (or early) is drawn here: a logarithmic axis has no zero."""
 
 
@@ -21,7 +21,7 @@ def draw(tallies: Mapping[str, Tally], folder: Path, title: str) -> Path:
 
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     for name, tally in tallies.items():
-        late = [max(value, SMALLEST_SECONDS) for value in tally.latenesses]
+        late = [max(value, MIN_SECONDS) for value in tally.latenesses]
         # Of what was expected, so that what never arrived keeps a line below one.
         shares = [(number + 1) / tally.expected for number in range(len(late))]
         axes.step(late, shares, where="post", label=name.replace("_", ", "), linewidth=1.8)

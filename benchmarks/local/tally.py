@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.local.jobs import MINUTE, Job, Kind, Window
-from duecourse_cli.local.figures import Figures, figures
+from duecourse_cli.local.figures import LatenessFigures, figures
 
 P50_BUDGET_SECONDS, P99_BUDGET_SECONDS = 0.1, 1.0
 """Lateness on the local stack under light load; the design's budgets."""
@@ -48,11 +48,11 @@ class Tally:
         return sorted(self.late.values())
 
     @property
-    def figures(self) -> Figures | None:
+    def figures(self) -> LatenessFigures | None:
         """Their spread; None when nothing arrived."""
         return figures(self.late.values())
 
-    def of_kind(self, kind: Kind) -> Figures | None:
+    def of_kind(self, kind: Kind) -> LatenessFigures | None:
         """The spread of one kind of job."""
         return figures(late for (job, _), late in self.late.items() if self.kinds[job] is kind)
 
@@ -107,7 +107,7 @@ def budgets(ours: Tally) -> dict[str, bool]:
     }
 
 
-def spread_document(spread: Figures | None) -> dict[str, float] | None:
+def spread_document(spread: LatenessFigures | None) -> dict[str, float] | None:
     """The figures in seconds, for programs."""
     if spread is None:
         return None

@@ -119,7 +119,7 @@ def _burst(burst: Document) -> Verdict:
     judged = burst.get("budget_judged_by_setting")
     says = {setting["name"]: setting["says"] for setting in burst.get("settings", ())}
     for scenario in burst["scenarios"]:
-        if tuple(scenario.get(name) for name in ("jobs", "shards", "lead_seconds")) == (500_000, 256, 300):
+        if tuple(scenario.get(name) for name in ("jobs", "shards", "lookahead_seconds")) == (500_000, 256, 300):
             name, last = scenario["workers"], scenario["last_enqueued_seconds"]
             if name in (judged, "prod"):
                 said.append(f"setting {name} ({says.get(name, '')}): {_when(last)}")

@@ -54,7 +54,7 @@ def _fault(fault: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """A document with its status (200 to 299), and when the API says that it answered (None where it does not)."""
 
     status: int
@@ -110,7 +110,7 @@ class ApiCaller:
         params: Mapping[str, str] | None = None,
         json: Mapping[str, Any] | None = None,
         token: str | None = None,
-    ) -> Answer:
+    ) -> ApiAnswer:
         """The answer to one request. With a run's `token` it is authorised by that alone and never signed.
 
         Raises ApiError, ApiUnreachableError; TypeError or ValueError where `json` is none.
@@ -132,10 +132,10 @@ class ApiCaller:
             raise ApiError(answer.status_code, problem, _seconds(answer.headers.get("Retry-After")))
         if document is None:
             raise ApiError(answer.status_code, _problem(answer.status_code, f"{NOT_OURS} ({_beginning(answer)})"))
-        return Answer(answer.status_code, document, _date(answer.headers.get("Date")))
+        return ApiAnswer(answer.status_code, document, _date(answer.headers.get("Date")))
 
 
-def understood(answer: Answer, read: Callable[[Mapping[str, Any]], T]) -> T:
+def understood(answer: ApiAnswer, read: Callable[[Mapping[str, Any]], T]) -> T:
     """What `read` makes of a document. Raises ApiError where it is not such a one."""
     try:
         return read(answer.document)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from duecourse_cli.models import Page, Run
 
-MOST_A_PAGE = 100
+MAX_PER_PAGE = 100
 """The API's bound of a page."""
 
 ReadPage = Callable[[int, str | None], Page[Run]]
@@ -44,7 +44,7 @@ def due_runs(read: ReadPage, *, limit: int, cursor: str | None, now: datetime) -
         cursor = page.next_cursor
         if cursor is None or len(due) == limit or len(places) == len(page.items):
             return DueRuns(tuple(due), tuple(ahead), cursor)
-        size = limit - len(due) if places else MOST_A_PAGE
+        size = limit - len(due) if places else MAX_PER_PAGE
 
 
 def _is_ahead(run: Run, now: datetime) -> bool:

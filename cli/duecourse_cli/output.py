@@ -19,7 +19,7 @@ from duecourse_cli.plain import escaped, plain
 PIPE_WIDTH = 200
 """Columns of a table for whom nobody knows how many there are."""
 
-LEAST_ERROR = 20
+MIN_ERROR_STATUS = 20
 """Columns that an error keeps before ids are folded for it, too."""
 
 GAP = 2
@@ -70,7 +70,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, spar
 
     def whole() -> bool:
         """Whether each column fits as it is, and the error in some lines."""
-        least = [LEAST_ERROR if columns[index] == "error" else widths[index] for index in wanted]
+        least = [MIN_ERROR_STATUS if columns[index] == "error" else widths[index] for index in wanted]
         titles = [len(columns[index]) for index in wanted]
         return sum(GAP + max(pair) for pair in zip(least, titles, strict=True)) - GAP <= console.width
 

@@ -29,8 +29,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.aws_session import own_session
 from duecourse_cli.client import Client
-from duecourse_cli.working.handling import LONGEST_HIDDEN_SECONDS, Handler, Task
-from duecourse_cli.working.queue import Received, SqsTaskQueue, TaskQueue
+from duecourse_cli.working.handling import MAX_HIDDEN_SECONDS, Handler, Task
+from duecourse_cli.working.queue import SqsTaskQueue, TaskMessage, TaskQueue
 from duecourse_cli.working.report import DoNotRetry, Retry
 from duecourse_cli.working.task_run import WorkerRun
 
@@ -45,7 +45,7 @@ POLL_SECONDS = 10
 """How long one receive waits for a message, and so how long an idle worker may take to stop; SQS allows 20."""
 BETWEEN_FAILED_POLLS_SECONDS = 5.0
 HIDDEN_SECONDS = 60
-SHORTEST_HIDDEN_SECONDS = 30
+MIN_HIDDEN_SECONDS = 30
 
 
 class Worker:
@@ -77,8 +77,8 @@ class Worker:
         """
         if concurrency < 1:
             raise ValueError("concurrency must be 1 or more")
-        if not SHORTEST_HIDDEN_SECONDS <= hidden_seconds <= LONGEST_HIDDEN_SECONDS:
-            raise ValueError(f"hidden_seconds must be from {SHORTEST_HIDDEN_SECONDS} to {LONGEST_HIDDEN_SECONDS}")
+        if not MIN_HIDDEN_SECONDS <= hidden_seconds <= MAX_HIDDEN_SECONDS:
+            raise ValueError(f"hidden_seconds must be from {MIN_HIDDEN_SECONDS} to {MAX_HIDDEN_SECONDS}")
         api = api or os.environ.get("DUECOURSE_API")
         if client is None and not api:
             raise ValueError("no API address: give api= or set DUECOURSE_API")
@@ -196,7 +196,7 @@ class Worker:
             restore()
 
 
-def _handle(handler: Handler, received: Received) -> None:
+def _handle(handler: Handler, received: TaskMessage) -> None:
     try:
         handler.handle(received)
     except Exception:

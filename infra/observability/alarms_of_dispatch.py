@@ -25,10 +25,10 @@ def _clock(config: StageConfig, shard_queue: sqs.IQueue) -> Iterator[AlarmSpec]:
     limits = config.alarms
     # CloudWatch looks a little further back than three periods for numbers that it can use, so the alarm comes three to
     # five minutes after the last tick (Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing
-    # data"): within the lead, for which nothing is late.
+    # data"): within the lookahead, for which nothing is late.
     yield AlarmSpec(
         name="NoTick",
-        means="No tick for three minutes: the system's clock stands still. From five minutes on (the lead) runs are "
+        means="No tick for three minutes: the system's clock stands still. From five minutes on (the lookahead) runs are "
         "late.",
         first="see whether the rule that starts the tick function is enabled, and that function's errors and "
         "throttles.",

@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
-from infra.config import LARGEST_SQS_DELAY_SECONDS, StageConfig
+from infra.config import MAX_SQS_DELAY_SECONDS, StageConfig
 from infra.lanes import Lanes
 from infra.observability.alarms import AlarmSpec
 from infra.observability.metrics import FIVE_MINUTES, of_queue, ours
@@ -103,7 +103,7 @@ def _queue(config: StageConfig, lane: str, label: str, called: str, queue: sqs.I
         first=f"see whether {called} is worked on at all (messages received, concurrency, throttles, the "
         "state of its event source), then whether its workers fail (MessagesFailed).",
         metric=of_queue(queue, "ApproximateAgeOfOldestMessage"),
-        above=LARGEST_SQS_DELAY_SECONDS + patience,
+        above=MAX_SQS_DELAY_SECONDS + patience,
         periods=3,
         section="OldestMessage",
     )

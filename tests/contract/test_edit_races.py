@@ -19,7 +19,7 @@ from duecourse.domain.schedule import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, JobStore
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import Edited, EditJobs
-from duecourse.usecases.job_errors import Expected, JobChangedError, JobVersionError
+from duecourse.usecases.job_errors import JobChangedError, JobVersionError, Precondition
 from duecourse.usecases.jobs import Jobs
 from duecourse.usecases.skipping import Skipping
 from tests.support.clock import Numbered, SettableClock
@@ -59,7 +59,7 @@ def state_of(tables: Tables) -> tuple[Job, Cursor]:
 def test_of_two_who_saw_the_same_version_one_is_refused(any_tables: Tables) -> None:
     """Eight at once, each with the version that all of them saw; the tags tell whether anything is half written."""
     made = added(any_tables, job("* * * * *", tags=("old",)))
-    expected = Expected(frozenset({made.version}), exists=True)
+    expected = Precondition(frozenset({made.version}), exists=True)
     barrier = Barrier(8)
 
     def act(number: int) -> Edited | None:
@@ -120,7 +120,7 @@ def claimed(tables: Tables) -> ClaimResult:
     """A dispatcher's claim of what comes due in the next fourteen minutes."""
     clock = SettableClock(NOON + 30)
     _, standing = state_of(tables)
-    made = plan(standing, now=clock.now(), reach=840)
+    made = plan(standing, now=clock.now(), horizon=840)
     (result,) = tables.cursor_store(clock).claim([Claim(standing, made.cursor)], 1)
     return result.result
 
@@ -145,7 +145,7 @@ def test_a_claim_that_an_edit_of_the_schedule_overtakes_is_lost(any_tables: Tabl
     made = added(any_tables, job("* * * * *"))
     clock = SettableClock(NOON + 30)
     _, standing = state_of(any_tables)
-    ahead = plan(standing, now=clock.now(), reach=840)
+    ahead = plan(standing, now=clock.now(), horizon=840)
     editing(any_tables).patch("default", made.id, with_changes(schedule=ScheduleSpec("*/7 * * * *")))
     (result,) = any_tables.cursor_store(clock).claim([Claim(standing, ahead.cursor)], 1)
     assert (result.result, state_of(any_tables)[1].occurrence) == (ClaimResult.LOST, int(NOON) + 420)
@@ -155,7 +155,7 @@ def test_a_claim_over_an_edit_beside_the_schedule_is_won_and_keeps_the_edit(any_
     made = added(any_tables, job("* * * * *"))
     clock = SettableClock(NOON + 30)
     _, standing = state_of(any_tables)
-    ahead = plan(standing, now=clock.now(), reach=840)
+    ahead = plan(standing, now=clock.now(), horizon=840)
     editing(any_tables).patch("default", made.id, with_changes(priority=Lane.LOW))
     (result,) = any_tables.cursor_store(clock).claim([Claim(standing, ahead.cursor)], 1)
     now = state_of(any_tables)[1]

@@ -19,7 +19,7 @@ from duecourse.domain.plan import plan
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Wake
-from duecourse.usecases.commands import Orders
+from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.hand import Forwarder
 from duecourse.usecases.patience import Patience
@@ -95,11 +95,11 @@ class Senders:
 
     def dispatcher(self, tenant: str) -> None:
         standing = cursor(job("at(2026-11-21T12:00:01)", tenant=tenant, at=NOON - 60))
-        messages = outgoing(standing, plan(standing, now=NOON, reach=840), now=NOON + 1, nonce=lambda: "nonce")
+        messages = outgoing(standing, plan(standing, now=NOON, horizon=840), now=NOON + 1, nonce=lambda: "nonce")
         assert self.lanes.send(messages) == [True]
 
     def api_that_was_asked_to(self, kind: MessageKind, tenant: str) -> None:
-        orders = Orders(self.lanes, self.clock, Numbered())
+        orders = CommandSender(self.lanes, self.clock, Numbered())
         assert orders.send(kind, [run(job(tenant=tenant), RunState.WAITING, lane=Lane.NORMAL)]) == [True]
 
     def worker_that_tries_again(self, tenant: str, *, after: float = 0) -> None:

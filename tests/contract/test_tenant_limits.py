@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.adapters.dynamodb.keys import key
 from duecourse.adapters.dynamodb.tenant_limits import DynamoTenantLimits
-from duecourse.domain.bucket import Bucket, Rules
+from duecourse.domain.bucket import Bucket, BucketRules
 from duecourse.ports import BucketConflict
 from duecourse.usecases.limits import Limits
 from tests.support.clock import SettableClock
@@ -55,7 +55,7 @@ def test_the_count_of_jobs_is_the_one_that_their_writes_keep(store: DynamoTenant
 
 def test_instances_share_one_bucket(store: DynamoTenantLimits) -> None:
     clock = SettableClock(NOW)
-    instances = [Limits(store, clock, Rules(10, 60)) for _ in range(4)]
+    instances = [Limits(store, clock, BucketRules(10, 60)) for _ in range(4)]
     let_in = sum(instance.admit("acme") is None for _ in range(40) for instance in instances)
     assert let_in == 60
     clock.advance(1)

@@ -11,11 +11,11 @@ import pytest
 
 from duecourse_cli.client import Client
 from duecourse_cli.local.calls import CallLog
-from duecourse_cli.local.deaths import Topics
+from duecourse_cli.local.dead_letters import Topics
 from duecourse_cli.local.ports import free_port
 from duecourse_cli.local.project import find_project
 from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
-from duecourse_cli.local.stack import Place, Stack, local_stack
+from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 from duecourse_cli.models import Run
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -40,7 +40,7 @@ def silent(subject: str, text: str) -> None:
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """The system, up until the last test here is over."""
     folder = tmp_path_factory.mktemp("stack")
-    place = Place(folder=folder, log=folder / "ministack.log", kept=True)
+    place = DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
     log = CallLog()
     with (
         Receiver(log) as receiver,

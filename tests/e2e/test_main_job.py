@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duecourse_cli.client import ApiError
-from duecourse_cli.local.deaths import DeadLetters, dead_run_ids
+from duecourse_cli.local.dead_letters import LocalDeadLetters, dead_run_ids
 from duecourse_cli.local.receiver import FAIL_PATH, OK_PATH
 from duecourse_cli.models import Job, Run
 from tests.support.deployed import SOON_ONCE
@@ -50,7 +50,7 @@ def test_a_run_whose_target_always_fails_dies_is_announced_and_waits_in_the_dead
     system: System, posted: dict[str, Job]
 ) -> None:
     dead = awaited("the death", run_in(system, "doomed", "DEAD"))
-    letters = DeadLetters(system.stack.endpoint, system.stack.outputs.dead_letter_queue_url)
+    letters = LocalDeadLetters(system.stack.endpoint, system.stack.outputs.dead_letter_queue_url)
     topic = system.stack.outputs.deaths_topic_arn
     awaited("the notice", lambda: dead.id in dead_run_ids(system.log.notices, topic) or None)
     awaited("the dead letter", lambda: letters.depth() or None)

@@ -36,8 +36,11 @@ MANY = 8
 PERIOD = timedelta(seconds=10)
 QUIET_SECONDS = range(2, 5)  # of each period: long enough before the next that nothing is held yet
 AT_ONCE_SECONDS = 120  # what the API sends by itself
-LEAD_SECONDS = 60  # as little as functions take, so that cursors move every minute
-LEADING = {"DUECOURSE_LEAD_SECONDS": str(LEAD_SECONDS), "DUECOURSE_REACH_SECONDS": str(LEAD_SECONDS)}
+LOOKAHEAD_SECONDS = 60  # as little as functions take, so that cursors move every minute
+LOOKING_AHEAD = {
+    "DUECOURSE_LOOKAHEAD_SECONDS": str(LOOKAHEAD_SECONDS),
+    "DUECOURSE_HORIZON_SECONDS": str(LOOKAHEAD_SECONDS),
+}
 
 
 @dataclass(frozen=True)
@@ -138,17 +141,17 @@ def test_after_the_count_was_raised_what_either_count_has_written_fires_once(rai
 @pytest.mark.minutes
 def test_raising_the_count_while_jobs_fire_loses_and_doubles_no_firing(raised: Raised) -> None:
     """Real time passes: what fires later than two minutes after a job was made comes from the dispatcher alone."""
-    raised.update(**LEADING)
+    raised.update(**LOOKING_AHEAD)
     before = [raised.create(f"before-{number}") for number in range(3)]
 
     # Lambda lets a call end that is under way when its function is updated; the emulator kills it, and the message
     # comes back after this test. So the update waits for a moment at which all that was due has ended.
     awaited("a quiet moment", lambda: raised.ended(before) and int(time.time()) % PERIOD.seconds in QUIET_SECONDS)
-    raised.update(**LEADING, DUECOURSE_SHARDS=str(MANY))
+    raised.update(**LOOKING_AHEAD, DUECOURSE_SHARDS=str(MANY))
     after = [raised.create(f"after-{number}") for number in range(5)]
     last = time.time() + AT_ONCE_SECONDS
     # By then the dispatcher has moved every cursor by the new count, and fired what it found where it had moved them.
-    awaited("what the dispatcher alone fires", lambda: time.time() > last + LEAD_SECONDS / 2)
+    awaited("what the dispatcher alone fires", lambda: time.time() > last + LOOKAHEAD_SECONDS / 2)
     jobs, end = [*before, *after], time.time()
     due = {(job.id, at) for job in jobs for at in instants(job, end)}
     awaited("the last calls", lambda: due <= raised.calls().keys())

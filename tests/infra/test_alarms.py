@@ -12,7 +12,7 @@ from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from duecourse_cli.local.deaths import DEPTH_METRIC
+from duecourse_cli.local.dead_letters import DEPTH_METRIC
 from tests.support.alarm_cases import CASES, care, dispatch
 from tests.support.alarm_evaluator import ALARM, MetricAlarm
 from tests.support.jobs import NOON, job

@@ -46,8 +46,8 @@ def test_the_app_says_so_in_one_line() -> None:
 
 def test_all_wrong_fields_are_named_at_once() -> None:
     with pytest.raises(ConfigError) as refused:
-        replace(STAGES["dev"], shards=0, reach_seconds=900, private_targets="perhaps", alarm_email="me")
-    for field in ("shards", "reach_seconds", "private_targets", "alarm_email"):
+        replace(STAGES["dev"], shards=0, horizon_seconds=900, private_targets="perhaps", alarm_email="me")
+    for field in ("shards", "horizon_seconds", "private_targets", "alarm_email"):
         assert field in str(refused.value)
 
 
@@ -191,8 +191,8 @@ def test_an_address_can_be_subscribed_to_the_alarms() -> None:
 
 def test_a_late_tick_delays_nothing_in_any_stage() -> None:
     for config in STAGES.values():
-        assert config.lead_seconds >= 2 * 60
-        assert config.lead_seconds <= config.reach_seconds < 900
+        assert config.lookahead_seconds >= 2 * 60
+        assert config.lookahead_seconds <= config.horizon_seconds < 900
 
 
 def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_kept_off() -> None:

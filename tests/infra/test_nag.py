@@ -17,7 +17,7 @@ from tests.support.template import ROOT
 
 pytestmark = pytest.mark.long
 
-FEWEST_WORDS = 10
+MIN_WORDS = 10
 DEPLOYMENTS: dict[str, dict[str, str]] = {
     "dev": {"stage": "dev"},
     "prod": {"stage": "prod"},
@@ -74,7 +74,7 @@ def test_there_is_no_finding(checked: Checked) -> None:
 def test_every_exception_says_why(checked: Checked) -> None:
     assert checked.acknowledged
     for (path, rule), reason in checked.acknowledged.items():
-        assert len(reason.split()) >= FEWEST_WORDS, f"{rule} of {path} is acknowledged with nothing but {reason!r}"
+        assert len(reason.split()) >= MIN_WORDS, f"{rule} of {path} is acknowledged with nothing but {reason!r}"
 
 
 def test_every_exception_is_still_needed(checked: Checked) -> None:

@@ -37,7 +37,7 @@ def test_they_have_the_rhythm_of_their_stage(stack: Stack) -> None:
     patrol = PatrolSettings.from_env(stack.environment("PatrolFunction"))
     audit = AuditSettings.from_env(stack.environment("AuditFunction"))
     assert (patrol.patrol_hours, audit.audit_segments) == (config.patrol_hours, config.audit_segments)
-    assert (audit.lead_seconds, audit.reach_seconds) == (config.lead_seconds, config.reach_seconds)
+    assert (audit.lookahead_seconds, audit.horizon_seconds) == (config.lookahead_seconds, config.horizon_seconds)
 
 
 @pytest.mark.parametrize("field", ["patrol_hours", "audit_segments"])

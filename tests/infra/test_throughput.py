@@ -11,12 +11,12 @@ import pytest
 from aws_cdk import App
 
 from infra.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.lanes_config import LARGEST_MAX_CONCURRENCY, NO_MAXIMUM, SMALLEST_MAX_CONCURRENCY, LaneConfig, lanes
+from infra.lanes_config import MAX_CONCURRENCY_ALLOWED, MIN_CONCURRENCY_ALLOWED, NO_MAXIMUM, LaneConfig, lanes
 from infra.stack import DuecourseStack
 from infra.stages import STAGES
 from infra.throughput_config import (
-    MOST_MINIMUM_POLLERS,
-    MOST_POLLERS,
+    MAX_MINIMUM_POLLERS,
+    MAX_POLLERS,
     NO_POLLERS,
     Pollers,
     ThroughputConfig,
@@ -142,9 +142,9 @@ def test_lambda_takes_as_many_as_a_stage_may_ask_for() -> None:
         name: (shapes.shape_for(name).metadata["min"], shapes.shape_for(name).metadata["max"])
         for name in ("MinimumNumberOfPollers", "MaximumNumberOfPollers", "MaximumConcurrency")
     }
-    assert ranges["MaximumNumberOfPollers"][1] == MOST_POLLERS
-    assert ranges["MinimumNumberOfPollers"][1] == MOST_MINIMUM_POLLERS
-    assert ranges["MaximumConcurrency"] == (SMALLEST_MAX_CONCURRENCY, LARGEST_MAX_CONCURRENCY)
+    assert ranges["MaximumNumberOfPollers"][1] == MAX_POLLERS
+    assert ranges["MinimumNumberOfPollers"][1] == MAX_MINIMUM_POLLERS
+    assert ranges["MaximumConcurrency"] == (MIN_CONCURRENCY_ALLOWED, MAX_CONCURRENCY_ALLOWED)
 
 
 @pytest.mark.long

@@ -9,20 +9,20 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.bucket import Bucket, Rules, take
+from duecourse.domain.bucket import Bucket, BucketRules, take
 from duecourse.ports import BucketConflict
 from duecourse.usecases.limits import LEASE_SECONDS, Limits
 from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
 
 START = 1_800_000_000.0
-RULES = st.builds(Rules, rate=st.sampled_from([0.1, 1, 7, 50]), burst=st.integers(1, 120))
+RULES = st.builds(BucketRules, rate=st.sampled_from([0.1, 1, 7, 50]), burst=st.integers(1, 120))
 ROUNDING = 1e-3
 """Instants of today have a resolution of a quarter of a microsecond."""
 
 
 @given(RULES, st.lists(st.tuples(st.integers(0, 4), st.floats(0, 3), st.booleans()), max_size=120))
-def test_a_bucket_gives_no_more_than_rate_and_burst(rules: Rules, steps: list[tuple[int, float, bool]]) -> None:
+def test_a_bucket_gives_no_more_than_rate_and_burst(rules: BucketRules, steps: list[tuple[int, float, bool]]) -> None:
     """Each step: who acts, how long after the step before, and whether it reads or writes what it has planned."""
     stored: Bucket | None = None
     planned: dict[int, tuple[Bucket | None, Bucket, int]] = {}
@@ -60,7 +60,7 @@ class Meddled(MemoryLimits):
     st.lists(st.tuples(st.integers(0, 3), st.floats(0, 2), st.integers(0, 3)), max_size=150),
 )
 def test_instances_let_in_no_more_than_what_was_taken_in_time(
-    rules: Rules, skews: list[int], steps: list[tuple[int, float, int]]
+    rules: BucketRules, skews: list[int], steps: list[tuple[int, float, int]]
 ) -> None:
     """Each step: whose request, how long after the one before, and who takes tokens between its look and its write."""
     store = Meddled()

@@ -10,7 +10,7 @@ from duecourse.domain.audit import Gap
 from duecourse.domain.job import JobState, Lane, Overlap
 from duecourse.domain.run import RunState
 from duecourse.ports import Undecided
-from duecourse.usecases.audit import MOST_OPEN
+from duecourse.usecases.audit import MAX_OPEN
 from duecourse.usecases.report import Report
 from duecourse.usecases.skip_next import SKIPPED
 from tests.support.audited import HOUR, AuditedWorld, Full, Slow
@@ -89,7 +89,7 @@ def test_many_rows_of_one_job_are_told_as_one(world: AuditedWorld) -> None:
 
 def test_with_too_much_open_the_audit_waits_and_says_so(world: AuditedWorld) -> None:
     made = world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
-    open_of = [Undecided("default", f"{made.id}-{number}", (Gap(1, 1, 1),)) for number in range(MOST_OPEN)]
+    open_of = [Undecided("default", f"{made.id}-{number}", (Gap(1, 1, 1),)) for number in range(MAX_OPEN)]
     world.audits = Full(world.audits, open_of)
     report = world.audit(hour=4)
     assert (report.counts["AuditsWaiting"], report.counts["JobsAudited"]) == (1, 0)

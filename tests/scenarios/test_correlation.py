@@ -14,9 +14,9 @@ from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.asking import Asking
-from duecourse.usecases.commands import Orders
+from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.report import Event
+from duecourse.usecases.run_request import RunRequest
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -51,7 +51,7 @@ def seen(call: Call) -> str | None:
 
 def asks(world: World, job_id: str = "tick-tock") -> None:
     by_hand = ByHand(world)
-    by_hand.manual.run(by_hand.job(job_id), Asking("anna", correlation_id=ORDER))
+    by_hand.manual.run(by_hand.job(job_id), RunRequest("anna", correlation_id=ORDER))
 
 
 def test_a_scheduled_run_is_part_of_the_round_that_enqueued_it(world: World) -> None:
@@ -97,7 +97,7 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
     assert (dead.state, dead.correlation_id) == (RunState.DEAD, ORDER)
 
     world.caller.answer = lambda _: Succeeded("fine")
-    Orders(world.wheel, world.clock, world.randomness).send_one(MessageKind.REDRIVE, dead)
+    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.REDRIVE, dead)
     world.work()
     (run,) = world.runs("tick-tock")
     assert (run.state, run.correlation_id, borne(world)) == (RunState.SUCCEEDED, ORDER, {ORDER})
@@ -107,7 +107,7 @@ def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World
     world.add(job("*/5 * * * *"))
     by_hand = ByHand(world)
     an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as wake-ups
-    by_hand.backfills.start(by_hand.job(), an_hour, Asking("anna", correlation_id=ORDER))
+    by_hand.backfills.start(by_hand.job(), an_hour, RunRequest("anna", correlation_id=ORDER))
     world.until(NOON + 7200)
     runs = [run for run in world.runs("tick-tock") if run.suffix]
     assert [run.correlation_id for run in runs] == [ORDER] * 12
@@ -127,7 +127,7 @@ def test_who_replaces_a_run_asks_it_to_end_in_its_own_name(world: World) -> None
     asks(world)
     world.until(NOON + 5)
     by_hand = ByHand(world)
-    by_hand.manual.run(by_hand.job(), Asking("bert", correlation_id="order-4712"))
+    by_hand.manual.run(by_hand.job(), RunRequest("bert", correlation_id="order-4712"))
     world.until(NOON + 60)
     (cancel,) = [one.message for one in world.wheel.sent if one.message.kind is MessageKind.CANCEL]
     assert cancel.correlation_id == ORDER
@@ -137,8 +137,8 @@ def test_who_replaces_a_run_asks_it_to_end_in_its_own_name(world: World) -> None
 def test_a_request_that_is_repeated_names_the_first_one(world: World) -> None:
     world.add(job("0 0 1 1 *"))
     by_hand = ByHand(world)
-    first = by_hand.manual.run(by_hand.job(), Asking("anna", "a key", ORDER))
-    again = by_hand.manual.run(by_hand.job(), Asking("anna", "a key", "order-4712"))
+    first = by_hand.manual.run(by_hand.job(), RunRequest("anna", "a key", ORDER))
+    again = by_hand.manual.run(by_hand.job(), RunRequest("anna", "a key", "order-4712"))
     assert (first.correlation_id, again.correlation_id, borne(world)) == (ORDER, ORDER, {ORDER})
     assert by_hand.record(first).correlation_id == ORDER
 

@@ -12,7 +12,7 @@ from duecourse.domain.audit import Recorded
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.run import RunState
 from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
-from duecourse.usecases.planning import LARGEST_GROUP, SMALLEST_GROUP, GroupSize
+from duecourse.usecases.planning import MAX_GROUP, MIN_GROUP, GroupSize
 from duecourse.usecases.skipping import Skipping
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
@@ -193,7 +193,7 @@ def test_claims_that_fail_stop_further_sends(world: World) -> None:
     add(world, 250)
     world.cursors = Claims(world.cursors, lambda _: Claimed(ClaimResult.FAILED, "AccessDenied: no", 0))
     report = world.dispatch()
-    assert report.counts["Enqueued"] == SMALLEST_GROUP * 2  # a group's: twelve o'clock five, and ten
+    assert report.counts["Enqueued"] == MIN_GROUP * 2  # a group's: twelve o'clock five, and ten
     (stopped,) = [event for event in report.events if event.action == "round_stopped"]
     assert stopped.facts["reason"] == "a claim failed for another reason than its condition: AccessDenied: no"
 
@@ -204,12 +204,12 @@ def test_groups_grow_while_claims_go_well_and_shrink_while_the_table_is_busy() -
     for _ in range(5):
         size.went(well=True)
         grown.append(size.cursors)
-    assert grown == [200, 400, 800, LARGEST_GROUP, LARGEST_GROUP]
+    assert grown == [200, 400, 800, MAX_GROUP, MAX_GROUP]
     shrunk = []
     for _ in range(5):
         size.went(well=False)
         shrunk.append(size.cursors)
-    assert shrunk == [500, 250, 125, SMALLEST_GROUP, SMALLEST_GROUP]
+    assert shrunk == [500, 250, 125, MIN_GROUP, MIN_GROUP]
 
 
 @dataclass

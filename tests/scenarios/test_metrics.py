@@ -13,7 +13,7 @@ from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.commands import Orders
+from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
 from duecourse.usecases.skipping import Skipping
@@ -92,7 +92,7 @@ def test_runs_that_are_not_made_and_runs_that_are_cancelled_are_counted(world: W
     world.work()
     by_hand.run()
     world.work()
-    Orders(world.wheel, world.clock, world.randomness).send_one(MessageKind.CANCEL, by_hand.record(first))
+    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.CANCEL, by_hand.record(first))
     world.work()
     assert counted(world, "AttemptsStarted", "RunsSkipped", "RunsCancelled", "AttemptsFailed") == (1, 1, 1, 0)
     assert by_target(world) == Counter(AttemptsStarted=1, RunsSkipped=1, RunsCancelled=1)

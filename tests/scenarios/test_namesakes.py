@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.job import Completion, JobState
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageKind
-from duecourse.usecases.commands import Commands, Orders
+from duecourse.usecases.commands import Commands, CommandSender
 from duecourse.usecases.skip_next import SKIPPED
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
@@ -89,7 +89,7 @@ def test_the_api_shows_it_as_queued_and_lets_it_be_cancelled(office: Office) -> 
     world = called_off_before(office)
     runs = ByHand(world).runs
     (shown,) = runs.history.page("default", "tick-tock", limit=10, before=None).items
-    commands = Commands(runs, world.jobs, Orders(world.wheel, world.clock, world.randomness))
+    commands = Commands(runs, world.jobs, CommandSender(world.wheel, world.clock, world.randomness))
     asked = commands.cancel("default", str(shown.name))
     assert (shown.state, asked.state) == (RunState.QUEUED, RunState.QUEUED)
     world.until(NOON + 300)

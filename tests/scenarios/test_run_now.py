@@ -13,7 +13,7 @@ from duecourse.domain.targets import Failed
 from duecourse.messages import MessageKind
 from duecourse.usecases.commands import LaneUnavailableError
 from duecourse.usecases.job_errors import JobUnknownError, KeyReusedError
-from duecourse.usecases.manual import Given
+from duecourse.usecases.manual import OwnPayload
 from duecourse.usecases.runs import RunUnknownError
 from tests.support.by_hand import ByHand, Payloads
 from tests.support.jobs import NOON, job
@@ -105,7 +105,7 @@ def test_its_own_payload_holds_for_every_attempt(world: World, by_hand: ByHand) 
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
-    asked = by_hand.run(Given({"of": "anna"}))
+    asked = by_hand.run(OwnPayload({"of": "anna"}))
     world.until(NOON + 120)
     assert by_hand.record(asked).state is S
     assert payloads.given == [{"of": "anna"}] * 2
@@ -115,7 +115,7 @@ def test_its_own_payload_may_be_null(world: World, by_hand: ByHand) -> None:
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
-    by_hand.run(Given(None))
+    by_hand.run(OwnPayload(None))
     by_hand.run()
     world.work()
     assert payloads.given == [None, {"of": "the job"}]
@@ -125,7 +125,7 @@ def test_its_own_payload_holds_after_a_redrive(world: World, by_hand: ByHand) ->
     world.add(job("0 0 1 1 *", payload={"of": "the job"}, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED, FAILED])
     world.caller.answer = payloads
-    asked = by_hand.run(Given({"of": "anna"}))
+    asked = by_hand.run(OwnPayload({"of": "anna"}))
     world.until(NOON + 120)
     dead = by_hand.record(asked)
     assert dead.state is RunState.DEAD
@@ -138,7 +138,7 @@ def test_its_own_payload_holds_when_another_worker_takes_it_over(world: World, b
     world.add(job("0 0 1 1 *", payload={"of": "the job"}))
     payloads = Payloads()
     world.caller.answer = payloads
-    asked = by_hand.run(Given({"of": "anna"}))
+    asked = by_hand.run(OwnPayload({"of": "anna"}))
     world.work()
     done = by_hand.record(asked)
     # As a worker leaves it that vanished in the middle of the call; its message comes again.
@@ -155,7 +155,7 @@ def test_a_payload_that_is_not_kept_any_more_fails_the_run_without_a_call(world:
     world.add(job("0 0 1 1 *"))
     payloads = Payloads([replace(FAILED, retryable=False)])
     world.caller.answer = payloads
-    asked = by_hand.run(Given({"of": "anna"}))
+    asked = by_hand.run(OwnPayload({"of": "anna"}))
     world.work()
     key = {"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": f"INPUT#{asked.suffix}"}}
     world.tables.client.delete_item(TableName=world.tables.runs, Key=key)
@@ -190,7 +190,7 @@ def test_it_is_tried_once_where_the_job_says_so(world: World, by_hand: ByHand) -
     world.add(job("0 0 1 1 *", delivery=Delivery.AT_MOST_ONCE, retry=TRIED_AGAIN))
     payloads = Payloads([FAILED])
     world.caller.answer = payloads
-    asked = by_hand.run(Given(1))
+    asked = by_hand.run(OwnPayload(1))
     world.until(NOON + 300)
     assert by_hand.record(asked).state is RunState.DEAD
     assert payloads.given == [1]
@@ -198,12 +198,12 @@ def test_it_is_tried_once_where_the_job_says_so(world: World, by_hand: ByHand) -
 
 def test_the_same_key_names_the_same_run_whatever_became_of_it(world: World, by_hand: ByHand) -> None:
     world.add(job("0 0 1 1 *"))
-    first = by_hand.run(Given({"n": 1}), key="k-1")
+    first = by_hand.run(OwnPayload({"n": 1}), key="k-1")
     world.clock.advance(5)
-    assert by_hand.run(Given({"n": 1}), key="k-1").name == first.name
+    assert by_hand.run(OwnPayload({"n": 1}), key="k-1").name == first.name
     assert len(world.wheel.sent) == 1
     world.work()
-    again = by_hand.run(Given({"n": 1}), key="k-1")
+    again = by_hand.run(OwnPayload({"n": 1}), key="k-1")
     assert (again.name, again.state) == (first.name, S)
     assert len(world.runs("tick-tock")) == 1
     assert by_hand.run(key="k-2").name != first.name
@@ -211,9 +211,9 @@ def test_the_same_key_names_the_same_run_whatever_became_of_it(world: World, by_
 
 def test_the_same_key_for_another_request_is_refused(world: World, by_hand: ByHand) -> None:
     world.add(job("0 0 1 1 *"))
-    by_hand.run(Given({"n": 1}), key="k-1")
+    by_hand.run(OwnPayload({"n": 1}), key="k-1")
     with pytest.raises(KeyReusedError):
-        by_hand.run(Given({"n": 2}), key="k-1")
+        by_hand.run(OwnPayload({"n": 2}), key="k-1")
     with pytest.raises(KeyReusedError):
         by_hand.run(key="k-1")
     assert len(world.wheel.sent) == 1

@@ -159,11 +159,11 @@ def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_
 
 def test_a_wake_up_is_found_though_the_shards_have_grown_since(tables: Tables) -> None:
     hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
-    before = World(tables, rules=DispatchRules(shards=1, lead=300, reach=840))
+    before = World(tables, rules=DispatchRules(shards=1, lookahead=300, horizon=840))
     before.caller.answer = fail
     for number in range(6):
         before.add(job(AT, id=f"job-{number}", retry=hours))
     before.until(NOON + 600)
-    after = World(tables, at=NOON + 600, rules=DispatchRules(shards=4, lead=300, reach=840))
+    after = World(tables, at=NOON + 600, rules=DispatchRules(shards=4, lookahead=300, horizon=840))
     after.until(NOON + 7400)
     assert sorted(after.caller.runs) == [f"job-{number}.20261121T120200Z" for number in range(6)]

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.domain.bucket import Rules
+from duecourse.domain.bucket import BucketRules
 from duecourse.domain.job import Lane, Precision
 from duecourse.http.app import Application
 from duecourse.messages import RunMessage
@@ -21,7 +21,7 @@ from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
-from duecourse.usecases.commands import Commands, Orders
+from duecourse.usecases.commands import Commands, CommandSender
 from duecourse.usecases.dead_letters import DeadLetters
 from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.explain import Explain
@@ -75,8 +75,8 @@ def api_settings(**changes: Any) -> ApiSettings:
         "jobs_table": "jobs",
         "runs_table": "runs",
         "shards": 1,
-        "lead_seconds": 300,
-        "reach_seconds": 840,
+        "lookahead_seconds": 300,
+        "horizon_seconds": 840,
         "run_retention_days": 90,
         "queue_urls": {lane: f"https://queue/{lane}" for lane in Lane},
         "bulk_urls": {lane: f"https://queue/{lane}-bulk" for lane in Lane},
@@ -199,18 +199,18 @@ class ApiClient:
             lanes,
             self.clock,
             self.randomness,
-            self.settings.reach_seconds,
+            self.settings.horizon_seconds,
             Registered(self.tasks),
             JobLimits(self.settings.job_quota, self.settings.smallest_interval_seconds, self.settings.seats),
         )
         history = History(
-            self.jobs, self.runs, self.clock, self.settings.reach_seconds, self.settings.run_retention_days
+            self.jobs, self.runs, self.clock, self.settings.horizon_seconds, self.settings.run_retention_days
         )
         skipping = Skipping(self.runs, self.clock, self.settings.run_retention_days)
         pausing = Pausing(jobs, self.jobs, skipping, self.clock)
         single = Runs(self.runs, history, Linked(), self.inputs)
-        orders = Orders(lanes, self.clock, self.randomness)
-        limits = Limits(self.counters, self.clock, Rules(self.settings.requests_per_second, self.settings.burst))
+        orders = CommandSender(lanes, self.clock, self.randomness)
+        limits = Limits(self.counters, self.clock, BucketRules(self.settings.requests_per_second, self.settings.burst))
         health = Health(self.mark, self.clock)
         kept_days = self.settings.run_retention_days
         api = TestApi(
@@ -242,8 +242,8 @@ class ApiClient:
                 self.waiting_lines,
                 self.depths,
                 self.clock,
-                self.settings.lead_seconds,
-                self.settings.reach_seconds,
+                self.settings.lookahead_seconds,
+                self.settings.horizon_seconds,
                 self.settings.run_retention_days,
             ),
             stats=Stats(self.counters, self.runs, self.depths, health, limits),

@@ -11,15 +11,15 @@ from duecourse.domain.pause import pause
 from duecourse.domain.run import Run
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.ports import Call
-from duecourse.usecases.asking import Asking
-from duecourse.usecases.backfill import Backfills, Started
+from duecourse.usecases.backfill import Backfills, BackfillStarted
 from duecourse.usecases.history import History
-from duecourse.usecases.manual import Given, Manual
+from duecourse.usecases.manual import Manual, OwnPayload
+from duecourse.usecases.run_request import RunRequest
 from duecourse.usecases.runs import Runs
 from duecourse.usecases.skip_next import SkipNext
 from tests.support.world import World
 
-ANNA = Asking("anna")
+ANNA = RunRequest("anna")
 
 
 @dataclass
@@ -75,13 +75,13 @@ class ByHand:
         change = pause(found, cursor, now=world.clock.now())
         assert world.jobs.change(found, cursor, change.job, change.cursor)
 
-    def run(self, payload: Given | None = None, *, key: str | None = None) -> Run:
+    def run(self, payload: OwnPayload | None = None, *, key: str | None = None) -> Run:
         """Run the job now."""
-        return self.manual.run(self.job(), Asking("anna", key), payload)
+        return self.manual.run(self.job(), RunRequest("anna", key), payload)
 
-    def backfill(self, asked: Backfill, *, key: str | None = None) -> Started:
+    def backfill(self, asked: Backfill, *, key: str | None = None) -> BackfillStarted:
         """Start a backfill of the job."""
-        return self.backfills.start(self.job(), asked, Asking("anna", key))
+        return self.backfills.start(self.job(), asked, RunRequest("anna", key))
 
     def skip(self, count: int = 1) -> list[Run]:
         """Skip what comes next."""

@@ -12,7 +12,7 @@ from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker
 from tests.support.replayed import Asked
 
-LONGEST_SECONDS = 4 * 3600
+MAX_SECONDS = 4 * 3600
 """After so long everything must have come to rest."""
 
 
@@ -41,7 +41,7 @@ class Promises:
             runs = [self._run(number) for _, number in state.records]
             alive |= {run.name.local for run in runs if run.state is RunState.WAITING}
         self._is(len(alive) <= 1, f"two runs are alive at once: {sorted(alive)}")
-        self._is(state.time < self.job.created_at + LONGEST_SECONDS, "it never comes to rest")
+        self._is(state.time < self.job.created_at + MAX_SECONDS, "it never comes to rest")
         if self.job.queue_limit is not None:
             more = len(asked)  # each worker may have counted the line before another one entered it
             self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")

@@ -20,7 +20,7 @@ from tests.support.tasks import Registered
 from tests.support.world import World
 
 FUNCTIONS = ("tick", "api", "dispatch", "execute")
-LEAD_SECONDS = 300
+LOOKAHEAD_SECONDS = 300
 
 
 @dataclass
@@ -37,11 +37,13 @@ class AskedShards:
 class RaisedWorld(World):
     """`running` says by which counts each function answers: one, or during its update the old or the new, by chance.
 
-    Cursors are claimed every minute, since nothing is enqueued further ahead than the lead.
+    Cursors are claimed every minute, since nothing is enqueued further ahead than the lookahead.
     """
 
     def __init__(self, tables: Tables, *, shards: int, chance: Random) -> None:
-        super().__init__(tables, rules=DispatchRules(shards=shards, lead=LEAD_SECONDS, reach=LEAD_SECONDS))
+        super().__init__(
+            tables, rules=DispatchRules(shards=shards, lookahead=LOOKAHEAD_SECONDS, horizon=LOOKAHEAD_SECONDS)
+        )
         self.chance = chance
         self.running: dict[str, tuple[int, ...]] = dict.fromkeys(FUNCTIONS, (shards,))
         self.ticked: list[list[int]] = []
@@ -62,7 +64,7 @@ class RaisedWorld(World):
     def rename(self, job_id: str, name: str) -> None:
         """An edit that writes the cursor and leaves the schedule as it is."""
         store = self._store("api")
-        jobs = Jobs(store, self.wheel, self.clock, self.randomness, LEAD_SECONDS, Registered())
+        jobs = Jobs(store, self.wheel, self.clock, self.randomness, LOOKAHEAD_SECONDS, Registered())
         skipping = Skipping(self.run_store, self.clock, 90)
 
         def renamed(found: Job) -> Draft:

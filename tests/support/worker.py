@@ -12,7 +12,7 @@ import httpx
 
 from duecourse_cli.client import Client
 from duecourse_cli.worker import Worker, WorkerRun
-from duecourse_cli.working.queue import Received
+from duecourse_cli.working.queue import TaskMessage
 
 TOKEN = "dc1.acme.1.abcdefghijklmnop"
 EVENT: dict[str, Any] = {
@@ -87,18 +87,18 @@ class MemoryQueue:
         self.on_empty: Callable[[], None] = lambda: None
         self._lock = Lock()
 
-    def receive(self, *, hidden_seconds: int, wait_seconds: int) -> Received | None:
+    def receive(self, *, hidden_seconds: int, wait_seconds: int) -> TaskMessage | None:
         with self._lock:
             body = self.waiting.popleft() if self.waiting else None
         if body is None:
             self.on_empty()
             return None
-        return Received(body, body)
+        return TaskMessage(body, body)
 
-    def hide(self, received: Received, seconds: int) -> None:
+    def hide(self, received: TaskMessage, seconds: int) -> None:
         self.hidden.append((received.body, seconds))
 
-    def delete(self, received: Received) -> None:
+    def delete(self, received: TaskMessage) -> None:
         self.deleted.append(received.body)
 
 

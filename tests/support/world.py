@@ -19,7 +19,7 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, DeadLetterQueue, Lines, Outgoing, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.commands import Orders
+from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
@@ -34,7 +34,7 @@ from tests.support.told import Announced, StoredResults, ToldEvents
 from tests.support.wheel import Wheel
 from tests.support.workers import Workshop
 
-RULES = DispatchRules(shards=1, lead=300, reach=840)
+RULES = DispatchRules(shards=1, lookahead=300, horizon=840)
 FUNCTION_SECONDS = 120
 
 
@@ -112,7 +112,7 @@ class World:
         """Write the job and send its first two minutes at once, as the API does."""
         standing = cursor(job)
         assert self.jobs.create(job, standing)
-        made = plan(standing, now=self.clock.now(), reach=120)
+        made = plan(standing, now=self.clock.now(), horizon=120)
         self.wheel.send(outgoing(standing, made, now=self.clock.now(), nonce=self.randomness.nonce))
         return job
 
@@ -180,7 +180,7 @@ class World:
 
     def about(self, run: Run, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run's present attempt."""
-        return Orders(self.wheel, self.clock, self.randomness).message(kind, run, **fields)
+        return CommandSender(self.wheel, self.clock, self.randomness).message(kind, run, **fields)
 
     def work(self) -> None:
         """Hand every visible message to a worker, one at a time."""

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.occurrences import Rules
+from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.plan import plan
 from duecourse.messages import RunMessage
 from duecourse.usecases.attempt import CLOCK_SLACK_SECONDS
@@ -90,7 +90,7 @@ def test_no_delay_is_longer_than_the_queue_can_hold_back() -> None:
 
 def test_each_firing_of_a_plan_is_one_message_with_a_nonce_of_its_own() -> None:
     standing = cursor(job("* * * * *", priority=Lane.HIGH, jitter_seconds=30))
-    made = plan(standing, now=NOON, reach=200)
+    made = plan(standing, now=NOON, horizon=200)
     serial = count(1)
     sent = outgoing(standing, made, now=NOON, nonce=lambda: f"nonce-{next(serial)}")
     assert [one.message for one in sent] == [
@@ -116,17 +116,17 @@ def test_a_plan_without_firings_draws_no_nonce() -> None:
     def drawn() -> str:
         raise AssertionError("drawn")
 
-    assert outgoing(standing, plan(standing, now=NOON, reach=200), now=NOON, nonce=drawn) == []
+    assert outgoing(standing, plan(standing, now=NOON, horizon=200), now=NOON, nonce=drawn) == []
 
 
 def test_the_run_for_all_that_was_missed_says_so_and_is_sent_at_once() -> None:
     standing = cursor(job("* * * * *"))
     hours = NOON + 7 * 3600 + 0.5
-    first, *on_time = outgoing(standing, plan(standing, now=hours, reach=10), now=hours, nonce=lambda: "n")
+    first, *on_time = outgoing(standing, plan(standing, now=hours, horizon=10), now=hours, nonce=lambda: "n")
     assert (first.delay_seconds, first.message.count) == (0, 418)
     assert (first.message.through, first.message.caught_up_at) == (T0 + 7 * 3600 - 120, hours)
     assert (first.message.occurrence, first.message.not_before) == (T0 + 60, NOON + 60)
-    assert first.message.rules == Rules(standing.schedule, standing.exclude, standing.jitter_seconds)
+    assert first.message.rules == OccurrenceRules(standing.schedule, standing.exclude, standing.jitter_seconds)
     assert first.message.following == on_time[0].message.due
     assert [(one.message.count, one.message.through, one.message.caught_up_at) for one in on_time] == [
         (1, None, None)
@@ -137,6 +137,6 @@ def test_the_run_for_all_that_was_missed_says_so_and_is_sent_at_once() -> None:
 def test_a_single_missed_occurrence_is_caught_up_and_stands_for_itself() -> None:
     standing = cursor(job("0 * * * *", missed=MissedPolicy(MissedMode.RUN_ALL)))
     late = NOON + 3600 + 300
-    (firing,) = plan(standing, now=late, reach=10).firings
+    (firing,) = plan(standing, now=late, horizon=10).firings
     made = message(standing, firing, now=late, nonce="n")
     assert (made.count, made.through, made.caught_up_at) == (1, None, late)

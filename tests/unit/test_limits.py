@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.bucket import MAX_DEBT_SECONDS, Bucket, Rules
+from duecourse.domain.bucket import MAX_DEBT_SECONDS, Bucket, BucketRules
 from duecourse.usecases.limits import LEASE_SECONDS, REMEMBERED, Limits
 from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
@@ -13,7 +13,7 @@ NOON = 1_800_000_000.0
 
 
 def limits(store: MemoryLimits, clock: SettableClock, *, rate: int = 10, burst: int = 100) -> Limits:
-    return Limits(store, clock, Rules(rate, burst))
+    return Limits(store, clock, BucketRules(rate, burst))
 
 
 def admitted(instance: Limits, tenant: str = "acme", *, requests: int) -> int:

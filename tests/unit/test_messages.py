@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
 from duecourse.domain.json_values import LATEST
-from duecourse.domain.occurrences import Rules
+from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.messages import MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
 
@@ -242,7 +242,7 @@ def test_copies_name_the_messages_that_they_are_sent_instead_of() -> None:
 
 def test_a_catch_up_brings_the_rules_that_named_it_and_what_a_later_release_adds_to_them_is_passed_over() -> None:
     spec = ScheduleSpec("*/5 * * * *", "Europe/Berlin", dst_gap="skip", start=1_795_000_000)
-    rules = Rules(spec, ("2026-12-24",), 30)
+    rules = OccurrenceRules(spec, ("2026-12-24",), 30)
     said = replace(read_run_message(body()), rules=rules, following=1_795_243_900)
     assert read_run_message(said.to_json()) == said
     raw = orjson.loads(said.to_json())

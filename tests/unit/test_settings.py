@@ -35,8 +35,8 @@ DISPATCH = {
     "DUECOURSE_JOBS_TABLE": "jobs",
     "DUECOURSE_RUNS_TABLE": "runs",
     "DUECOURSE_SHARDS": "16",
-    "DUECOURSE_LEAD_SECONDS": "300",
-    "DUECOURSE_REACH_SECONDS": "840",
+    "DUECOURSE_LOOKAHEAD_SECONDS": "300",
+    "DUECOURSE_HORIZON_SECONDS": "840",
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
     "DUECOURSE_BUS_NAME": "duecourse",
 } | QUEUES
@@ -111,7 +111,7 @@ def refusal(settings: Any, environ: dict[str, str]) -> str:
 def test_a_dispatchers_environment_is_read() -> None:
     read = DispatchSettings.from_env(DISPATCH)
     assert (read.stage, read.jobs_table, read.runs_table, read.shards) == ("dev", "jobs", "runs", 16)
-    assert (read.lead_seconds, read.reach_seconds, read.run_retention_days) == (300, 840, 90)
+    assert (read.lookahead_seconds, read.horizon_seconds, read.run_retention_days) == (300, 840, 90)
     assert read.queue_urls == {lane: f"https://sqs.example/{lane}" for lane in Lane}
     assert read.bulk_urls == {lane: f"https://sqs.example/{lane}-bulk" for lane in Lane}
 
@@ -194,8 +194,8 @@ def test_a_number_is_digits_within_its_bounds(text: str) -> None:
     ("settings", "environ", "name", "low", "high"),
     [
         (TickSettings, TICK, "SHARDS", 1, 9999),
-        (DispatchSettings, DISPATCH | {"DUECOURSE_REACH_SECONDS": "840"}, "LEAD_SECONDS", 60, 840),
-        (DispatchSettings, DISPATCH | {"DUECOURSE_LEAD_SECONDS": "60"}, "REACH_SECONDS", 60, 840),
+        (DispatchSettings, DISPATCH | {"DUECOURSE_HORIZON_SECONDS": "840"}, "LOOKAHEAD_SECONDS", 60, 840),
+        (DispatchSettings, DISPATCH | {"DUECOURSE_LOOKAHEAD_SECONDS": "60"}, "HORIZON_SECONDS", 60, 840),
         (DispatchSettings, DISPATCH, "RUN_RETENTION_DAYS", 1, 3650),
         (ExecuteSettings, EXECUTE, "MAX_RECEIVE_COUNT", 2, 1000),
         (ApiSettings, API, "JOB_QUOTA", 1, 10_000_000),
@@ -236,10 +236,10 @@ def test_a_word_that_is_none_of_those_known_is_refused_with_those_that_are(
 def test_a_reach_below_the_lead_is_refused_for_its_cursors_would_be_planned_without_end(
     settings: Any, environ: dict[str, str]
 ) -> None:
-    said = refusal(settings, environ | {"DUECOURSE_LEAD_SECONDS": "300", "DUECOURSE_REACH_SECONDS": "299"})
-    assert "DUECOURSE_REACH_SECONDS=299: must not be less than DUECOURSE_LEAD_SECONDS=300" in said
-    even = settings.from_env(environ | {"DUECOURSE_LEAD_SECONDS": "300", "DUECOURSE_REACH_SECONDS": "300"})
-    assert even.reach_seconds == even.lead_seconds
+    said = refusal(settings, environ | {"DUECOURSE_LOOKAHEAD_SECONDS": "300", "DUECOURSE_HORIZON_SECONDS": "299"})
+    assert "DUECOURSE_HORIZON_SECONDS=299: must not be less than DUECOURSE_LOOKAHEAD_SECONDS=300" in said
+    even = settings.from_env(environ | {"DUECOURSE_LOOKAHEAD_SECONDS": "300", "DUECOURSE_HORIZON_SECONDS": "300"})
+    assert even.horizon_seconds == even.lookahead_seconds
 
 
 def test_an_api_that_anybody_may_call_is_refused_outside_the_local_stage() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.schedule.given import read_instant
+from duecourse.domain.schedule.parsed_input import read_instant
 from duecourse_cli.client import Client
 from duecourse_cli.commands.confirming import confirm, yes_option
 from duecourse_cli.commands.connection import api_options, connected
@@ -19,10 +19,10 @@ from duecourse_cli.models import Run, instant
 from duecourse_cli.output import print_dead_letters, print_json
 from duecourse_cli.plain import say
 
-MOST_AT_ONCE = 100
+MAX_PER_CALL = 100
 """How many runs one call redrives: some seconds of the API's time."""
 
-MOST_PAGES = 10
+MAX_PAGES = 10
 """Pages of dead runs that are counted for a question."""
 
 job_option = click.option("--job", "job_id", metavar="JOB", help="Only the runs of this job.")
@@ -96,7 +96,7 @@ def _redriven(
     redriven = refused = 0
     cursor = None
     while True:
-        left = MOST_AT_ONCE if limit is None else min(limit - redriven - refused, MOST_AT_ONCE)
+        left = MAX_PER_CALL if limit is None else min(limit - redriven - refused, MAX_PER_CALL)
         done = client.redrive_dead_letters(job_id, since=since, until=until, limit=left, cursor=cursor)
         redriven, refused, cursor = redriven + done.redriven, refused + done.refused, done.next_cursor
         if cursor is None or (limit is not None and redriven + refused >= limit):
@@ -127,8 +127,8 @@ def _instant(option: str, text: str | None) -> int | None:
 def _count(client: Client, job_id: str | None, died: _Died) -> str:
     """How many runs those are; of very many not all are counted. Empty for none."""
     count, cursor = 0, None
-    for _ in range(MOST_PAGES):
-        page = client.dead_letters(job_id, limit=MOST_AT_ONCE, cursor=cursor)
+    for _ in range(MAX_PAGES):
+        page = client.dead_letters(job_id, limit=MAX_PER_CALL, cursor=cursor)
         count, cursor = count + sum(map(died.includes, page.items)), page.next_cursor
         if cursor is None:
             return str(count or "")

@@ -31,12 +31,12 @@ def doctor(stage: str, as_json: bool) -> None:
     looked at and nothing else is bad.
     """
     from duecourse_cli.doctor.check import exit_status
-    from duecourse_cli.doctor.examine import Finding, examine
+    from duecourse_cli.doctor.examine import Examined, examine
     from duecourse_cli.doctor.stage import clients_for, find_stage
     from duecourse_cli.output import print_json
 
     found = find_stage(stage, clients_for(stage))
-    findings: list[Finding] = []
+    findings: list[Examined] = []
     if not as_json:
         click.echo(f"{found.stack} at {datetime.fromtimestamp(found.now, UTC):%Y-%m-%d %H:%M:%SZ}")
     for finding in examine(found):

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.domain.schedule.given import read_instant
+from duecourse.domain.schedule.parsed_input import read_instant
 from duecourse_cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command
@@ -56,18 +56,18 @@ def next_command(
         return
     if expression is None:
         raise UsageError('schedule: is missing; write one such as duecourse next "0 9 * * 1"')
-    from duecourse.domain.schedule.outlook import look_ahead
-    from duecourse_cli.outlook_text import outlook_text
+    from duecourse.domain.schedule.schedule_preview import preview_schedule
+    from duecourse_cli.preview_text import preview_text
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)
-        outlook = look_ahead(_spec(expression, **more), since, _count(count))
+        outlook = preview_schedule(_spec(expression, **more), since, _count(count))
     except ScheduleError as error:
         raise UsageError(f"{OPTIONS.get(error.field, _named(error.field))}: {error.detail}") from None
     if as_json:
         click.echo(orjson.dumps(outlook.document(), option=orjson.OPT_INDENT_2))
     else:
-        click.echo(outlook_text(outlook, more["tz"], since))
+        click.echo(preview_text(outlook, more["tz"], since))
 
 
 def _spec(

@@ -9,18 +9,18 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse_cli.doctor.facts import Audit, Found, Patrol
+from duecourse_cli.doctor.facts import AuditState, Found, Patrol
 from duecourse_cli.doctor.stage import Stage
 from duecourse_cli.doctor.tables import item_of
 
 
-def audit(stage: Stage) -> Audit:
+def audit(stage: Stage) -> AuditState:
     """The items AUDIT#TURNS and AUDIT#FINDINGS, a page of each."""
     turns, _ = _partition(stage, "AUDIT#TURNS")
     last = max((float(turn["saved_at"]["N"]) for turn in turns), default=None)
     items, more = _partition(stage, "AUDIT#FINDINGS")
     found = sorted((_found(item, stage.now) for item in items), key=lambda each: each.age)
-    return Audit(None if last is None else stage.now - last, found, more, stage.age)
+    return AuditState(None if last is None else stage.now - last, found, more, stage.age)
 
 
 def patrol(stage: Stage) -> Patrol:

@@ -9,7 +9,7 @@ from enum import StrEnum
 RUNBOOKS = "docs/runbooks.md"
 
 
-class Verdict(StrEnum):
+class CheckStatus(StrEnum):
     """`unknown`: it could not be looked at."""
 
     OK = "ok"
@@ -23,7 +23,7 @@ class Check:
     """`do` and `runbook` (a page with its anchor) are there where something is to be done."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckStatus
     says: str
     do: str | None = None
     runbook: str | None = None
@@ -31,14 +31,14 @@ class Check:
 
 def fine(name: str, says: str) -> Check:
     """Nothing to do."""
-    return Check(name, Verdict.OK, says)
+    return Check(name, CheckStatus.OK, says)
 
 
 def unknown(name: str, why: str) -> Check:
     """It could not be looked at; `why` is an error's text."""
     return Check(
         name,
-        Verdict.UNKNOWN,
+        CheckStatus.UNKNOWN,
         f"could not be looked at: {why}",
         "see that your credentials may read it, and look again",
         "docs/operations.md#rights-of-the-doctor",
@@ -53,9 +53,9 @@ def runbook(anchor: str) -> str:
 def exit_status(checks: Sequence[Check]) -> int:
     """1 where something is bad, else 2 where something could not be looked at, else 0: warnings are no failure."""
     found = {check.verdict for check in checks}
-    if Verdict.BAD in found:
+    if CheckStatus.BAD in found:
         return 1
-    return 2 if Verdict.UNKNOWN in found else 0
+    return 2 if CheckStatus.UNKNOWN in found else 0
 
 
 def span(seconds: float) -> str:

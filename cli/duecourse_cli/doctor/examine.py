@@ -16,7 +16,7 @@ from duecourse_cli.doctor.stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Examination:
     """How one thing is looked at: `gather` asks AWS, `judge` is pure."""
 
     name: str
@@ -25,7 +25,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Examined:
     """A check with the facts that it judged; None where they could not be had."""
 
     check: Check
@@ -36,50 +36,50 @@ class Finding:
         return {**asdict(self.check), "facts": _plain(self.facts)}
 
 
-def looks(stage: Stage) -> Iterator[Look]:
+def examinations(stage: Stage) -> Iterator[Examination]:
     """What there is to look at, in the order in which a run is made: clock, index, lanes, end, surroundings."""
-    yield Look("clock", lambda stage: stage.skew, verdicts.clock)
-    yield Look("tick", tables.tick, verdicts.tick)
-    yield Look("rules", rules.rules, verdicts.rules)
-    yield Look("event sources", sources.sources, verdicts.event_sources)
-    yield Look("shards", tables.shards, verdicts.shards)
-    yield Look("watermarks", tables.watermarks, verdicts.watermarks)
-    yield Look("due index", tables.due, verdicts.due)
-    yield Look("cursors", tables.cursors, verdicts.cursors)
-    yield Look("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
+    yield Examination("clock", lambda stage: stage.skew, verdicts.clock)
+    yield Examination("tick", tables.tick, verdicts.tick)
+    yield Examination("rules", rules.rules, verdicts.rules)
+    yield Examination("event sources", sources.sources, verdicts.event_sources)
+    yield Examination("shards", tables.shards, verdicts.shards)
+    yield Examination("watermarks", tables.watermarks, verdicts.watermarks)
+    yield Examination("due index", tables.due, verdicts.due)
+    yield Examination("cursors", tables.cursors, verdicts.cursors)
+    yield Examination("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
     for name in queues.lanes(stage):
-        yield Look(f"lane {name}", partial(queues.lane, name=name), surroundings.lane)
-    yield Look("dead letters", queues.dead_letters, surroundings.dead_letters)
+        yield Examination(f"lane {name}", partial(queues.lane, name=name), surroundings.lane)
+    yield Examination("dead letters", queues.dead_letters, surroundings.dead_letters)
     if "ArchiveFailuresQueueUrl" in stage.outputs:
-        yield Look("archive", queues.archive_letters, surroundings.archive_letters)
-    yield Look("alarms", metrics.alarms, surroundings.alarms)
+        yield Examination("archive", queues.archive_letters, surroundings.archive_letters)
+    yield Examination("alarms", metrics.alarms, surroundings.alarms)
     if "AuditFunction" in stage.outputs:
-        yield Look("audit", care.audit, surroundings.audit)
+        yield Examination("audit", care.audit, surroundings.audit)
     if "PatrolFunction" in stage.outputs:
-        yield Look("patrol", care.patrol, surroundings.patrol)
+        yield Examination("patrol", care.patrol, surroundings.patrol)
     if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
         return
-    yield Look("functions", metrics.functions, surroundings.functions)
-    yield Look("tables", metrics.tables, surroundings.tables)
-    yield Look("quotas", queues.quotas, surroundings.quotas)
+    yield Examination("functions", metrics.functions, surroundings.functions)
+    yield Examination("tables", metrics.tables, surroundings.tables)
+    yield Examination("quotas", queues.quotas, surroundings.quotas)
 
 
-def examine(stage: Stage) -> Iterator[Finding]:
+def examine(stage: Stage) -> Iterator[Examined]:
     """Look at everything, in order."""
-    for look in looks(stage):
+    for look in examinations(stage):
         try:
             facts = look.gather(stage)
         except ClientError as error:
-            yield Finding(
+            yield Examined(
                 unknown(look.name, f"{error.operation_name}: {error.response['Error'].get('Message', error)}")
             )
         except BotoCoreError as error:
-            yield Finding(unknown(look.name, str(error)))
+            yield Examined(unknown(look.name, str(error)))
         except KeyError as missing:
             # An output or an attribute that this version of the command knows and that stage does not have.
-            yield Finding(unknown(look.name, f"{missing.args[0]} is missing"))
+            yield Examined(unknown(look.name, f"{missing.args[0]} is missing"))
         else:
-            yield Finding(look.judge(facts), facts)
+            yield Examined(look.judge(facts), facts)
 
 
 def _rounds(stage: Stage) -> tuple[Queue, int | None]:

@@ -14,7 +14,7 @@ class Skew:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class LastTick:
     """`age` is None where no tick has ever come, `rule` the state of the rule that starts it, None without a rule."""
 
     age: float | None
@@ -23,7 +23,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ClockRules:
     """By function (but for the tick), the state of the rule that starts it; None without a rule."""
 
     states: Mapping[str, str | None]
@@ -69,7 +69,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """`overdue` by slot, worst first; `soon`: entries due within the lead; `left_out`: shards that were not read."""
+    """`overdue` by slot, worst first; `soon`: entries due within the lookahead; `left_out`: shards that were not read."""
 
     overdue: Sequence[Slot]
     soon: int
@@ -78,7 +78,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class QuarantinedCursor:
     """A cursor that was set aside: of which job (`tenant/job`), and why."""
 
     job: str
@@ -89,7 +89,7 @@ class Aside:
 class Cursors:
     """Cursors set aside among the `looked_at` items of the jobs table; `complete`: that was all of it."""
 
-    aside: Sequence[Aside]
+    aside: Sequence[QuarantinedCursor]
     looked_at: int
     complete: bool
 
@@ -161,7 +161,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditState:
     """How long ago an audit last got on (None: never), and what the audits of the last thirty days found, newest first
     (`more`: not all of it was read).
     """

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from duecourse_cli.doctor.facts import Rules
+from duecourse_cli.doctor.facts import ClockRules
 from duecourse_cli.doctor.stage import Stage
 
 CARETAKERS = ("Sweep", "Patrol", "Audit")
 """Functions that a rule starts, beside the tick."""
 
 
-def rules(stage: Stage) -> Rules:
+def rules(stage: Stage) -> ClockRules:
     """The rule of each caretaker that the stage has."""
     functions = stage.functions
-    return Rules({name: rule_of(stage, functions[name]) for name in CARETAKERS if name in functions})
+    return ClockRules({name: rule_of(stage, functions[name]) for name in CARETAKERS if name in functions})
 
 
 def rule_of(stage: Stage, function: str) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from duecourse_cli.doctor.check import Check, Verdict, fine, runbook, span
-from duecourse_cli.doctor.facts import Alarms, Audit, Function, Patrol, Queue, Quotas, Table
+from duecourse_cli.doctor.check import Check, CheckStatus, fine, runbook, span
+from duecourse_cli.doctor.facts import Alarms, AuditState, Function, Patrol, Queue, Quotas, Table
 
 PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
 """How long (s) the oldest message of a lane may be there beyond the time for which it may have been held back. A
@@ -22,7 +22,7 @@ ROUND_SECONDS = 150.0
 
 CROWD = 1_000
 CONCURRENCY_SHARE = 0.8
-LEAST_CONCURRENCY = 100
+MIN_CONCURRENCY = 100
 """New accounts have less than the usual 1,000 (AWS Lambda Developer Guide, "Lambda quotas"); AWS keeps 100 unreserved
 ("Configuring reserved concurrency for a function"), so with fewer nothing can be reserved for the clock."""
 
@@ -48,18 +48,18 @@ def lane(found: Queue) -> Check:
     where = runbook("oldestmessage")
     if found.in_flight > CONCURRENCY_SHARE * IN_FLIGHT_QUOTA:
         why = f"{said}: SQS hands out {IN_FLIGHT_QUOTA} at once and no more"
-        return Check(name, Verdict.BAD, why, "spread the jobs over other lanes", where)
+        return Check(name, CheckStatus.BAD, why, "spread the jobs over other lanes", where)
     allowed = HELD_SECONDS + PATIENCE.get(found.name, 300.0)
     if found.visible and found.oldest is not None and found.oldest > allowed:
         return Check(
             name,
-            Verdict.BAD if found.oldest > 2 * allowed else Verdict.WARNING,
+            CheckStatus.BAD if found.oldest > 2 * allowed else CheckStatus.WARNING,
             f"{said}; the oldest was sent {span(found.oldest)} ago: runs of this lane start late",
             "are its workers throttled, failing, or at their maximum concurrency? Are its targets slow?",
             where,
         )
     if found.visible > CROWD and found.oldest is None:
-        return Check(name, Verdict.WARNING, said, "look again in a minute: does the number fall?", where)
+        return Check(name, CheckStatus.WARNING, said, "look again in a minute: does the number fall?", where)
     return fine(name, said)
 
 
@@ -72,7 +72,7 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
     age = "" if found.oldest is None else f", the oldest for {span(found.oldest)}"
     return Check(
         "shard queue",
-        Verdict.BAD if old else Verdict.WARNING,
+        CheckStatus.BAD if old else CheckStatus.WARNING,
         f"{said}{age}: the dispatcher does not keep up with the ticks",
         "is the dispatcher throttled or failing? Is its reserved concurrency too small for the shards?",
         runbook("shardqueueold"),
@@ -86,7 +86,7 @@ def dead_letters(found: Queue) -> Check:
         return fine("dead letters", "none waits")
     return Check(
         "dead letters",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"messages of dead runs that wait, for 14 days at most: {count}",
         "duecourse dead-letters list, mend the target, duecourse dead-letters redrive",
         runbook("deadletterswaiting"),
@@ -100,7 +100,7 @@ def archive_letters(found: Queue) -> Check:
         return fine("archive", "nothing waits that could not be archived")
     return Check(
         "archive",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"batches of expired runs that could not be archived: {count}; the stream forgets them after 24 hours",
         "mend the cause, then give them to the archive function again, as the runbook says",
         runbook("archiveletterswaiting"),
@@ -112,7 +112,7 @@ def alarms(found: Alarms) -> Check:
     if not found.all:
         return Check(
             "alarms",
-            Verdict.UNKNOWN,
+            CheckStatus.UNKNOWN,
             "no alarm of this stage was found: nobody is told when it stands still",
             "look at the alarms in CloudWatch; deploy the stage again if they are gone",
             "docs/operations.md#alarms-and-notices",
@@ -122,7 +122,7 @@ def alarms(found: Alarms) -> Check:
     named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)
     return Check(
         "alarms",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"{len(found.ringing)} of {found.all} ring: {named}",
         "each has a section in the runbooks",
         ", ".join(sorted({each.runbook for each in found.ringing})),
@@ -147,7 +147,7 @@ def functions(found: Sequence[Function]) -> Check:
     kind = "errors" if first.errors >= first.throttles else "throttles"
     return Check(
         "functions",
-        Verdict.BAD if bad else Verdict.WARNING,
+        CheckStatus.BAD if bad else CheckStatus.WARNING,
         f"in the last hour: {told}",
         f"look at the log of {first.name} (errors), and at concurrency (throttles)",
         runbook(f"function{kind}"),
@@ -162,7 +162,7 @@ def tables(found: Sequence[Table]) -> Check:
     told = ", ".join(f"{each.name} {each.throttled:.0f}" for each in throttled)
     return Check(
         "tables",
-        Verdict.WARNING,
+        CheckStatus.WARNING,
         f"requests throttled in the last hour: {told}",
         "a burst that grew faster than the table: see warm throughput in docs/sizing.md",
         runbook("tablethrottles"),
@@ -174,10 +174,10 @@ def quotas(found: Quotas) -> Check:
     where = "docs/operations.md#quotas-to-raise"
     most = "" if found.most is None else f", at most {found.most:.0f} at once in the last hour"
     said = f"{found.concurrency} concurrent executions, {found.unreserved} of them unreserved{most}"
-    if found.concurrency < LEAST_CONCURRENCY:
+    if found.concurrency < MIN_CONCURRENCY:
         return Check(
             "quotas",
-            Verdict.WARNING,
+            CheckStatus.WARNING,
             f"{said}: a young account's quota, too small for a stage in use",
             "raise it (Service Quotas, AWS Lambda, Concurrent executions)",
             where,
@@ -185,7 +185,7 @@ def quotas(found: Quotas) -> Check:
     if found.most is not None and found.most > CONCURRENCY_SHARE * found.concurrency:
         return Check(
             "quotas",
-            Verdict.BAD if found.most >= found.concurrency else Verdict.WARNING,
+            CheckStatus.BAD if found.most >= found.concurrency else CheckStatus.WARNING,
             f"{said}: beyond it everything in the account is throttled",
             "find out who uses it; raise it, or lower max_concurrency of the lanes",
             where,
@@ -193,7 +193,7 @@ def quotas(found: Quotas) -> Check:
     return fine("quotas", said)
 
 
-def audit(found: Audit) -> Check:
+def audit(found: AuditState) -> Check:
     """Whether the completeness audit goes on, and what it has found in the last day."""
     if found.last is None or found.last > AUDIT_SECONDS:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
@@ -201,7 +201,7 @@ def audit(found: Audit) -> Check:
         since = "ever" if found.last is None else f"for {span(found.last)}"
         return Check(
             "audit",
-            Verdict.WARNING,
+            CheckStatus.WARNING,
             f"no audit has got on {since}; it has its turn every hour",
             "look at the log of the audit function (actions audit_failed, audit_waits)",
             runbook("auditsfailed"),
@@ -214,7 +214,7 @@ def audit(found: Audit) -> Check:
     lost = any(each.kind == "lost" for each in recent)
     return Check(
         "audit",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"found in the last day: {told}",
         "duecourse runs JOB, then a backfill of what is missing" if lost else "compare the two records",
         runbook("occurrenceslost" if lost else "occurrencesdoubled"),
@@ -229,7 +229,7 @@ def patrol(found: Patrol) -> Check:
         since = "ever" if found.begun is None else f"for {span(found.begun)}"
         return Check(
             "patrol",
-            Verdict.WARNING,
+            CheckStatus.WARNING,
             f"no patrol has begun {since}; one begins every day",
             "look at the log of the patrol function (action patrol_failed)",
             runbook("patrolsfailed"),
@@ -241,7 +241,7 @@ def patrol(found: Patrol) -> Check:
     told = ", ".join(f"{PATROL_FINDS[each]}: {count}" for each, count in wrong.items())
     return Check(
         "patrol",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"{when} and found {told}",
         "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside)",
         runbook(next(iter(wrong)).lower()),

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse_cli.doctor.facts import Aside, Cursors, Due, Shards, Slot, Tick, Watermarks
+from duecourse_cli.doctor.facts import Cursors, Due, LastTick, QuarantinedCursor, Shards, Slot, Watermarks
 from duecourse_cli.doctor.rules import rule_of
 from duecourse_cli.doctor.stage import Stage
 
@@ -18,15 +18,15 @@ HOUR = 3600
 LAG_SECONDS = 2 * HOUR
 """How far a watermark stays behind now, at least."""
 
-LEAD_SECONDS = 300
+LOOKAHEAD_SECONDS = 300
 BATCH = 100
 """Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
 
-MOST_ENTRIES = 100
+MAX_ENTRIES = 100
 """Entries of a slot that are read; more of them are told as "at least"."""
 
-MOST_SHARDS, MOST_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
-MOST_PAGES = 8
+MAX_SHARDS, MAX_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
+MAX_PAGES = 8
 """Pages of 1 MB of the jobs table that are searched for cursors set aside: 1,000 read units, a hundredth of a cent."""
 
 
@@ -40,11 +40,11 @@ def bucket_start(bucket: str) -> int:
     return int(datetime.strptime(f"{bucket}+0000", "%Y-%m-%dT%H%z").timestamp())
 
 
-def tick(stage: Stage) -> Tick:
+def tick(stage: Stage) -> LastTick:
     """The item TICK/LAST, and the rule whose target the tick is."""
     item = item_of(stage, "TICK", "LAST")
     age = None if item is None else stage.now - float(item["at"]["N"])
-    return Tick(age, rule_of(stage, stage.outputs["TickFunction"]), stage.age)
+    return LastTick(age, rule_of(stage, stage.outputs["TickFunction"]), stage.age)
 
 
 def shards(stage: Stage) -> Shards:
@@ -73,15 +73,15 @@ def watermarks(stage: Stage) -> Watermarks:
 
 
 def due(stage: Stage) -> Due:
-    """What is due and still in the index, from each shard's watermark on; and what will be within the lead."""
+    """What is due and still in the index, from each shard's watermark on; and what will be within the lookahead."""
     marks = _watermarks(stage)
-    looked_at = sorted(marks)[:MOST_SHARDS]
+    looked_at = sorted(marks)[:MAX_SHARDS]
     slots = [f"{bucket}/{shard:04d}" for shard in looked_at for bucket in _buckets(marks[shard], stage.now)]
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
 
     def read(slot: str) -> tuple[str, list[int], bool, int]:
         overdue, more = _entries(database, table, slot, 0, int(stage.now))
-        coming, _ = _entries(database, table, slot, int(stage.now) + 1, int(stage.now) + LEAD_SECONDS)
+        coming, _ = _entries(database, table, slot, int(stage.now) + 1, int(stage.now) + LOOKAHEAD_SECONDS)
         return slot, overdue, more, len(coming)
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as crew:
@@ -89,7 +89,7 @@ def due(stage: Stage) -> Due:
     late = [Slot(slot, len(when), more, stage.now - min(when)) for slot, when, more, _ in read_slots if when]
     late.sort(key=lambda each: each.oldest, reverse=True)
     soon = [count for *_, count in read_slots]
-    return Due(late, sum(soon), max(soon, default=0) >= MOST_ENTRIES, len(marks) - len(looked_at))
+    return Due(late, sum(soon), max(soon, default=0) >= MAX_ENTRIES, len(marks) - len(looked_at))
 
 
 def cursors(stage: Stage) -> Cursors:
@@ -100,7 +100,7 @@ def cursors(stage: Stage) -> Cursors:
     found: list[dict[str, Any]] = []
     looked_at, complete = 0, False
     start: dict[str, Any] = {}
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = database.scan(
             TableName=table,
             FilterExpression="attribute_exists(#error) AND attribute_not_exists(#slot) AND SK <> :job",
@@ -118,7 +118,7 @@ def cursors(stage: Stage) -> Cursors:
     jobs = _items(stage, {item["PK"]["S"] for item in found if item["SK"]["S"] == "CURSOR"}, "JOB")
     idle = {name for name, job in jobs.items() if job["state"]["S"] != "ACTIVE"}
     aside = [item for item in found if item["SK"]["S"] != "CURSOR" or item["PK"]["S"] not in idle]
-    return Cursors([Aside(_job(item), item["error"]["S"]) for item in aside], looked_at, complete)
+    return Cursors([QuarantinedCursor(_job(item), item["error"]["S"]) for item in aside], looked_at, complete)
 
 
 def _job(item: Mapping[str, Any]) -> str:
@@ -134,17 +134,17 @@ def _entries(database: Any, table: str, slot: str, since: int, until: int) -> tu
         ProjectionExpression="#due",
         ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
         ExpressionAttributeValues={":slot": {"S": slot}, ":since": {"N": str(since)}, ":until": {"N": str(until)}},
-        Limit=MOST_ENTRIES,
+        Limit=MAX_ENTRIES,
     )
     return [int(item["due"]["N"]) for item in answer["Items"]], "LastEvaluatedKey" in answer
 
 
 def _buckets(watermark: str | None, now: float) -> Iterator[str]:
     """The oldest hours from the watermark on, and those around now."""
-    recent = {bucket_of(now - HOUR), bucket_of(now), bucket_of(now + LEAD_SECONDS)}
+    recent = {bucket_of(now - HOUR), bucket_of(now), bucket_of(now + LOOKAHEAD_SECONDS)}
     first = bucket_start(watermark or bucket_of(now - LAG_SECONDS))
-    old = {bucket_of(first + hour * HOUR) for hour in range(MOST_OLD_BUCKETS)}
-    yield from sorted(bucket for bucket in old | recent if bucket <= bucket_of(now + LEAD_SECONDS))
+    old = {bucket_of(first + hour * HOUR) for hour in range(MAX_OLD_BUCKETS)}
+    yield from sorted(bucket for bucket in old | recent if bucket <= bucket_of(now + LOOKAHEAD_SECONDS))
 
 
 def _watermarks(stage: Stage) -> dict[int, str | None]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from duecourse_cli.doctor.check import Check, Verdict, fine, runbook, span
-from duecourse_cli.doctor.facts import Cursors, Due, Rules, Shards, Skew, Source, Tick, Watermarks
+from duecourse_cli.doctor.check import Check, CheckStatus, fine, runbook, span
+from duecourse_cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Shards, Skew, Source, Watermarks
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
 
 TICK_WARNING, TICK_BAD = 120.0, 180.0
-"""One tick a minute; what is due within the lead of five minutes is enqueued already. As the API's health has it."""
+"""One tick a minute; what is due within the lookahead of five minutes is enqueued already. As the API's health has it."""
 
 FRESH = 300.0
 """A stack so young may still wait for its first tick."""
@@ -36,7 +36,7 @@ def clock(found: Skew) -> Check:
     ahead = f"{span(abs(found.ahead))} {'ahead of' if found.ahead > 0 else 'behind'} AWS's"
     if abs(found.ahead) < SKEW_WARNING:
         return fine("clock", "this machine's clock agrees with AWS's")
-    verdict = Verdict.BAD if abs(found.ahead) > SKEW_BAD else Verdict.WARNING
+    verdict = CheckStatus.BAD if abs(found.ahead) > SKEW_BAD else CheckStatus.WARNING
     return Check(
         "clock",
         verdict,
@@ -46,14 +46,14 @@ def clock(found: Skew) -> Check:
     )
 
 
-def tick(found: Tick) -> Check:
+def tick(found: LastTick) -> Check:
     """Whether the stage's own clock goes."""
     where = runbook("notick")
     if found.rule != "ENABLED":
         state = "is missing" if found.rule is None else f"is {found.rule}"
         return Check(
             "tick",
-            Verdict.BAD,
+            CheckStatus.BAD,
             f"the rule that starts the tick once a minute {state}: nothing fires beyond what is enqueued (14 minutes)",
             "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
             where,
@@ -62,16 +62,16 @@ def tick(found: Tick) -> Check:
         if found.stack_age < FRESH:
             said = f"no tick has come since the stack was made {span(found.stack_age)} ago; one comes every minute"
             return fine("tick", f"{said}; runs until then are those that the API has sent at once")
-        return Check("tick", Verdict.BAD, "no tick has ever come: nothing fires", "look at the tick's log", where)
+        return Check("tick", CheckStatus.BAD, "no tick has ever come: nothing fires", "look at the tick's log", where)
     said = f"the last tick came {span(found.age)} ago"
     if found.age <= TICK_WARNING:
         return fine("tick", said)
-    verdict = Verdict.BAD if found.age > TICK_BAD else Verdict.WARNING
+    verdict = CheckStatus.BAD if found.age > TICK_BAD else CheckStatus.WARNING
     more = "; it comes once a minute, and what it has not enqueued by its second is late"
     return Check("tick", verdict, said + more, "look at the tick's log, errors and throttles", where)
 
 
-def rules(found: Rules) -> Check:
+def rules(found: ClockRules) -> Check:
     """Whether those are started who look for what went wrong; the tick's rule is looked at with the tick."""
     off = {name: state for name, state in found.states.items() if state != "ENABLED"}
     if not off:
@@ -79,7 +79,7 @@ def rules(found: Rules) -> Check:
     told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
     return Check(
         "rules",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"rules that do not start their function: {told}; what it looks for is not found",
         "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
         runbook("functionsilent"),
@@ -101,7 +101,7 @@ def event_sources(found: Sequence[Source]) -> Check:
     bad = off or any(each.result != OF_THE_FUNCTION for each in ill)
     return Check(
         "event sources",
-        Verdict.BAD if bad else Verdict.WARNING,
+        CheckStatus.BAD if bad else CheckStatus.WARNING,
         f"event sources that do not hand over what they read: {', '.join(told)}",
         "enable it (aws lambda update-event-source-mapping), give back its rights, or make it again: see the runbook",
         where.get(first, runbook("workersidle")),
@@ -117,7 +117,7 @@ def shards(found: Shards) -> Check:
             return fine("shards", "the stack is new; no shard has been used yet")
         return Check(
             "shards",
-            Verdict.BAD,
+            CheckStatus.BAD,
             "the record of the largest shard count ever used (SHARDS/HIGHEST) is missing: jobs in shards beyond the "
             f"configured {max(configured, default=0)} would never be found",
             "if the count was ever larger, put the record back from a backup of the table",
@@ -127,7 +127,7 @@ def shards(found: Shards) -> Check:
         told = ", ".join(f"{name} {count}" for name, count in sorted(found.configured.items()))
         return Check(
             "shards",
-            Verdict.WARNING,
+            CheckStatus.WARNING,
             f"the functions have different shard counts ({told}): a deployment is under way, or was broken off",
             "no job is lost by it; finish the deployment",
             where,
@@ -136,7 +136,7 @@ def shards(found: Shards) -> Check:
     if found.highest < now:
         return Check(
             "shards",
-            Verdict.WARNING,
+            CheckStatus.WARNING,
             f"{now} shards are configured, {found.highest} have been used: the next tick records it",
             "look again in two minutes; if it stays, look at the tick",
             where,
@@ -153,7 +153,7 @@ def watermarks(found: Watermarks) -> Check:
     late = sorted((each for each in known if each[0] > WATERMARK_OK), reverse=True)
     if late:
         worst = ", ".join(f"shard {shard} by {span(behind)}" for behind, shard in late[:SHOWN])
-        verdict = Verdict.BAD if late[0][0] > WATERMARK_BAD else Verdict.WARNING
+        verdict = CheckStatus.BAD if late[0][0] > WATERMARK_BAD else CheckStatus.WARNING
         return Check(
             "watermarks",
             verdict,
@@ -165,7 +165,7 @@ def watermarks(found: Watermarks) -> Check:
     if silent and found.stack_age > FRESH:
         return Check(
             "watermarks",
-            Verdict.WARNING,
+            CheckStatus.WARNING,
             f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
             "normal for minutes after the count was raised; otherwise look at the dispatcher's log",
             where,
@@ -175,7 +175,7 @@ def watermarks(found: Watermarks) -> Check:
 
 def due(found: Due) -> Check:
     """Whether what is due has been enqueued."""
-    soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lead"
+    soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lookahead"
     if found.left_out:
         soon += f"; {found.left_out} shards were left out"
     late = [slot for slot in found.overdue if slot.oldest > OVERDUE_OK]
@@ -186,7 +186,7 @@ def due(found: Due) -> Check:
     worst = ", ".join(f"{slot.slot}: {slot.entries}{'+' if slot.more else ''}" for slot in late[:SHOWN])
     return Check(
         "due index",
-        Verdict.BAD if late[0].oldest > OVERDUE_BAD else Verdict.WARNING,
+        CheckStatus.BAD if late[0].oldest > OVERDUE_BAD else CheckStatus.WARNING,
         f"{entries}{plus} entries are overdue and not claimed, the oldest by {span(late[0].oldest)} ({worst}); {soon}",
         "the dispatcher does not keep up, or does not run: look at the tick, the shard queue and its log",
         runbook("jobsarenotfiring"),
@@ -201,7 +201,7 @@ def cursors(found: Cursors) -> Check:
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
     return Check(
         "cursors",
-        Verdict.BAD,
+        CheckStatus.BAD,
         f"{len(found.aside)} jobs do not fire since their cursor was set aside{part}: {named}",
         "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
         runbook("cursorssetaside"),

@@ -12,7 +12,7 @@ from duecourse_cli.models import instant
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReceivedCall:
     """One call of a target, at the moment it arrived."""
 
     run_id: str
@@ -23,7 +23,7 @@ class Call:
     status: int
 
     @classmethod
-    def from_headers(cls, headers: Mapping[str, str], arrived_at: datetime, status: int) -> Call:
+    def from_headers(cls, headers: Mapping[str, str], arrived_at: datetime, status: int) -> ReceivedCall:
         """Read what Duecourse says in the headers of each call."""
         attempt = headers.get("X-Duecourse-Attempt", "")
         return cls(
@@ -51,10 +51,10 @@ class CallLog:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._calls: list[Call] = []
+        self._calls: list[ReceivedCall] = []
         self._notices: list[Mapping[str, Any]] = []
 
-    def add_call(self, call: Call) -> None:
+    def add_call(self, call: ReceivedCall) -> None:
         """A target was called."""
         with self._lock:
             self._calls.append(call)
@@ -65,7 +65,7 @@ class CallLog:
             self._notices.append(notice)
 
     @property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[ReceivedCall, ...]:
         """All calls so far."""
         with self._lock:
             return tuple(self._calls)
@@ -76,6 +76,6 @@ class CallLog:
         with self._lock:
             return tuple(self._notices)
 
-    def of_run(self, run_id: str) -> tuple[Call, ...]:
+    def of_run(self, run_id: str) -> tuple[ReceivedCall, ...]:
         """The calls of one run."""
         return tuple(call for call in self.calls if call.run_id == run_id)

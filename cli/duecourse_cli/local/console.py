@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from duecourse_cli.local.verdict import Verdict
+from duecourse_cli.local.verdict import DemoResult
 from duecourse_cli.models import Run
 from duecourse_cli.output import STATE_COLOURS, lateness
 from duecourse_cli.plain import plain
@@ -63,7 +63,7 @@ class Screen:
         """A plain line."""
         self._print(text)
 
-    def verdict(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: DemoResult) -> None:
         """All checks, then the figures."""
         self.line()
         for check in verdict.checks:

@@ -14,15 +14,15 @@ from duecourse_cli.client import Client
 from duecourse_cli.errors import CliError
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import Screen
-from duecourse_cli.local.deaths import Topics
+from duecourse_cli.local.dead_letters import Topics
 from duecourse_cli.local.jobs import DEAD, DEAD_ATTEMPTS, DemoJob, demo_jobs
 from duecourse_cli.local.observer import observe
 from duecourse_cli.local.ports import free_port
 from duecourse_cli.local.project import Project
 from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
 from duecourse_cli.local.signals import Stopped
-from duecourse_cli.local.stack import Place, Stack, local_stack
-from duecourse_cli.local.verdict import Expected, Verdict, is_complete, judge, occurrences
+from duecourse_cli.local.stack import DataFolder, Stack, local_stack
+from duecourse_cli.local.verdict import DemoResult, ExpectedRun, is_complete, judge, occurrences
 
 DATA = ".duecourse"
 GRACE = timedelta(seconds=45)
@@ -31,12 +31,12 @@ EVERY_JOB = timedelta(seconds=3)
 
 
 @contextmanager
-def passing_place(project: Project, port: int, name: str = "demo") -> Iterator[Place]:
+def passing_place(project: Project, port: int, name: str = "demo") -> Iterator[DataFolder]:
     """A folder for one demo (or whatever else it is named after); the log stays where that has failed."""
     folder = Path(tempfile.mkdtemp(prefix=f"duecourse-{name}-"))
     log = project.root / DATA / "logs" / f"{name}-{port}.log"
     try:
-        yield Place(folder=folder, log=log)
+        yield DataFolder(folder=folder, log=log)
     except Stopped:
         log.unlink(missing_ok=True)
         raise
@@ -64,7 +64,7 @@ def run_demo(project: Project, screen: Screen, seconds: int) -> bool:
 
 def _watch(
     stack: Stack, client: Client, log: CallLog, receiver: Receiver, screen: Screen, window: timedelta
-) -> Verdict:
+) -> DemoResult:
     client.health()
     Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
     posted = datetime.now(UTC)
@@ -93,10 +93,10 @@ def _post(client: Client, job: DemoJob, screen: Screen) -> datetime:
     return created.next_occurrence
 
 
-def expectations(jobs: Sequence[DemoJob], first: dict[str, datetime], until: datetime) -> tuple[Expected, ...]:
+def expectations(jobs: Sequence[DemoJob], first: dict[str, datetime], until: datetime) -> tuple[ExpectedRun, ...]:
     """What has to be seen of each job until the end of the window."""
     return tuple(
-        Expected(
+        ExpectedRun(
             job.id,
             occurrences(first[job.id], job.every, until),
             state="DEAD" if job.id == DEAD else "SUCCEEDED",

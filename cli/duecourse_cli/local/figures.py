@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class LatenessFigures:
     """Lateness of a number of starts, in seconds."""
 
     count: int
@@ -37,12 +37,12 @@ def rank(ordered: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def figures(latenesses: Iterable[float]) -> Figures | None:
+def figures(latenesses: Iterable[float]) -> LatenessFigures | None:
     """The figures of these values; None where there are none."""
     ordered = sorted(latenesses)
     if not ordered:
         return None
-    return Figures(
+    return LatenessFigures(
         count=len(ordered),
         early=sum(value < 0 for value in ordered),
         within_a_second=sum(0 <= value <= 1 for value in ordered),

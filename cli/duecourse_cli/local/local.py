@@ -12,14 +12,14 @@ from duecourse_cli.client import ApiError, Client
 from duecourse_cli.local import aws
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import Screen
-from duecourse_cli.local.deaths import Topics
+from duecourse_cli.local.dead_letters import Topics
 from duecourse_cli.local.hints import hints
 from duecourse_cli.local.jobs import DemoJob, demo_jobs
 from duecourse_cli.local.observer import Observer, observe
 from duecourse_cli.local.project import Project
 from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
 from duecourse_cli.local.settings import Settings, choose, locked
-from duecourse_cli.local.stack import Place, Stack, local_stack
+from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 
 FOLDER = Path(".duecourse") / "local"
 LOCK = "lock"
@@ -28,10 +28,10 @@ POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
 
 
-def place_of(project: Project) -> Place:
+def place_of(project: Project) -> DataFolder:
     """Where the kept stack of this checkout lives."""
     folder = project.root / FOLDER
-    return Place(folder=folder, log=folder / "ministack.log", kept=True)
+    return DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
 
 
 def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
@@ -50,7 +50,7 @@ def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool
             shutil.rmtree(place.temporary, ignore_errors=True)
 
 
-def clear(place: Place) -> None:
+def clear(place: DataFolder) -> None:
     """Forget everything that was kept."""
     for each in place.folder.iterdir():
         if each.is_dir():
@@ -62,7 +62,7 @@ def clear(place: Place) -> None:
 def _run(
     project: Project,
     screen: Screen,
-    place: Place,
+    place: DataFolder,
     settings: Settings,
     kept: Settings | None,
     announce: Callable[[str], None],

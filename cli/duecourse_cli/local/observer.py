@@ -11,9 +11,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import QUIET_STATES, Screen
-from duecourse_cli.local.deaths import DeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
+from duecourse_cli.local.dead_letters import LocalDeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
 from duecourse_cli.local.stack import Stack
-from duecourse_cli.local.verdict import Seen
+from duecourse_cli.local.verdict import ObservedRun
 from duecourse_cli.local.watcher import RunSource, RunWatcher
 
 DEAD_LETTERS = timedelta(seconds=2)
@@ -94,9 +94,9 @@ class Observer:
             else:
                 self._troubles.pop("dead-letter queue", None)
 
-    def seen(self, until: datetime) -> Seen:
+    def seen(self, until: datetime) -> ObservedRun:
         """Everything so far, for the verdict."""
-        return Seen(
+        return ObservedRun(
             until=until,
             runs=self._watcher.runs,
             calls=self._log.calls,
@@ -147,7 +147,7 @@ def observe(stack: Stack, runs: RunSource, log: CallLog, screen: Screen, every_j
     queue_url = stack.outputs.dead_letter_queue_url
     return Observer(
         runs=runs,
-        letters=DeadLetters(stack.endpoint, queue_url),
+        letters=LocalDeadLetters(stack.endpoint, queue_url),
         report_depth=QueueDepthMetric(stack.endpoint, queue_url).put,
         topics=Topics.of(stack.outputs),
         log=log,

@@ -17,14 +17,14 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from duecourse_cli.local.callers import refusal
-from duecourse_cli.local.calls import Call, CallLog
+from duecourse_cli.local.calls import CallLog, ReceivedCall
 from duecourse_cli.local.ports import LOOPBACK
 
 OK_PATH = "/ok"
 FAIL_PATH = "/fail"
 NOTICE_PATH = "/notices"
 CONFIRM_SECONDS = 5.0
-LONGEST_SECONDS = 900.0
+MAX_SECONDS = 900.0
 
 Visit = Callable[[str], None]
 Pause = Callable[[float], None]
@@ -42,7 +42,7 @@ def thinking_seconds(query: str) -> float:
         wished = float(parse_qs(query).get("seconds", ["0"])[0])
     except ValueError:
         return 0.0
-    return min(wished, LONGEST_SECONDS) if wished > 0 else 0.0
+    return min(wished, MAX_SECONDS) if wished > 0 else 0.0
 
 
 class _Server(ThreadingHTTPServer):
@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._notice(body)
             return
         status = {OK_PATH: 200, FAIL_PATH: 500}.get(path, 404)
-        self.server.log.add_call(Call.from_headers(dict(self.headers.items()), arrived_at, status))
+        self.server.log.add_call(ReceivedCall.from_headers(dict(self.headers.items()), arrived_at, status))
         if seconds := thinking_seconds(asked.query):
             self.server.pause(seconds)
         self._answer(status)

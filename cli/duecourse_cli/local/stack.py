@@ -14,7 +14,7 @@ from duecourse_cli.local.project import Project
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DataFolder:
     """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log.
 
     What a stack that is `kept` knows is saved when it stops, for the next start.
@@ -64,7 +64,7 @@ class Stack:
 
 
 @contextmanager
-def local_stack(project: Project, place: Place, port: int, step: Step) -> Iterator[Stack]:
+def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> Iterator[Stack]:
     """Start MiniStack, deploy the stack into it, and stop it whatever happens."""
     place.make()
     step("MiniStack", f"starting on 127.0.0.1:{port}")

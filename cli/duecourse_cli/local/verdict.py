@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from duecourse_cli.local.calls import Call
-from duecourse_cli.local.figures import Figures, figures
+from duecourse_cli.local.calls import ReceivedCall
+from duecourse_cli.local.figures import LatenessFigures, figures
 from duecourse_cli.models import Run
 
 WANTED_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedRun:
     """What a job must have done: these occurrences, each ending in this state."""
 
     job_id: str
@@ -25,12 +25,12 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedRun:
     """What was observed until a moment; nothing that was due later counts."""
 
     until: datetime
     runs: Sequence[Run]
-    calls: Sequence[Call]
+    calls: Sequence[ReceivedCall]
     dead_letter_jobs: frozenset[str]
     noticed_runs: frozenset[str]
 
@@ -44,7 +44,7 @@ class Seen:
         return tuple(run for run in self.runs if run.due <= self.until and run.lateness_seconds is not None)
 
     @property
-    def first_calls(self) -> tuple[Call, ...]:
+    def first_calls(self) -> tuple[ReceivedCall, ...]:
         """The calls of first attempts that were due in time."""
         return tuple(
             call
@@ -54,7 +54,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DemoCheck:
     """One thing that had to be seen."""
 
     name: str
@@ -63,12 +63,12 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DemoResult:
     """All checks and the figures: from the run records, and from the receiver's clock."""
 
-    checks: tuple[Check, ...]
-    recorded: Figures | None
-    arrived: Figures | None
+    checks: tuple[DemoCheck, ...]
+    recorded: LatenessFigures | None
+    arrived: LatenessFigures | None
 
     @property
     def passed(self) -> bool:
@@ -83,16 +83,16 @@ def occurrences(first: datetime, every: timedelta | None, until: datetime) -> tu
     return tuple(first + step * every for step in range(max(0, (until - first) // every + 1)))
 
 
-def is_complete(expected: Sequence[Expected], seen: Seen) -> bool:
+def is_complete(expected: Sequence[ExpectedRun], seen: ObservedRun) -> bool:
     """Whether nothing is awaited any more: every expected run is final, every death is announced and has arrived."""
     return all(check.passed for one in expected for check in _happened(one, seen))
 
 
-def judge(expected: Sequence[Expected], seen: Seen) -> Verdict:
+def judge(expected: Sequence[ExpectedRun], seen: ObservedRun) -> DemoResult:
     """The verdict over everything."""
     recorded = figures(run.lateness_seconds for run in seen.started if run.lateness_seconds is not None)
     arrived = figures(call.lateness_seconds for call in seen.first_calls if call.lateness_seconds is not None)
-    return Verdict(
+    return DemoResult(
         checks=(
             *(check for one in expected for check in _happened(one, seen)),
             _once(seen),
@@ -104,7 +104,7 @@ def judge(expected: Sequence[Expected], seen: Seen) -> Verdict:
     )
 
 
-def _happened(expected: Expected, seen: Seen) -> tuple[Check, ...]:
+def _happened(expected: ExpectedRun, seen: ObservedRun) -> tuple[DemoCheck, ...]:
     runs = seen.runs_of(expected.job_id)
     missing = [
         f"{occurrence:%H:%M:%S} {runs[occurrence].state if occurrence in runs else 'not seen'}"
@@ -119,46 +119,50 @@ def _happened(expected: Expected, seen: Seen) -> tuple[Check, ...]:
     total = len(expected.occurrences)
     wrong = missing + unexpected
     detail = f"{total - len(missing)} of {total} {expected.state}" + (f" ({', '.join(wrong)})" if wrong else "")
-    fired = Check(expected.job_id, bool(total) and not wrong, detail)
+    fired = DemoCheck(expected.job_id, bool(total) and not wrong, detail)
     return (fired, *_died(expected, runs, seen)) if expected.state == "DEAD" else (fired,)
 
 
-def _ended_as(expected: Expected, run: Run | None) -> bool:
+def _ended_as(expected: ExpectedRun, run: Run | None) -> bool:
     if run is None or run.state != expected.state:
         return False
     return expected.state != "DEAD" or run.attempts == expected.attempts
 
 
-def _died(expected: Expected, runs: Mapping[datetime, Run], seen: Seen) -> tuple[Check, ...]:
+def _died(expected: ExpectedRun, runs: Mapping[datetime, Run], seen: ObservedRun) -> tuple[DemoCheck, ...]:
     dead = {runs[occurrence].id for occurrence in expected.occurrences if occurrence in runs}
     failed = [call for call in seen.calls if call.job_id == expected.job_id and not call.succeeded]
     wanted = expected.attempts * len(expected.occurrences)
     waits = expected.job_id in seen.dead_letter_jobs
     told = bool(dead) and dead <= seen.noticed_runs
     return (
-        Check("attempts of the dead run", len(failed) == wanted, f"{len(failed)} failed calls of {wanted}"),
-        Check("dead-letter queue", waits, "its message waits there" if waits else "its message has not arrived"),
-        Check("notice of the death (SNS)", told, "delivered" if told else "not delivered"),
+        DemoCheck("attempts of the dead run", len(failed) == wanted, f"{len(failed)} failed calls of {wanted}"),
+        DemoCheck("dead-letter queue", waits, "its message waits there" if waits else "its message has not arrived"),
+        DemoCheck("notice of the death (SNS)", told, "delivered" if told else "not delivered"),
     )
 
 
-def _once(seen: Seen) -> Check:
+def _once(seen: ObservedRun) -> DemoCheck:
     successes = Counter(call.run_id for call in seen.calls if call.succeeded and _in_window(call, seen))
     succeeded = {run.id for run in seen.runs if run.state == "SUCCEEDED" and run.due <= seen.until}
     wrong = [f"{run_id} {successes[run_id]} times" for run_id in sorted(succeeded) if successes[run_id] != 1]
     wrong += [f"{run_id} called, not SUCCEEDED" for run_id in sorted(successes.keys() - succeeded)]
-    return Check("one successful call per run", not wrong, ", ".join(wrong) or f"{len(succeeded)} runs")
+    return DemoCheck("one successful call per run", not wrong, ", ".join(wrong) or f"{len(succeeded)} runs")
 
 
-def _in_window(call: Call, seen: Seen) -> bool:
+def _in_window(call: ReceivedCall, seen: ObservedRun) -> bool:
     return call.scheduled_at is None or call.scheduled_at <= seen.until
 
 
-def _in_time(source: str, found: Figures | None) -> tuple[Check, Check]:
+def _in_time(source: str, found: LatenessFigures | None) -> tuple[DemoCheck, DemoCheck]:
     if found is None:
-        return Check(f"never early ({source})", False, "no starts"), Check(f"in time ({source})", False, "no starts")
+        return DemoCheck(f"never early ({source})", False, "no starts"), DemoCheck(
+            f"in time ({source})", False, "no starts"
+        )
     share = 100 * found.share_within_a_second
     return (
-        Check(f"never early ({source})", found.early == 0, f"{found.early} of {found.count} early"),
-        Check(f"in time ({source})", found.share_within_a_second >= WANTED_SHARE, f"{share:.0f} % within one second"),
+        DemoCheck(f"never early ({source})", found.early == 0, f"{found.early} of {found.count} early"),
+        DemoCheck(
+            f"in time ({source})", found.share_within_a_second >= WANTED_SHARE, f"{share:.0f} % within one second"
+        ),
     )

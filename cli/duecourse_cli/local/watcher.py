@@ -12,7 +12,7 @@ from duecourse_cli.models import Page, Run
 
 NOT_FOUND = 404
 PAGE_SIZE = 100
-MOST_PAGES = 5
+MAX_PAGES = 5
 
 
 class RunSource(Protocol):
@@ -23,7 +23,7 @@ class RunSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RunStateChange:
     """A run that was not seen in this state before."""
 
     run: Run
@@ -59,10 +59,10 @@ class RunWatcher:
         """The jobs with a run that is due and not final: what is worth asking for often."""
         return frozenset(run.job_id for run in self._seen.values() if run.due <= now and not run.is_final)
 
-    def poll(self, job_ids: Collection[str] | None = None) -> tuple[Change, ...]:
+    def poll(self, job_ids: Collection[str] | None = None) -> tuple[RunStateChange, ...]:
         """Ask once for each job (or for these only); the changes come in the order in which the runs were due."""
         asked = [job_id for job_id in self._job_ids if job_ids is None or job_id in job_ids]
-        changes: list[Change] = []
+        changes: list[RunStateChange] = []
         for job_id in asked:
             try:
                 self._poll_job(job_id, changes)
@@ -88,19 +88,21 @@ class RunWatcher:
             self._told[job_id] = str(error)
             self._trouble(job_id, error)
 
-    def _poll_job(self, job_id: str, changes: list[Change]) -> None:
+    def _poll_job(self, job_id: str, changes: list[RunStateChange]) -> None:
         """Add what has changed, page by page: what was read before an error is not read as a change again."""
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = self._source.runs(job_id, limit=PAGE_SIZE, cursor=cursor)
             changes += [change for run in page.items if (change := self._change(run))]
             cursor = page.next_cursor
             if cursor is None or any(run.is_final for run in page.items):
                 break  # what is older was final already when it was last read
 
-    def _change(self, run: Run) -> Change | None:
+    def _change(self, run: Run) -> RunStateChange | None:
         before = self._seen.get(run.id)
         self._seen[run.id] = run
         if before is None:
-            return Change(run, is_new=True)
-        return Change(run, is_new=False) if (before.state, before.attempts) != (run.state, run.attempts) else None
+            return RunStateChange(run, is_new=True)
+        return (
+            RunStateChange(run, is_new=False) if (before.state, before.attempts) != (run.state, run.attempts) else None
+        )

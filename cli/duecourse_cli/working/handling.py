@@ -9,25 +9,25 @@ from dataclasses import replace
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.working.keeper import Keeper
 from duecourse_cli.working.persistence import persistently
-from duecourse_cli.working.queue import Received, TaskQueue
+from duecourse_cli.working.queue import TaskMessage, TaskQueue
 from duecourse_cli.working.report import (
-    LONGEST_RETRY_AFTER,
+    MAX_RETRY_AFTER,
     Completion,
     DoNotRetry,
     Failure,
     Report,
+    ReportOutcome,
     Retry,
-    Verdict,
     refused_result,
     report_of,
     report_of_raised,
     verdict_of,
 )
-from duecourse_cli.working.task_run import MessageError, WorkerRun, read_run
+from duecourse_cli.working.task_run import TaskMessageError, WorkerRun, read_run
 
 log = logging.getLogger("duecourse_cli.worker")
 
-LONGEST_HIDDEN_SECONDS = 43_200
+MAX_HIDDEN_SECONDS = 43_200
 """SQS hides a message for twelve hours at most (quota "Message visibility timeout"), all extensions included."""
 
 Task = Callable[[WorkerRun], object]
@@ -54,11 +54,11 @@ class Handler:
         self._clock = clock
         self._pause = pause
 
-    def handle(self, received: Received) -> None:
+    def handle(self, received: TaskMessage) -> None:
         """Work on a message. It is deleted when its run is done with; otherwise it shows itself again by and by."""
         try:
             run = read_run(received.body)
-        except MessageError as error:
+        except TaskMessageError as error:
             # Left to the queue's own redrive policy: deleting what somebody else sent here is not ours to do.
             log.error("a message is not from Duecourse and stays in the queue: it %s", error)  # noqa: TRY400
             return
@@ -92,12 +92,12 @@ class Handler:
             return report_of_raised(raised)
         return report_of(returned)
 
-    def _settle(self, received: Received, run: WorkerRun, report: Report) -> bool:
+    def _settle(self, received: TaskMessage, run: WorkerRun, report: Report) -> bool:
         """Nobody waits for this run's end, so the queue alone remembers a failure: its message comes back."""
         if isinstance(report, Completion) or report.retryable is False:
             return True
         if report.retry_after is not None:
-            wish = int(min(report.retry_after, LONGEST_RETRY_AFTER, LONGEST_HIDDEN_SECONDS - self._hidden_seconds))
+            wish = int(min(report.retry_after, MAX_RETRY_AFTER, MAX_HIDDEN_SECONDS - self._hidden_seconds))
             self._queue.hide(received, wish)
         log.info("run %s: its message stays in the queue", run.run_id)
         return False
@@ -130,12 +130,12 @@ class Handler:
 
     def _refused(self, run: WorkerRun, token: str, report: Report, error: ApiError) -> bool:
         match verdict_of(error):
-            case Verdict.OVER:
+            case ReportOutcome.OVER:
                 log.info("run %s: its attempt %d is over, the work is abandoned: %s", run.run_id, run.attempt, error)
                 return True
-            case Verdict.BAD_RESULT if isinstance(report, Completion):
+            case ReportOutcome.BAD_RESULT if isinstance(report, Completion):
                 return self._report(run, token, refused_result(error))
-            case Verdict.BAD_RESULT | Verdict.REFUSED | Verdict.LATER:
+            case ReportOutcome.BAD_RESULT | ReportOutcome.REFUSED | ReportOutcome.LATER:
                 log.error("run %s: not reported, it will be worked on again: %s", run.run_id, error)
                 return False
 

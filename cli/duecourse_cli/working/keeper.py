@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.working.queue import Received, TaskQueue
-from duecourse_cli.working.report import Verdict, verdict_of
+from duecourse_cli.working.queue import TaskMessage, TaskQueue
+from duecourse_cli.working.report import ReportOutcome, verdict_of
 from duecourse_cli.working.rhythm import Rhythm
 from duecourse_cli.working.task_run import WorkerRun
 
@@ -23,7 +23,7 @@ class Keeper:
     def __init__(
         self,
         queue: TaskQueue,
-        received: Received,
+        received: TaskMessage,
         run: WorkerRun,
         client: Client,
         *,
@@ -89,7 +89,7 @@ class Keeper:
                     self._run.cancelled.set()
 
     def _refused(self, error: ApiError) -> None:
-        if verdict_of(error) is Verdict.OVER:
+        if verdict_of(error) is ReportOutcome.OVER:
             self._over = True
             self._rhythm = self._rhythm.silent()
             self._run.cancelled.set()

@@ -12,12 +12,12 @@ from urllib3.exceptions import MaxRetryError
 from urllib3.util import Retry as Policy
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.working.report import Verdict, verdict_of
+from duecourse_cli.working.report import ReportOutcome, verdict_of
 
 T = TypeVar("T")
 
-LONGEST_PAUSE_SECONDS = 30.0
-POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=LONGEST_PAUSE_SECONDS, backoff_jitter=1.0)
+MAX_PAUSE_SECONDS = 30.0
+POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
 """At once, then after 2, 4, 8, 16 and every 30 s: some four minutes in all."""
 
 
@@ -30,11 +30,11 @@ def persistently(call: Callable[[], T], pause: Callable[[float], object], policy
             policy = _next(policy, error)
             wish = 0.0
         except ApiError as error:
-            if verdict_of(error) is not Verdict.LATER:
+            if verdict_of(error) is not ReportOutcome.LATER:
                 raise
             policy = _next(policy, error)
             wish = error.retry_after or 0.0
-        pause(min(max(policy.get_backoff_time(), wish), LONGEST_PAUSE_SECONDS))
+        pause(min(max(policy.get_backoff_time(), wish), MAX_PAUSE_SECONDS))
 
 
 def _next(policy: Policy, error: Exception) -> Policy:

@@ -12,7 +12,7 @@ log = logging.getLogger("duecourse_cli.worker")
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class TaskMessage:
     """A message that is hidden from others for a while."""
 
     body: str = field(repr=False)
@@ -22,16 +22,16 @@ class Received:
 class TaskQueue(Protocol):
     """Where a worker's messages come from."""
 
-    def receive(self, *, hidden_seconds: int, wait_seconds: int) -> Received | None:
+    def receive(self, *, hidden_seconds: int, wait_seconds: int) -> TaskMessage | None:
         """One message, hidden from others for so long; None when none came within `wait_seconds`.
 
         Raises BotoCoreError, ClientError.
         """
 
-    def hide(self, received: Received, seconds: int) -> None:
+    def hide(self, received: TaskMessage, seconds: int) -> None:
         """Hide it for so long from now on; 0 shows it to others at once. What SQS refuses is logged."""
 
-    def delete(self, received: Received) -> None:
+    def delete(self, received: TaskMessage) -> None:
         """Remove it. What SQS refuses is logged: the message then comes once more and is dropped."""
 
 
@@ -43,7 +43,7 @@ class SqsTaskQueue:
         self._sqs = sqs
         self._url = queue if "://" in queue else str(sqs.get_queue_url(QueueName=queue)["QueueUrl"])
 
-    def receive(self, *, hidden_seconds: int, wait_seconds: int) -> Received | None:
+    def receive(self, *, hidden_seconds: int, wait_seconds: int) -> TaskMessage | None:
         """One message; see TaskQueue."""
         answer = self._sqs.receive_message(
             QueueUrl=self._url,
@@ -52,10 +52,10 @@ class SqsTaskQueue:
             WaitTimeSeconds=wait_seconds,
         )
         for message in answer.get("Messages", ()):
-            return Received(message["Body"], message["ReceiptHandle"])
+            return TaskMessage(message["Body"], message["ReceiptHandle"])
         return None
 
-    def hide(self, received: Received, seconds: int) -> None:
+    def hide(self, received: TaskMessage, seconds: int) -> None:
         """Hide it for longer; see TaskQueue."""
         try:
             self._sqs.change_message_visibility(
@@ -64,7 +64,7 @@ class SqsTaskQueue:
         except (BotoCoreError, ClientError) as error:
             log.warning("a message could not be hidden for longer, others may see it: %s", error)
 
-    def delete(self, received: Received) -> None:
+    def delete(self, received: TaskMessage) -> None:
         """Remove it; see TaskQueue."""
         try:
             self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=received.receipt)

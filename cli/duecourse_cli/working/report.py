@@ -12,7 +12,7 @@ from duecourse_cli.api_call import ApiError
 
 ERROR_CHARACTERS = 2000
 CODE_CHARACTERS = 64
-LONGEST_RETRY_AFTER = 86_400.0
+MAX_RETRY_AFTER = 86_400.0
 """The API's bounds of what a failure may say."""
 
 BAD_RESULT = "callback.bad_result"
@@ -68,7 +68,7 @@ class Failure:
 Report = Completion | Failure
 
 
-class Verdict(Enum):
+class ReportOutcome(Enum):
     """What the API's refusal of a report or heartbeat means."""
 
     OVER = "the attempt is over"
@@ -93,7 +93,7 @@ def report_of_raised(raised: BaseException) -> Failure:
         case DoNotRetry():
             return Failure(_told(str(raised) or name), _code(raised.code), retryable=False)
         case Retry():
-            after = None if raised.after is None else min(max(float(raised.after), 0.0), LONGEST_RETRY_AFTER)
+            after = None if raised.after is None else min(max(float(raised.after), 0.0), MAX_RETRY_AFTER)
             return Failure(_told(str(raised) or name), _code(raised.code), retryable=True, retry_after=after)
         case _:
             return Failure(_told(f"{name}: {raised}" if str(raised) else name), _code(name))
@@ -104,15 +104,15 @@ def refused_result(error: ApiError) -> Failure:
     return Failure(_told(f"its result was refused: {error}"), BAD_RESULT, retryable=False)
 
 
-def verdict_of(error: ApiError) -> Verdict:
+def verdict_of(error: ApiError) -> ReportOutcome:
     """What a refusal means. Only Duecourse itself can say that an attempt is over: a gateway in front of it answers 401
     to whatever it does not know, and the work must not be thrown away for that.
     """
     if error.by_duecourse and error.status in (401, 409):
-        return Verdict.OVER
+        return ReportOutcome.OVER
     if error.status in BUSY_STATUSES:
-        return Verdict.LATER
-    return Verdict.BAD_RESULT if error.status in _BAD_RESULT_STATUSES else Verdict.REFUSED
+        return ReportOutcome.LATER
+    return ReportOutcome.BAD_RESULT if error.status in _BAD_RESULT_STATUSES else ReportOutcome.REFUSED
 
 
 def _told(text: str) -> str:

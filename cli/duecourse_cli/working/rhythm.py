@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-SHORTEST_BEAT = 1.0
-LONGEST_BEAT = 60.0
+MIN_BEAT = 1.0
+MAX_HEARTBEAT_SECONDS = 60.0
 """A job that asks for no heartbeats gets one a minute all the same: that is how its worker learns that it is over."""
 
 
@@ -33,7 +33,7 @@ class Rhythm:
         """After a heartbeat that was not taken: soon again, since nobody knows how much time is left, but no sooner
         than the API wishes (seconds).
         """
-        return replace(self, beat_at=now + min(max(retry_after or 0.0, SHORTEST_BEAT), LONGEST_BEAT))
+        return replace(self, beat_at=now + min(max(retry_after or 0.0, MIN_BEAT), MAX_HEARTBEAT_SECONDS))
 
     def silent(self) -> Rhythm:
         """After the API said that there is nothing more to keep alive."""
@@ -53,5 +53,5 @@ def extension_after(visibility_seconds: float) -> float:
 def beat_after(seconds_left: float | None) -> float:
     """A third of the time that is left, at least a second."""
     if seconds_left is None:
-        return LONGEST_BEAT
-    return min(max(seconds_left / 3, SHORTEST_BEAT), LONGEST_BEAT)
+        return MAX_HEARTBEAT_SECONDS
+    return min(max(seconds_left / 3, MIN_BEAT), MAX_HEARTBEAT_SECONDS)

@@ -9,7 +9,7 @@ from threading import Event
 from typing import Any
 
 
-class MessageError(ValueError):
+class TaskMessageError(ValueError):
     """A message that does not come from Duecourse."""
 
 
@@ -43,16 +43,16 @@ def read_run(body: str) -> WorkerRun:
     try:
         event = json.loads(body)
     except ValueError as error:
-        raise MessageError(f"is no JSON ({error})") from error
+        raise TaskMessageError(f"is no JSON ({error})") from error
     if not isinstance(event, dict):
-        raise MessageError("is no JSON object")
+        raise TaskMessageError("is no JSON object")
     callback = event.get("callback")
     token = callback.get("token") if isinstance(callback, dict) else None
     attempt = event.get("attempt")
     if not isinstance(attempt, int) or isinstance(attempt, bool):
-        raise MessageError("has no whole number as attempt")
+        raise TaskMessageError("has no whole number as attempt")
     if callback is not None and not isinstance(token, str):
-        raise MessageError("has a callback without a token")
+        raise TaskMessageError("has a callback without a token")
     return WorkerRun(
         run_id=_text(event, "run_id"),
         job_id=_text(event, "job_id"),
@@ -69,5 +69,5 @@ def read_run(body: str) -> WorkerRun:
 def _text(event: dict[str, Any], name: str) -> str:
     value = event.get(name)
     if not isinstance(value, str):
-        raise MessageError(f"has no text as {name}")
+        raise TaskMessageError(f"has no text as {name}")
     return value

@@ -36,8 +36,8 @@ for line in sys.stdin:
 SETTINGS = {
     "STAGE": "local",
     "SHARDS": "2",
-    "LEAD_SECONDS": "300",
-    "REACH_SECONDS": "840",
+    "LOOKAHEAD_SECONDS": "300",
+    "HORIZON_SECONDS": "840",
     "RUN_RETENTION_DAYS": "90",
     "DEFAULT_PRECISION": "second",
     "PRIVATE_TARGETS": "allow",

@@ -66,7 +66,7 @@ def test_what_is_due_soon_is_held_back_by_its_lane(function: Any, stage: Any) ->
 
 def test_what_is_due_beyond_the_lead_stays_where_it_is(function: Any, stage: Any) -> None:
     made = add(stage, due_in(400))
-    function("dispatch", LEAD_SECONDS="300")(fifo_event(ROUND), Context())
+    function("dispatch", LOOKAHEAD_SECONDS="300")(fifo_event(ROUND), Context())
     assert held_back(stage) == 0
     assert stands(stage, made) == cursor(made)
 

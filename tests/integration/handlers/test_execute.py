@@ -39,7 +39,7 @@ def enqueued(stage: Any, server: HttpTargetServer, *, due: int = -2, **changes: 
     )
     standing = cursor(made)
     assert stage.tables.job_store(CLOCK).create(made, standing)
-    (one,) = outgoing(standing, plan(standing, now=now, reach=840), now=now, nonce=lambda: f"nonce-{made.id}")
+    (one,) = outgoing(standing, plan(standing, now=now, horizon=840), now=now, nonce=lambda: f"nonce-{made.id}")
     stage.sqs.send_message(QueueUrl=stage.lane, MessageBody=one.message.to_json())
     return made
 

@@ -14,7 +14,7 @@ from duecourse.domain.sharding import bucket_of
 from duecourse.messages import MessageKind
 from duecourse.ports import Undecided
 from duecourse.usecases.archive import ArchiveRuns
-from duecourse.usecases.audit import MOST_OPEN
+from duecourse.usecases.audit import MAX_OPEN
 from duecourse.usecases.clean_up import CleanUp
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, Broken
@@ -144,7 +144,7 @@ def an_audit_that_fails(observed: Observed) -> None:
 def an_audit_with_too_much_open(observed: Observed) -> None:
     world = an_audited_hour(observed)
     gaps = (Gap(int(NOON), int(NOON), 1),)
-    world.audits = Full(world.audits, [Undecided("default", f"job-{n}", gaps, version=1) for n in range(MOST_OPEN)])
+    world.audits = Full(world.audits, [Undecided("default", f"job-{n}", gaps, version=1) for n in range(MAX_OPEN)])
     observed.publish(world.audit(hour=4, seconds=0.001), function="audit")
 
 

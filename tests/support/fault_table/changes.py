@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from duecourse.domain.backfill import Backfill
-from duecourse.usecases.asking import Asking
 from duecourse.usecases.job_errors import JobUnknownError
+from duecourse.usecases.run_request import RunRequest
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
@@ -55,7 +55,7 @@ def _backfilled(stage: Stage) -> None:
     asked = Backfill(since=int(NOON) - 3 * DAY, until=int(NOON), pace_seconds=600)
     by_hand = ByHand(stage)
     job = stage.office.job()
-    stage.ask(lambda: by_hand.backfills.start(job, asked, Asking("anna", "the key of the request")))
+    stage.ask(lambda: by_hand.backfills.start(job, asked, RunRequest("anna", "the key of the request")))
     stage.at(1270)
 
 

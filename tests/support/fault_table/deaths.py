@@ -10,7 +10,7 @@ from duecourse.domain.job import Completion
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.targets import Failed
 from duecourse.usecases.callbacks import AttemptOverError, BadTokenError, Callbacks
-from duecourse.usecases.commands import Commands, NotDeadError, Orders, RunEndedError
+from duecourse.usecases.commands import Commands, CommandSender, NotDeadError, RunEndedError
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.ending import ending
 from tests.support.fault_table.stage import Stage
@@ -54,7 +54,7 @@ def _by_the_console(stage: Stage) -> None:
 
 
 def _by_the_api(stage: Stage) -> None:
-    orders = Orders(stage.wheel, stage.clock, stage.randomness)
+    orders = CommandSender(stage.wheel, stage.clock, stage.randomness)
     commands = Commands(ByHand(stage).runs, stage.jobs, orders)
     stage.ask(lambda: commands.redrive("default", RUN_ID), NotDeadError)
 
@@ -62,7 +62,9 @@ def _by_the_api(stage: Stage) -> None:
 def _called_back(stage: Stage) -> None:
     """Whoever works on the run gives a sign of life after a minute and completes it half a minute later."""
     stage.put("4 12 * * *", max_runs=1, completion=Completion.CALLBACK, completion_seconds=1200, heartbeat_seconds=300)
-    callbacks = Callbacks(stage.run_store, stage.jobs, stage.clock, Orders(stage.wheel, stage.clock, stage.randomness))
+    callbacks = Callbacks(
+        stage.run_store, stage.jobs, stage.clock, CommandSender(stage.wheel, stage.clock, stage.randomness)
+    )
     over = (RunEndedError, AttemptOverError, BadTokenError)
     beaten = done = 0
     for second in range(240, 1800, 10):

@@ -39,12 +39,12 @@ def test_our_own_requests_are_tried_a_few_times_with_short_time_outs(clients):
 
 
 def test_a_function_that_somebody_waits_for_gives_up_well_before_its_own_time_is_over(clients):
-    config = clients.get("sqs", hurried=True).meta.config
+    config = clients.get("sqs", short_timeouts=True).meta.config
     attempts = config.retries["total_max_attempts"]
     pauses = sum(2**attempt for attempt in range(attempts - 1))
     assert attempts > 1
     assert attempts * max(config.connect_timeout, config.read_timeout) + pauses <= 12
-    assert clients.get("sqs") is not clients.get("sqs", hurried=True)
+    assert clients.get("sqs") is not clients.get("sqs", short_timeouts=True)
 
 
 def test_calls_to_targets_are_tried_once_and_wait_as_long_as_asked(clients):

@@ -11,7 +11,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.bulk import quicken
+from duecourse.adapters.fast_json import install_fast_json
 
 QUEUE = "https://sqs.us-east-1.amazonaws.com/000000000000/normal"
 ENTRIES = [
@@ -49,7 +49,7 @@ def client(service: str, *, quick: bool) -> Any:
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
     made = boto3.client(service, region_name="us-east-1", config=config, **keys)
     if quick:
-        quicken(made, service)
+        install_fast_json(made, service)
     return made
 
 

@@ -20,7 +20,7 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from duecourse.adapters.express import hasten
+from duecourse.adapters.direct_transport import install_direct_transport
 from tests.support.authority import Authority
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target, writing
 from tests.support.waiting import PATIENCE_SECONDS
@@ -36,14 +36,14 @@ def service(
     """A hastened client, and the service that behaves like this."""
     with http_target(behaviour) as server:
         read = 0.3 if behaviour is silent else PATIENCE_SECONDS
-        yield hastened(server.url("").rstrip("/"), name=name, once=once, read=read), server
+        yield direct(server.url("").rstrip("/"), name=name, once=once, read=read), server
 
 
-def hastened(url: str, *, name: str = "dynamodb", once: bool = False, read: float = PATIENCE_SECONDS) -> Any:
+def direct(url: str, *, name: str = "dynamodb", once: bool = False, read: float = PATIENCE_SECONDS) -> Any:
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret", aws_session_token="token")
     config = Config(retries={"mode": "standard", "total_max_attempts": 1 if once else 3}, read_timeout=read)
     client = session.client(name, region_name="eu-west-1", endpoint_url=url, config=config)
-    hasten(client, name, connect=1, read=read, connections=4, once=once)
+    install_direct_transport(client, name, connect=1, read=read, connections=4, once=once)
     return client
 
 
@@ -128,27 +128,27 @@ def test_who_must_not_repeat_a_request_makes_it_once(trouble: Behaviour, raised:
 
 def test_a_service_that_is_not_there_is_said_by_botocore() -> None:
     with pytest.raises(EndpointConnectionError):
-        hastened("http://127.0.0.1:1", once=True).get_item(**ASKED)
+        direct("http://127.0.0.1:1", once=True).get_item(**ASKED)
 
 
 def test_where_a_proxy_stands_between_all_goes_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with http_target(said(200, Item=ITEM)) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url(""))
         monkeypatch.setenv("NO_PROXY", "")
-        assert hastened("http://dynamodb.invalid").get_item(**ASKED)["Item"] == ITEM
+        assert direct("http://dynamodb.invalid").get_item(**ASKED)["Item"] == ITEM
         assert len(proxy.seen) == 1
 
 
 def test_an_endpoint_below_a_path_is_left_to_botocore() -> None:
     with http_target(said(200, Item=ITEM)) as server:
-        assert hastened(server.url("/below")).get_item(**ASKED)["Item"] == ITEM
+        assert direct(server.url("/below")).get_item(**ASKED)["Item"] == ITEM
         assert [seen.path for seen in server.seen] == ["/below"]
 
 
 def test_a_trailing_slash_of_the_endpoint_changes_nothing() -> None:
     failed = said(400, __type="x#ConditionalCheckFailedException", message="no")
     with http_target(failed) as server:
-        client = hastened(server.url("/"))
+        client = direct(server.url("/"))
         with pytest.raises(client.exceptions.ConditionalCheckFailedException):
             client.delete_item(**ASKED)
         assert len(server.seen) == 1
@@ -160,7 +160,7 @@ def test_the_authorities_are_those_that_botocore_trusts(monkeypatch: pytest.Monk
     monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
     failed = said(400, __type="x#ConditionalCheckFailedException", message="no")
     with http_target(failed, tls=authority.server("localhost", tmp_path)) as server:
-        client = hastened(f"https://localhost:{server.port}")
+        client = direct(f"https://localhost:{server.port}")
         with pytest.raises(client.exceptions.ConditionalCheckFailedException):
             client.delete_item(**ASKED)
         assert len(server.seen) == 1
@@ -169,5 +169,5 @@ def test_the_authorities_are_those_that_botocore_trusts(monkeypatch: pytest.Monk
 def test_an_authority_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
     with http_target(said(200, Item=ITEM), tls=Authority().server("localhost", tmp_path)) as server:
         with pytest.raises(SSLError):
-            hastened(f"https://localhost:{server.port}").get_item(**ASKED)
+            direct(f"https://localhost:{server.port}").get_item(**ASKED)
         assert server.seen == []

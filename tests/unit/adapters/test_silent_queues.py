@@ -58,17 +58,17 @@ def outgoing(count: int) -> list[Outgoing]:
     ]
 
 
-@pytest.mark.parametrize(("hurried", "tried"), [(True, 1), (False, 10)])
-def test_who_is_in_a_hurry_tries_one_batch_and_no_other(hurried: bool, tried: int) -> None:
+@pytest.mark.parametrize(("short_timeouts", "tried"), [(True, 1), (False, 10)])
+def test_who_is_in_a_hurry_tries_one_batch_and_no_other(short_timeouts: bool, tried: int) -> None:
     sqs = Silent()
-    lanes = SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), hurried=hurried)
+    lanes = SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), short_timeouts=short_timeouts)
     assert lanes.send(outgoing(100)) == [False] * 100
     assert len(sqs.asked) == tried * TRIES
 
 
 def test_in_a_hurry_everything_is_sent_as_long_as_it_is_accepted() -> None:
     sqs = Silent(silent=False)
-    assert SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), hurried=True).send(outgoing(100)) == [True] * 100
+    assert SqsLanes(sqs, URLS, SettableClock(NOON), Numbered(), short_timeouts=True).send(outgoing(100)) == [True] * 100
 
 
 def test_lanes_are_not_counted_for_a_while_after_one_of_them_did_not_answer() -> None:

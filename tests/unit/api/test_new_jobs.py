@@ -79,7 +79,7 @@ def test_a_schedule_that_is_over_is_refused(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "reach", "until"),
+    ("expression", "horizon", "until"),
     [
         ("* * * * *", 840, 120),
         ("* * * * *", 60, 60),
@@ -88,9 +88,9 @@ def test_a_schedule_that_is_over_is_refused(expression: str) -> None:
         ("rate(1 second)", 840, 100),
     ],
 )
-def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, reach: int, until: int) -> None:
+def test_two_minutes_or_a_hundred_firings_are_sent_at_once(expression: str, horizon: int, until: int) -> None:
     new = job(expression)
-    assert at_once_until(new, new.occurrences(), reach) == NOON + until
+    assert at_once_until(new, new.occurrences(), horizon) == NOON + until
 
 
 def test_the_next_occurrence_is_the_next_to_come_due_not_the_next_to_be_enqueued() -> None:

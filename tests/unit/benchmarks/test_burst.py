@@ -305,7 +305,7 @@ def test_the_budget_is_met_when_the_last_is_in_before_its_second(last: float | N
     document = {
         "jobs": 500_000,
         "shards": 256,
-        "lead_seconds": 300,
+        "lookahead_seconds": 300,
         "workers": "raised",
         "last_enqueued_seconds": last,
     }

@@ -29,7 +29,7 @@ def test_the_jobs_of_a_case_stand_in_one_shard_and_fire_as_often_as_it_says(case
     assert {shard_of(TENANT, cursor.job_id, SHARDS) for cursor in cursors} == {SHARD}
     assert [cursor.due for cursor in cursors] == sorted(cursor.due or 0 for cursor in cursors)
     assert all(NOW < (cursor.due or 0) <= NOW + 300 for cursor in cursors)
-    fired = [len(plan(cursor, now=NOW, reach=840).firings) for cursor in cursors]
+    fired = [len(plan(cursor, now=NOW, horizon=840).firings) for cursor in cursors]
     assert set(fired) <= {case.firings, case.firings + 1}
 
 

@@ -260,7 +260,7 @@ def test_cold_starts_are_told_apart_from_boto3s() -> None:
 
 def test_the_row_of_the_burst_names_the_setting_that_decides_and_what_stage_prod_does() -> None:
     found = documents()
-    scenario = {"jobs": 500_000, "shards": 256, "lead_seconds": 300}
+    scenario = {"jobs": 500_000, "shards": 256, "lookahead_seconds": 300}
     found["burst"] |= {
         "budget_judged_by_setting": "raised",
         "settings": [{"name": "prod", "says": "never busy"}, {"name": "raised", "says": "warm tables"}],

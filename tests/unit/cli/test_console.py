@@ -12,7 +12,7 @@ from rich.console import Console
 
 from duecourse_cli.local.console import Screen, run_line
 from duecourse_cli.local.figures import figures
-from duecourse_cli.local.verdict import Check, Verdict
+from duecourse_cli.local.verdict import DemoCheck, DemoResult
 from duecourse_cli.models import Run
 
 DUE = datetime(2026, 11, 21, 9, 0, 20, tzinfo=UTC)
@@ -63,16 +63,16 @@ def test_no_line_can_steer_the_terminal() -> None:
     shown.run(replace(RUN, job_id=steering, state=steering))
     shown.event(steering)
     shown.line(steering)
-    shown.verdict(Verdict((Check(steering, True, steering),), None, None))
+    shown.verdict(DemoResult((DemoCheck(steering, True, steering),), None, None))
 
     assert all(each.isprintable() or each == "\n" for each in printed.getvalue())
 
 
 def test_a_verdict_lists_its_checks_and_the_figures() -> None:
     shown, printed = screen(iter([0.0]))
-    checks = (Check("tick", True, "9 of 9 SUCCEEDED"), Check("dead-letter queue", False, "nothing"))
+    checks = (DemoCheck("tick", True, "9 of 9 SUCCEEDED"), DemoCheck("dead-letter queue", False, "nothing"))
 
-    shown.verdict(Verdict(checks, figures([0.1]), None))
+    shown.verdict(DemoResult(checks, figures([0.1]), None))
 
     text = printed.getvalue()
     assert "  ok    tick" in text

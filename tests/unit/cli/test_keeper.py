@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse_cli.working.keeper import Keeper
-from duecourse_cli.working.queue import Received
-from duecourse_cli.working.rhythm import LONGEST_BEAT, SHORTEST_BEAT, Rhythm, beat_after
+from duecourse_cli.working.queue import TaskMessage
+from duecourse_cli.working.rhythm import MAX_HEARTBEAT_SECONDS, MIN_BEAT, Rhythm, beat_after
 from duecourse_cli.working.task_run import read_run
 from tests.support.worker import ALIVE, EVENT, OVER, Api, Clock, MemoryQueue, without_callback
 
@@ -24,7 +24,7 @@ class Kept:
         self.api, self.queue, self.clock = Api(), MemoryQueue(), Clock()
         self.run = read_run(body)
         self.keeper = Keeper(
-            self.queue, Received(body, "r"), self.run, self.api.client, hidden_seconds=HIDDEN, clock=self.clock
+            self.queue, TaskMessage(body, "r"), self.run, self.api.client, hidden_seconds=HIDDEN, clock=self.clock
         )
 
     def after(self, seconds: float) -> float:
@@ -99,7 +99,7 @@ def test_a_run_that_is_to_end_is_kept_alive_until_its_task_has_ended():
 
 @given(st.none() | st.floats(-1e6, 1e6))
 def test_beats_are_never_closer_than_a_second_nor_rarer_than_once_a_minute(left):
-    assert SHORTEST_BEAT <= beat_after(left) <= LONGEST_BEAT
+    assert MIN_BEAT <= beat_after(left) <= MAX_HEARTBEAT_SECONDS
 
 
 @given(st.floats(3, 1e6))
@@ -111,4 +111,4 @@ def test_two_beats_may_be_lost_before_time_runs_out(left):
 def test_a_wish_of_the_api_is_heeded_up_to_a_minute(now, retry_after):
     rhythm = Rhythm.starting(now, HIDDEN, beats=True).unheard(now, retry_after)
     assert rhythm.beat_at is not None
-    assert SHORTEST_BEAT * 0.999 <= rhythm.beat_at - now <= LONGEST_BEAT * 1.001
+    assert MIN_BEAT * 0.999 <= rhythm.beat_at - now <= MAX_HEARTBEAT_SECONDS * 1.001

@@ -15,7 +15,7 @@ from rich.console import Console
 from duecourse_cli.client import ApiUnreachableError
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.console import Screen
-from duecourse_cli.local.deaths import Topics
+from duecourse_cli.local.dead_letters import Topics
 from duecourse_cli.local.observer import Observer
 from duecourse_cli.models import Page, Run
 

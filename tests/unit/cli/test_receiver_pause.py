@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from duecourse_cli.local.calls import CallLog
-from duecourse_cli.local.receiver import FAIL_PATH, LONGEST_SECONDS, OK_PATH, Receiver, thinking_seconds
+from duecourse_cli.local.receiver import FAIL_PATH, MAX_SECONDS, OK_PATH, Receiver, thinking_seconds
 from tests.support.waiting import PATIENCE_SECONDS
 
 
@@ -33,4 +33,4 @@ def test_a_call_that_asks_for_nothing_is_answered_at_once() -> None:
     [("", 0), ("seconds=0.15", 0.15), ("seconds=soon", 0), ("seconds=-1", 0), ("seconds=nan", 0), ("seconds=1e9", 900)],
 )
 def test_only_a_sensible_number_of_seconds_is_heeded(query: str, seconds: float) -> None:
-    assert thinking_seconds(query) == seconds <= LONGEST_SECONDS
+    assert thinking_seconds(query) == seconds <= MAX_SECONDS

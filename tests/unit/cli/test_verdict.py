@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse_cli.local.calls import Call
-from duecourse_cli.local.verdict import Expected, Seen, Verdict, is_complete, judge, occurrences
+from duecourse_cli.local.calls import ReceivedCall
+from duecourse_cli.local.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
 from duecourse_cli.models import Run
 
 START = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
@@ -34,8 +34,8 @@ def run(job_id: str, due: datetime, *, state: str = "SUCCEEDED", late: float | N
     )
 
 
-def call(of: Run, *, attempt: int = 1, status: int = 200, late: float = 0.03) -> Call:
-    return Call(of.id, of.job_id, of.due, attempt, of.due + timedelta(seconds=late), status)
+def call(of: Run, *, attempt: int = 1, status: int = 200, late: float = 0.03) -> ReceivedCall:
+    return ReceivedCall(of.id, of.job_id, of.due, attempt, of.due + timedelta(seconds=late), status)
 
 
 TICKS = [run("tick", START + n * TEN) for n in range(3)]
@@ -43,14 +43,16 @@ ONCE = run("once", START + timedelta(seconds=7))
 DEAD = run("dead", START + timedelta(seconds=3), state="DEAD", attempts=3)
 FAILURES = [call(DEAD, attempt=n, status=500, late=n - 0.97) for n in (1, 2, 3)]
 EXPECTED = (
-    Expected("tick", tuple(each.due for each in TICKS)),
-    Expected("once", (ONCE.due,)),
-    Expected("dead", (DEAD.due,), state="DEAD", attempts=3),
+    ExpectedRun("tick", tuple(each.due for each in TICKS)),
+    ExpectedRun("once", (ONCE.due,)),
+    ExpectedRun("dead", (DEAD.due,), state="DEAD", attempts=3),
 )
 
 
-def seen(runs: Sequence[Run] = (*TICKS, ONCE, DEAD), calls: Sequence[Call] | None = None, *, died: bool = True) -> Seen:
-    return Seen(
+def seen(
+    runs: Sequence[Run] = (*TICKS, ONCE, DEAD), calls: Sequence[ReceivedCall] | None = None, *, died: bool = True
+) -> ObservedRun:
+    return ObservedRun(
         until=UNTIL,
         runs=runs,
         calls=[*(call(each) for each in (*TICKS, ONCE)), *FAILURES] if calls is None else calls,
@@ -59,7 +61,7 @@ def seen(runs: Sequence[Run] = (*TICKS, ONCE, DEAD), calls: Sequence[Call] | Non
     )
 
 
-def failures(verdict: Verdict) -> list[str]:
+def failures(verdict: DemoResult) -> list[str]:
     return [check.name for check in verdict.checks if not check.passed]
 
 
@@ -141,7 +143,7 @@ def test_a_death_after_too_few_attempts_fails() -> None:
 
 
 def test_nothing_seen_at_all_fails_everywhere() -> None:
-    verdict = judge(EXPECTED, Seen(UNTIL, (), (), frozenset(), frozenset()))
+    verdict = judge(EXPECTED, ObservedRun(UNTIL, (), (), frozenset(), frozenset()))
 
     assert not verdict.passed
     assert verdict.recorded is None

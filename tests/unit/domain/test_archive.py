@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.archive import EXPIRY, Change, Unreadable, day_of, is_archived, row_of, sheets
+from duecourse.domain.archive import EXPIRY, RunChange, Unreadable, day_of, is_archived, row_of, sheets
 from duecourse.domain.instants import from_iso
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.run_document import run_document
@@ -17,8 +17,8 @@ JOB = job(id="nightly")
 DAY = 86_400
 
 
-def gone(made: Run | Unreadable, number: int = 1, *, by: str | None = EXPIRY, kind: str = "REMOVE") -> Change:
-    return Change(str(number), kind, by, made)
+def gone(made: Run | Unreadable, number: int = 1, *, by: str | None = EXPIRY, kind: str = "REMOVE") -> RunChange:
+    return RunChange(str(number), kind, by, made)
 
 
 def succeeded(after: int = 0) -> Run:
@@ -37,7 +37,7 @@ def test_what_anybody_else_deletes_is_not_archived(by: str | None) -> None:
 
 def test_writes_and_other_items_that_expired_are_not_archived() -> None:
     assert not is_archived(gone(succeeded(), kind="MODIFY"))
-    assert not is_archived(Change("1", "REMOVE", EXPIRY, None))
+    assert not is_archived(RunChange("1", "REMOVE", EXPIRY, None))
 
 
 def test_runs_are_filed_under_the_day_of_their_occurrence_in_utc() -> None:
@@ -68,7 +68,7 @@ def test_a_batch_becomes_one_object_for_each_day() -> None:
 
 def test_the_same_runs_give_the_same_object_whatever_else_came_between() -> None:
     runs = [gone(succeeded(), 1), gone(succeeded(after=10), 5)]
-    others = [gone(succeeded(after=1), 2, by=None), Change("3", "MODIFY", None, None)]
+    others = [gone(succeeded(after=1), 2, by=None), RunChange("3", "MODIFY", None, None)]
     assert sheets([runs[0], *others, runs[1]]) == sheets(runs)
 
 

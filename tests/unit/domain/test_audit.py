@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from duecourse.domain.audit import (
     CLOSED_SECONDS,
     DAY_SECONDS,
-    MOST_ROWS,
+    MAX_ROWS,
     Gap,
     Recorded,
     Turn,
@@ -159,9 +159,9 @@ def test_rows_of_two_origins_are_kept_once_and_few_in_all() -> None:
         Gap(30, 30, 1),
         Gap(50, 80, 4),
     )
-    many = [Gap(at, at, 1) for at in range(0, 2 * (MOST_ROWS + 1), 2)]
+    many = [Gap(at, at, 1) for at in range(0, 2 * (MAX_ROWS + 1), 2)]
     assert few(many[1:]) == many[1:]
-    assert joined(many[:5], many[5:]) == (Gap(0, 2 * MOST_ROWS, MOST_ROWS + 1),)
+    assert joined(many[:5], many[5:]) == (Gap(0, 2 * MAX_ROWS, MAX_ROWS + 1),)
 
 
 def test_a_lane_that_has_started_what_came_due_an_hour_later_holds_nothing_older_back() -> None:

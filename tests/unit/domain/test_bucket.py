@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.bucket import MAX_TAKEN, Bucket, Rules, level, retry_after, take
+from duecourse.domain.bucket import MAX_TAKEN, Bucket, BucketRules, level, retry_after, take
 
 NOW = 1_000_000.0
-RULES = Rules(rate=10, burst=100)
+RULES = BucketRules(rate=10, burst=100)
 
 
 def test_a_bucket_that_nobody_has_touched_is_full() -> None:

@@ -11,7 +11,7 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.edit import edit, meant
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
-from duecourse.domain.pause import Change, pause, resume
+from duecourse.domain.pause import PauseChange, pause, resume
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
 from duecourse.domain.targets import AwsTarget, HttpTarget
@@ -25,7 +25,9 @@ def every(expression: str) -> ScheduleSpec:
     return ScheduleSpec(expression, anchor=T0)
 
 
-def edited(of: Job, standing: Cursor | None = None, *, at: float = 90.0, sent_until: int = 0, **changes: Any) -> Change:
+def edited(
+    of: Job, standing: Cursor | None = None, *, at: float = 90.0, sent_until: int = 0, **changes: Any
+) -> PauseChange:
     where = cursor(of) if standing is None else standing
     return edit(of, where, replace(of, **changes), now=NOON + at, sent_until=T0 + sent_until)
 

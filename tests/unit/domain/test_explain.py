@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.explain import Surroundings, before, explain
+from duecourse.domain.explain import ExplainContext, before, explain
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.job import Gone, Job, JobState
 from duecourse.domain.pause import pause
@@ -20,7 +20,7 @@ from tests.support import runs
 from tests.support.jobs import NOON, cursor, job, moved
 
 DAY = 86_400
-AROUND = Surroundings(lead=300, reach=840, retention=90 * DAY, lane_kept=14 * DAY)
+AROUND = ExplainContext(lookahead=300, horizon=840, retention=90 * DAY, lane_kept=14 * DAY)
 
 
 def hourly(**changes: Any) -> Job:

@@ -23,8 +23,8 @@ def standing(expression: str = "* * * * *", mode: MissedMode = ONCE, **changes: 
     return cursor(job(expression, missed=policy, **changes))
 
 
-def planned(of: Cursor, now: float, reach: float = 120) -> Plan:
-    return plan(of, now=now, reach=reach)
+def planned(of: Cursor, now: float, horizon: float = 120) -> Plan:
+    return plan(of, now=now, horizon=horizon)
 
 
 def on_time(made: Plan) -> list[int]:
@@ -106,7 +106,7 @@ def test_the_run_for_all_is_due_when_the_first_of_them_was() -> None:
 
 
 def test_the_run_for_all_counts_as_one_of_the_hundred() -> None:
-    made = planned(standing("rate(1 second)"), T0 + HOUR, reach=840)
+    made = planned(standing("rate(1 second)"), T0 + HOUR, horizon=840)
     assert len(made.firings) == MAX_FIRINGS
     assert on_time(made) == list(range(HOUR - 60, HOUR - 60 + MAX_FIRINGS - 1))
 

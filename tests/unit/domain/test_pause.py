@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.pause import Change, pause, resume
+from duecourse.domain.pause import PauseChange, pause, resume
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.schedule import ScheduleSpec
 from tests.support.jobs import NOON, cursor, job, moved
@@ -16,7 +16,7 @@ T0 = int(NOON)
 MINUTELY = job("* * * * *")
 
 
-def through(standing: Cursor, paused: float, resumed: float, *, catch_up: bool = False) -> Change:
+def through(standing: Cursor, paused: float, resumed: float, *, catch_up: bool = False) -> PauseChange:
     """What a pause between those seconds after NOON comes to."""
     stopped = pause(MINUTELY, standing, now=NOON + paused)
     return resume(stopped.job, stopped.cursor, now=NOON + resumed, catch_up=catch_up)

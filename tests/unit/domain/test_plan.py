@@ -17,8 +17,8 @@ from tests.support.jobs import NOON, cursor, job
 T0 = int(NOON)
 
 
-def planned(standing: Cursor, *, now: float = NOON, reach: float = 840) -> Plan:
-    return plan(standing, now=now, reach=reach)
+def planned(standing: Cursor, *, now: float = NOON, horizon: float = 840) -> Plan:
+    return plan(standing, now=now, horizon=horizon)
 
 
 def seconds(made: Plan) -> list[int]:
@@ -27,19 +27,19 @@ def seconds(made: Plan) -> list[int]:
 
 
 def test_every_occurrence_within_reach_is_enqueued_and_the_cursor_stands_at_the_one_after_it() -> None:
-    made = planned(cursor(job("* * * * *")), reach=200)
+    made = planned(cursor(job("* * * * *")), horizon=200)
     assert made.firings == tuple(Firing(T0 + at, T0 + at, T0 + at, following=T0 + at + 60) for at in (60, 120, 180))
     assert (made.cursor.occurrence, made.cursor.due, made.cursor.after) == (T0 + 240, T0 + 240, T0 + 180)
     assert (made.skipped, made.missed, made.reason) == ((), 0, "due")
 
 
 def test_an_occurrence_due_exactly_at_the_reach_is_enqueued() -> None:
-    assert seconds(planned(cursor(job("* * * * *")), reach=120)) == [60, 120]
-    assert seconds(planned(cursor(job("* * * * *")), reach=119.9)) == [60]
+    assert seconds(planned(cursor(job("* * * * *")), horizon=120)) == [60, 120]
+    assert seconds(planned(cursor(job("* * * * *")), horizon=119.9)) == [60]
 
 
 def test_reach_is_counted_from_now() -> None:
-    assert seconds(planned(cursor(job("* * * * *")), now=NOON + 59.5, reach=60.5)) == [60, 120]
+    assert seconds(planned(cursor(job("* * * * *")), now=NOON + 59.5, horizon=60.5)) == [60, 120]
 
 
 def test_a_cursor_beyond_the_reach_stays_as_it_stands() -> None:
@@ -107,7 +107,7 @@ def test_the_end_of_the_window_is_the_end() -> None:
 
 
 def test_a_bound_on_runs_counts_down_with_each_occurrence_passed() -> None:
-    made = planned(cursor(job("* * * * *", max_runs=10)), reach=180)
+    made = planned(cursor(job("* * * * *", max_runs=10)), horizon=180)
     assert (made.cursor.remaining, made.cursor.occurrence) == (7, T0 + 240)
 
 
@@ -138,8 +138,8 @@ def test_it_is_the_due_time_that_must_lie_within_reach() -> None:
     standing = cursor(job("*/5 * * * *", jitter_seconds=200))
     due = standing.occurrences().due(T0 + 300)
     assert due > T0 + 300
-    assert seconds(planned(standing, reach=due - T0 - 1)) == []
-    assert seconds(planned(standing, reach=due - T0)) == [300]
+    assert seconds(planned(standing, horizon=due - T0 - 1)) == []
+    assert seconds(planned(standing, horizon=due - T0)) == [300]
 
 
 # Zone data and things that make no sense.
@@ -147,14 +147,14 @@ def test_it_is_the_due_time_that_must_lie_within_reach() -> None:
 
 def test_a_cursor_computed_with_other_zone_data_is_computed_anew_from_what_it_had_passed() -> None:
     standing = replace(cursor(job("0 * * * *")), occurrence=T0 + 1800, due=T0 + 1800, tzdata="1999a")
-    made = planned(standing, reach=3600)
+    made = planned(standing, horizon=3600)
     assert seconds(made) == [3600]
     assert made.cursor.tzdata == TZDATA_VERSION
 
 
 def test_a_cursor_computed_with_these_zone_data_is_believed() -> None:
     standing = replace(cursor(job("0 * * * *")), occurrence=T0 + 1800, due=T0 + 1800)
-    assert seconds(planned(standing, reach=3600)) == [1800, 3600]
+    assert seconds(planned(standing, horizon=3600)) == [1800, 3600]
 
 
 def test_an_exhausted_cursor_stays_so_whatever_the_zone_data() -> None:

@@ -14,7 +14,7 @@ from duecourse.domain.plan import COUNT_LIMIT, MAX_FIRINGS, Plan, plan
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)
-REACH = 840
+HORIZON = 840
 EXPRESSIONS = (
     *("* * * * *", "*/7 * * * *", "13 * * * *", "30 2 * * *"),
     *("rate(1 second)", "rate(10 seconds)", "rate(17 minutes)", "at(2026-11-21T12:09:00)"),
@@ -42,7 +42,7 @@ TIMES = st.one_of(st.floats(-300, 1800), st.floats(-300, 2 * 86_400)).map(lambda
 
 
 def at(of: Cursor, now: float) -> Plan:
-    return plan(of, now=now, reach=REACH)
+    return plan(of, now=now, horizon=HORIZON)
 
 
 def names(made: Plan) -> list[int]:
@@ -118,7 +118,7 @@ def counted(of: Cursor, first: int, through: int) -> int:
 def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: Cursor, now: float) -> None:
     made = at(of, now)
     assert len(made.firings) <= MAX_FIRINGS
-    assert all(firing.due <= now + REACH for firing in made.firings)
+    assert all(firing.due <= now + HORIZON for firing in made.firings)
     on_time = int(now) - of.missed.grace_seconds
     assert all(firing.caught_up == (firing.due < on_time) for firing in made.firings)
 
@@ -127,5 +127,5 @@ def test_a_claim_covers_a_hundred_firings_at_most_and_none_beyond_the_reach(of: 
 def test_a_plan_that_moves_nothing_is_the_end_of_the_round_for_its_cursor(of: Cursor, now: float) -> None:
     """A cursor that is due within the reach always moves, so that a round over it ends."""
     made = at(of, now)
-    if of.due is not None and of.due <= now + REACH:
+    if of.due is not None and of.due <= now + HORIZON:
         assert made.cursor.occurrence is None or made.cursor.occurrence > (of.occurrence or 0)

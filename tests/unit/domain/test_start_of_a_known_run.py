@@ -18,7 +18,7 @@ from duecourse.domain.decision import (
     Start,
 )
 from duecourse.domain.job import Delivery, Gone, JobSnapshot, JobState
-from duecourse.domain.occurrences import Rules
+from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
@@ -402,7 +402,7 @@ CHANGED = job("0 0 1 1 *", generation=GENERATION + 1)
 def test_what_is_left_of_a_catch_up_is_read_by_the_rules_that_it_brings_whatever_became_of_its_job(
     of: JobSnapshot,
 ) -> None:
-    offered = replace(caught_up(DUE + 600, 11), rules=Rules(job(EVERY_MINUTE).schedule))
+    offered = replace(caught_up(DUE + 600, 11), rules=OccurrenceRules(job(EVERY_MINUTE).schedule))
     decision = decide(run(RunState.SUCCEEDED), offered, of, by=hand("message-2"))
     assert isinstance(decision, Remainder)
     assert (decision.occurrence, decision.count) == (DUE + 60, 10)

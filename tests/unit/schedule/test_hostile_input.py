@@ -7,7 +7,7 @@ import pytest
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule, load_zone
 from duecourse.domain.schedule.compile import forget
-from duecourse.domain.schedule.given import read_instant
+from duecourse.domain.schedule.parsed_input import read_instant
 from duecourse.domain.schedule.preview import preview
 from tests.support.schedules import utc
 from tests.support.steps import steps

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.archive import EXPIRY, Change, Sheet, Unreadable
+from duecourse.domain.archive import EXPIRY, RunChange, Sheet, Unreadable
 from duecourse.domain.run import RunState
 from duecourse.ports.archive import Stretch
 from duecourse.usecases.archive import ArchiveRuns
@@ -19,18 +19,18 @@ JOB = job(id="nightly")
 DAY = 86_400
 
 
-def gone(number: int, after: int = 0) -> Change:
-    return Change(str(number), "REMOVE", EXPIRY, run(JOB, RunState.SUCCEEDED, after=after))
+def gone(number: int, after: int = 0) -> RunChange:
+    return RunChange(str(number), "REMOVE", EXPIRY, run(JOB, RunState.SUCCEEDED, after=after))
 
 
 @dataclass
 class Given:
     """ports.archive.RunChanges: these changes, whatever is asked for."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[RunChange, ...]
     whole: bool = True
 
-    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
+    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
         return self.changes
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
@@ -67,7 +67,7 @@ def test_a_batch_is_written_and_counted() -> None:
 
 def test_a_batch_without_anything_expired_writes_nothing() -> None:
     shelf = Shelf()
-    report = ArchiveRuns(Given((Change("1", "MODIFY", None, None),)), shelf)([])
+    report = ArchiveRuns(Given((RunChange("1", "MODIFY", None, None),)), shelf)([])
     assert (report.counts, shelf.sheets) == ({}, {})
 
 
@@ -85,7 +85,7 @@ def test_a_batch_that_failed_half_way_loses_and_doubles_nothing_when_it_comes_ag
 
 def test_a_record_that_cannot_be_read_is_kept_and_told_and_holds_up_nothing() -> None:
     shelf = Shelf()
-    strange = Change("2", "REMOVE", EXPIRY, Unreadable({"PK": {"S": "JOB#a#b"}}, "KeyError('due')"))
+    strange = RunChange("2", "REMOVE", EXPIRY, Unreadable({"PK": {"S": "JOB#a#b"}}, "KeyError('due')"))
     report = ArchiveRuns(Given((gone(1), strange)), shelf)([])
     assert report.counts == {"ObjectsWritten": 2, "RecordsArchived": 1, "RecordsUnreadable": 1}
     assert [event.action for event in report.events if event.alarming] == ["archived_unread"]

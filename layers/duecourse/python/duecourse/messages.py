@@ -12,7 +12,7 @@ import orjson
 from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
 from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
-from duecourse.domain.occurrences import Rules
+from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.schedule import ScheduleSpec
 
 _SAID = frozenset({"result", "retryable"})
@@ -90,7 +90,7 @@ class RunMessage:
     unstarted: bool = False
     waited: bool = False
     following: int | None = None
-    rules: Rules | None = None
+    rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     watch: str | None = None
     armed: str | None = None
@@ -178,12 +178,12 @@ def read_run_message(body: str) -> RunMessage:
     return RunMessage(**values | {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])})
 
 
-def _rules(raw: dict[str, Any]) -> Rules:
+def _rules(raw: dict[str, Any]) -> OccurrenceRules:
     """Fields of later versions are passed over."""
     spec = {
         field.name: raw["schedule"].get(field.name) for field in fields(ScheduleSpec) if field.name in raw["schedule"]
     }
-    return Rules(ScheduleSpec(**spec), tuple(raw.get("exclude", ())), raw.get("jitter_seconds", 0))
+    return OccurrenceRules(ScheduleSpec(**spec), tuple(raw.get("exclude", ())), raw.get("jitter_seconds", 0))
 
 
 def _are_rules(value: object) -> bool:

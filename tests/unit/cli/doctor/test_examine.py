@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from duecourse_cli.doctor.check import Check, Verdict
+from duecourse_cli.doctor.check import Check, CheckStatus
 from duecourse_cli.doctor.examine import examine
 from duecourse_cli.doctor.facts import Skew
 from duecourse_cli.doctor.stage import Stage
@@ -40,11 +40,11 @@ def stage(outputs: dict[str, str], clients: dict[str, Any], name: str = "local")
 def test_what_is_refused_is_unknown_with_the_reason_and_the_rest_is_looked_at() -> None:
     outputs = dict.fromkeys(("JobsTable", "RunsTable", "TickFunction", *QUEUES), "x")
     found = {each.check.name: each.check for each in examine(stage(outputs, {"sqs": Sqs()}))}
-    assert found["tick"].verdict is Verdict.UNKNOWN
+    assert found["tick"].verdict is CheckStatus.UNKNOWN
     assert found["tick"].says == "could not be looked at: get_item: not you"
-    assert found["clock"].verdict is Verdict.OK
-    assert {found[f"lane {lane}"].verdict for lane in ("high", "normal", "low", "long")} == {Verdict.OK}
-    assert found["dead letters"].verdict is Verdict.OK
+    assert found["clock"].verdict is CheckStatus.OK
+    assert {found[f"lane {lane}"].verdict for lane in ("high", "normal", "low", "long")} == {CheckStatus.OK}
+    assert found["dead letters"].verdict is CheckStatus.OK
 
 
 def test_an_output_that_an_older_stage_does_not_have_is_unknown() -> None:
@@ -87,11 +87,11 @@ def test_the_rules_of_those_who_look_for_what_went_wrong_are_looked_at_one_by_on
     outputs = {"SweepFunction": "sweep", "PatrolFunction": "patrol", "AuditFunction": "audit"}
     clients = {"lambda": Functions(), "events": Events()}
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
-    assert found["rules"].verdict is Verdict.BAD
+    assert found["rules"].verdict is CheckStatus.BAD
     assert "Patrol DISABLED, Audit has none;" in found["rules"].says
     del outputs["PatrolFunction"], outputs["AuditFunction"]
     found = {each.check.name: each.check for each in examine(stage(outputs, clients))}
-    assert found["rules"].verdict is Verdict.OK
+    assert found["rules"].verdict is CheckStatus.OK
 
 
 class Sources(Refusing):
@@ -130,16 +130,16 @@ def event_sources(**states: str | None) -> Check:
 
 
 def test_every_event_source_of_the_stack_is_looked_at() -> None:
-    assert event_sources().verdict is Verdict.OK
+    assert event_sources().verdict is CheckStatus.OK
     assert event_sources().says == "those of shards, lane high, lane normal, lane low, lane long, archive are enabled"
     off = event_sources(LaneLowUrl="Disabled")
-    assert (off.verdict, off.runbook) == (Verdict.BAD, "docs/runbooks.md#workersidle")
+    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#workersidle")
     assert "lane low is Disabled" in off.says
 
 
 def test_a_stream_that_nobody_reads_is_told_as_that_of_a_restored_table() -> None:
     off = event_sources(RunsTable=None)
-    assert (off.verdict, off.runbook) == (Verdict.BAD, "docs/runbooks.md#archivesilent")
+    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archivesilent")
     assert "archive has none" in off.says
 
 
@@ -151,10 +151,10 @@ def test_what_could_not_be_archived_is_told() -> None:
     outputs = {**dict.fromkeys(QUEUES, "x"), "ArchiveFailuresQueueUrl": "failures"}
     found = {each.check.name: each.check for each in examine(stage(outputs, {"sqs": Waiting()}))}
     assert (found["archive"].verdict, found["archive"].runbook) == (
-        Verdict.BAD,
+        CheckStatus.BAD,
         "docs/runbooks.md#archiveletterswaiting",
     )
-    assert found["dead letters"].verdict is Verdict.OK
+    assert found["dead letters"].verdict is CheckStatus.OK
 
 
 def test_a_finding_is_a_json_document_with_its_facts() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from duecourse_cli.doctor import surroundings
-from duecourse_cli.doctor.check import Verdict
-from duecourse_cli.doctor.facts import Alarm, Alarms, Audit, Found, Function, Patrol, Queue, Quotas, Table
+from duecourse_cli.doctor.check import CheckStatus
+from duecourse_cli.doctor.facts import Alarm, Alarms, AuditState, Found, Function, Patrol, Queue, Quotas, Table
 
 DAY, OLD = 86_400.0, 1e7
-OK, WARNING, BAD = Verdict.OK, Verdict.WARNING, Verdict.BAD
+OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ OK, WARNING, BAD = Verdict.OK, Verdict.WARNING, Verdict.BAD
         (Queue("high", 0, 0, 110_000), BAD),
     ],
 )
-def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: Queue, verdict: Verdict) -> None:
+def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: Queue, verdict: CheckStatus) -> None:
     assert surroundings.lane(queue).verdict is verdict
 
 
@@ -32,7 +32,7 @@ def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: 
     ("queue", "verdict"),
     [(Queue("s", 16, 0, 4, 40), OK), (Queue("s", 40, 0, 4), WARNING), (Queue("s", 3, 0, 4, 200), BAD)],
 )
-def test_rounds_that_wait_are_told(queue: Queue, verdict: Verdict) -> None:
+def test_rounds_that_wait_are_told(queue: Queue, verdict: CheckStatus) -> None:
     assert surroundings.shard_queue(queue, 16).verdict is verdict
 
 
@@ -51,7 +51,7 @@ def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> Non
 
 
 def test_a_stage_without_alarms_is_not_well() -> None:
-    assert surroundings.alarms(Alarms([], 0)).verdict is Verdict.UNKNOWN
+    assert surroundings.alarms(Alarms([], 0)).verdict is CheckStatus.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_stage_without_alarms_is_not_well() -> None:
         (Function("Patrol", 0, 1, 0), BAD),
     ],
 )
-def test_functions_are_judged_by_the_share_that_failed(function: Function, verdict: Verdict) -> None:
+def test_functions_are_judged_by_the_share_that_failed(function: Function, verdict: CheckStatus) -> None:
     assert surroundings.functions([Function("Api", 10, 0, 0), function]).verdict is verdict
 
 
@@ -89,7 +89,7 @@ def test_throttled_tables_are_a_warning_since_requests_are_repeated() -> None:
         (Quotas(10, 10, 1), WARNING),
     ],
 )
-def test_an_account_that_comes_near_its_quota_is_told(quotas: Quotas, verdict: Verdict) -> None:
+def test_an_account_that_comes_near_its_quota_is_told(quotas: Quotas, verdict: CheckStatus) -> None:
     assert surroundings.quotas(quotas).verdict is verdict
 
 
@@ -100,23 +100,23 @@ def found(kind: str, age: float = 3_600) -> Found:
 @pytest.mark.parametrize(
     ("audit", "verdict", "anchor"),
     [
-        (Audit(1_800, [], False, OLD), OK, ""),
-        (Audit(1_800, [found("lost", 3 * DAY)], False, OLD), OK, ""),
-        (Audit(1_800, [found("doubled"), found("lost")], False, OLD), BAD, "occurrenceslost"),
-        (Audit(1_800, [found("doubled")], False, OLD), BAD, "occurrencesdoubled"),
-        (Audit(5 * 3_600, [], False, OLD), WARNING, "auditsfailed"),
-        (Audit(None, [], False, OLD), WARNING, "auditsfailed"),
-        (Audit(None, [], False, 600), OK, ""),
+        (AuditState(1_800, [], False, OLD), OK, ""),
+        (AuditState(1_800, [found("lost", 3 * DAY)], False, OLD), OK, ""),
+        (AuditState(1_800, [found("doubled"), found("lost")], False, OLD), BAD, "occurrenceslost"),
+        (AuditState(1_800, [found("doubled")], False, OLD), BAD, "occurrencesdoubled"),
+        (AuditState(5 * 3_600, [], False, OLD), WARNING, "auditsfailed"),
+        (AuditState(None, [], False, OLD), WARNING, "auditsfailed"),
+        (AuditState(None, [], False, 600), OK, ""),
     ],
 )
-def test_what_the_audits_of_the_last_day_found_is_told(audit: Audit, verdict: Verdict, anchor: str) -> None:
+def test_what_the_audits_of_the_last_day_found_is_told(audit: AuditState, verdict: CheckStatus, anchor: str) -> None:
     check = surroundings.audit(audit)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor
 
 
 def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
-    says = surroundings.audit(Audit(1_800, [found("lost")], False, OLD)).says
+    says = surroundings.audit(AuditState(1_800, [found("lost")], False, OLD)).says
     assert says == "found in the last day: 2 lost of acme/nightly from 2026-11-21T03:00:00Z"
 
 
@@ -131,7 +131,7 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
         (Patrol(None, False, {}, 600), OK, ""),
     ],
 )
-def test_what_the_last_patrol_found_is_told(patrol: Patrol, verdict: Verdict, anchor: str) -> None:
+def test_what_the_last_patrol_found_is_told(patrol: Patrol, verdict: CheckStatus, anchor: str) -> None:
     check = surroundings.patrol(patrol)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from duecourse_cli.doctor import verdicts
-from duecourse_cli.doctor.check import Check, Verdict, exit_status, span
-from duecourse_cli.doctor.facts import Aside, Cursors, Due, Shards, Skew, Slot, Source, Tick, Watermarks
+from duecourse_cli.doctor.check import Check, CheckStatus, exit_status, span
+from duecourse_cli.doctor.facts import Cursors, Due, LastTick, QuarantinedCursor, Shards, Skew, Slot, Source, Watermarks
 
 OLD = 1e6
-OK, WARNING, BAD, UNKNOWN = Verdict.OK, Verdict.WARNING, Verdict.BAD, Verdict.UNKNOWN
+OK, WARNING, BAD, UNKNOWN = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD, CheckStatus.UNKNOWN
 
 
 @pytest.mark.parametrize(("ahead", "verdict"), [(0.4, OK), (-4.0, OK), (9.0, WARNING), (-9.0, WARNING), (301.0, BAD)])
-def test_a_clock_is_judged_by_its_distance_whichever_way(ahead: float, verdict: Verdict) -> None:
+def test_a_clock_is_judged_by_its_distance_whichever_way(ahead: float, verdict: CheckStatus) -> None:
     assert verdicts.clock(Skew(ahead)).verdict is verdict
 
 
@@ -23,27 +23,27 @@ def test_a_clock_says_which_way_it_is_wrong() -> None:
 
 
 @pytest.mark.parametrize(("age", "verdict"), [(59.0, OK), (120.0, OK), (150.0, WARNING), (181.0, BAD)])
-def test_a_tick_is_late_after_two_minutes_and_bad_after_three(age: float, verdict: Verdict) -> None:
-    assert verdicts.tick(Tick(age, "ENABLED", OLD)).verdict is verdict
+def test_a_tick_is_late_after_two_minutes_and_bad_after_three(age: float, verdict: CheckStatus) -> None:
+    assert verdicts.tick(LastTick(age, "ENABLED", OLD)).verdict is verdict
 
 
 def test_a_disabled_rule_is_bad_while_the_last_tick_is_still_fresh() -> None:
-    check = verdicts.tick(Tick(5, "DISABLED", OLD))
+    check = verdicts.tick(LastTick(5, "DISABLED", OLD))
     assert check.verdict is BAD
     assert "DISABLED" in check.says
     assert check.runbook == "docs/runbooks.md#notick"
 
 
 def test_a_rule_that_is_gone_is_bad() -> None:
-    assert verdicts.tick(Tick(5, None, OLD)).verdict is BAD
+    assert verdicts.tick(LastTick(5, None, OLD)).verdict is BAD
 
 
 def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
-    young = verdicts.tick(Tick(None, "ENABLED", 60))
+    young = verdicts.tick(LastTick(None, "ENABLED", 60))
     assert young.verdict is OK
     assert "no tick has come since the stack was made 60 s ago" in young.says
     assert "runs until then are those that the API has sent at once" in young.says
-    assert verdicts.tick(Tick(None, "ENABLED", 400)).verdict is BAD
+    assert verdicts.tick(LastTick(None, "ENABLED", 400)).verdict is BAD
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_stack_without_any_tick_is_given_five_minutes() -> None:
     ],
 )
 def test_an_event_source_is_well_when_it_is_enabled_and_hands_over(
-    state: str | None, result: str | None, verdict: Verdict
+    state: str | None, result: str | None, verdict: CheckStatus
 ) -> None:
     assert verdicts.event_sources([Source("lane high", "Enabled", "OK"), Source("shards", state, result)]).verdict is (
         verdict
@@ -81,7 +81,7 @@ def test_an_event_source_is_well_when_it_is_enabled_and_hands_over(
     ],
 )
 def test_shards_that_nobody_ticks_are_told(
-    highest: int | None, configured: dict[str, int], age: float, verdict: Verdict
+    highest: int | None, configured: dict[str, int], age: float, verdict: CheckStatus
 ) -> None:
     assert verdicts.shards(Shards(highest, configured, age)).verdict is verdict
 
@@ -89,7 +89,7 @@ def test_shards_that_nobody_ticks_are_told(
 @pytest.mark.parametrize(
     ("behind", "verdict"), [(0, OK), (3_600, OK), (7_200, WARNING), (4 * 3_600 + 1, BAD), (None, WARNING)]
 )
-def test_a_watermark_may_be_an_hour_behind_as_it_moves_once_an_hour(behind: int | None, verdict: Verdict) -> None:
+def test_a_watermark_may_be_an_hour_behind_as_it_moves_once_an_hour(behind: int | None, verdict: CheckStatus) -> None:
     assert verdicts.watermarks(Watermarks({0: 0, 1: behind}, OLD)).verdict is verdict
 
 
@@ -103,18 +103,18 @@ def slot(oldest: float, entries: int = 3, more: bool = False) -> Slot:
 
 
 @pytest.mark.parametrize(("oldest", "verdict"), [(30.0, OK), (119.0, OK), (200.0, WARNING), (301.0, BAD)])
-def test_what_is_due_may_wait_for_the_next_round(oldest: float, verdict: Verdict) -> None:
+def test_what_is_due_may_wait_for_the_next_round(oldest: float, verdict: CheckStatus) -> None:
     assert verdicts.due(Due([slot(oldest)], 5, False, 0)).verdict is verdict
 
 
 def test_overdue_entries_are_counted_as_at_least_where_there_are_more() -> None:
     says = verdicts.due(Due([slot(400, 100, more=True), slot(300, 2)], 5, True, 3)).says
     assert "102+ entries are overdue" in says
-    assert "5+ entries are due within the lead; 3 shards were left out" in says
+    assert "5+ entries are due within the lookahead; 3 shards were left out" in says
 
 
 def test_a_cursor_that_was_set_aside_is_named_with_its_error() -> None:
-    check = verdicts.cursors(Cursors([Aside("acme/nightly", "the cursor cannot be read")], 40, True))
+    check = verdicts.cursors(Cursors([QuarantinedCursor("acme/nightly", "the cursor cannot be read")], 40, True))
     assert check.verdict is BAD
     assert "acme/nightly: the cursor cannot be read" in check.says
 
@@ -127,7 +127,7 @@ def test_a_table_of_which_only_a_part_was_read_is_told_as_such() -> None:
     ("found", "status"),
     [((OK, OK), 0), ((OK, WARNING), 0), ((OK, UNKNOWN), 2), ((UNKNOWN, BAD), 1), ((BAD, OK), 1)],
 )
-def test_the_exit_status_tells_what_is_bad_before_what_is_unknown(found: tuple[Verdict, ...], status: int) -> None:
+def test_the_exit_status_tells_what_is_bad_before_what_is_unknown(found: tuple[CheckStatus, ...], status: int) -> None:
     assert exit_status([Check("x", verdict, "…") for verdict in found]) == status
 
 

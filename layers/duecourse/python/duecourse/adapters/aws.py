@@ -17,15 +17,15 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from duecourse.adapters.bulk import quicken
-from duecourse.adapters.express import hasten
-from duecourse.adapters.tracing import let_go
+from duecourse.adapters.direct_transport import install_direct_transport
+from duecourse.adapters.fast_json import install_fast_json
+from duecourse.adapters.tracing import drop_trace_lineage
 from duecourse.version import VERSION
 
 _CONNECT_SECONDS = 2
 _READ_SECONDS = 5
 _ATTEMPTS = 4
-_HURRIED = (1, 3, 3)
+_SHORT = (1, 3, 3)
 """The same for a function that somebody waits for: 12 s at most (with the pauses between the attempts), of its 29; and
 3 s more where a request went the short way first (adapters.express)."""
 _CONNECTIONS = 32  # ten runs of a batch side by side, each with a few requests
@@ -71,20 +71,22 @@ class AwsClients:
         self._calling: OrderedDict[tuple[str, int, Credentials | None], tuple[float, Any]] = OrderedDict()
         self._lock = Lock()  # a session must not make two clients at once
 
-    def get(self, service: str, *, hurried: bool = False, once: bool = False) -> Any:
+    def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Any:
         """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included);
-        `hurried` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated as they
+        `short_timeouts` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated as they
         are.
         """
-        connect, read, attempts = _HURRIED if hurried else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
+        connect, read, attempts = _SHORT if short_timeouts else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
         with self._lock:
-            client = self._clients.get((service, hurried, once))
+            client = self._clients.get((service, short_timeouts, once))
             if client is None:
                 client = self._make(service, connect, read, 1 if once else attempts)
-                quicken(client, service)
-                let_go(client, service)
-                hasten(client, service, connect=connect, read=read, connections=_CONNECTIONS, once=once)
-                self._clients[service, hurried, once] = client
+                install_fast_json(client, service)
+                drop_trace_lineage(client, service)
+                install_direct_transport(
+                    client, service, connect=connect, read=read, connections=_CONNECTIONS, once=once
+                )
+                self._clients[service, short_timeouts, once] = client
             return client
 
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
@@ -154,16 +156,16 @@ def clients() -> AwsClients:
 class LazyClient:
     """Makes its client at the first request: a cold start pays only for the services that its first event needs."""
 
-    def __init__(self, service: str, *, hurried: bool = False, once: bool = False) -> None:
+    def __init__(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> None:
         self._service = service
-        self._hurried = hurried
+        self._short_timeouts = short_timeouts
         self._once = once
 
     def __getattr__(self, request: str) -> Any:
         """A request of the client, such as `send_message`."""
-        return getattr(clients().get(self._service, hurried=self._hurried, once=self._once), request)
+        return getattr(clients().get(self._service, short_timeouts=self._short_timeouts, once=self._once), request)
 
 
-def client(service: str, *, hurried: bool = False, once: bool = False) -> Any:
+def client(service: str, *, short_timeouts: bool = False, once: bool = False) -> Any:
     """The client of this process for a part of our own infrastructure; see `AwsClients.get`."""
-    return LazyClient(service, hurried=hurried, once=once)
+    return LazyClient(service, short_timeouts=short_timeouts, once=once)

@@ -34,15 +34,15 @@ def for_messages(header: str | None) -> str | None:
     return ";".join(part for part in header.split(";") if not part.startswith(_LINEAGE))
 
 
-def let_go(client: Any, service: str) -> None:
+def drop_trace_lineage(client: Any, service: str) -> None:
     """Let the client's requests to SQS bear what messages may: SQS hands the header of a request on with them, and
     botocore adds the invocation's before it makes one.
     """
     if service == "sqs":
-        client.meta.events.register("request-created.sqs", _let_go)
+        client.meta.events.register("request-created.sqs", _drop_lineage)
 
 
-def _let_go(request: Any, **_: Any) -> None:
+def _drop_lineage(request: Any, **_: Any) -> None:
     borne = for_messages(request.headers.get(HEADER))
     if HEADER in request.headers:
         del request.headers[HEADER]

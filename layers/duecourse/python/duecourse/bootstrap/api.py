@@ -18,11 +18,11 @@ from duecourse.adapters.results import S3Results
 from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.tasks import SsmTasks
-from duecourse.domain.bucket import Rules
+from duecourse.domain.bucket import BucketRules
 from duecourse.settings import ApiSettings
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
-from duecourse.usecases.commands import Commands, Orders
+from duecourse.usecases.commands import Commands, CommandSender
 from duecourse.usecases.dead_letters import DeadLetters
 from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.explain import Explain
@@ -67,32 +67,32 @@ class Api:
 def api(environ: Mapping[str, str]) -> Api:
     """The API of this environment. Raises SettingsError."""
     settings = ApiSettings.from_env(environ)
-    clock, randomness, dynamodb = SystemClock(), SystemRandomness(), client("dynamodb", hurried=True)
+    clock, randomness, dynamodb = SystemClock(), SystemRandomness(), client("dynamodb", short_timeouts=True)
     jobs = DynamoJobStore(
         dynamodb, settings.jobs_table, shards=settings.shards, clock=clock, runs_table=settings.runs_table
     )
     store = DynamoRunStore(dynamodb, settings.runs_table)
     lanes = SqsLanes(
-        client("sqs", hurried=True, once=True),
+        client("sqs", short_timeouts=True, once=True),
         settings.queue_urls,
         clock,
         randomness,
         bulk_urls=settings.bulk_urls,
-        hurried=True,
+        short_timeouts=True,
     )
-    depths = SqsDepths(client("sqs", hurried=True), settings.queue_urls, clock, bulk_urls=settings.bulk_urls)
+    depths = SqsDepths(client("sqs", short_timeouts=True), settings.queue_urls, clock, bulk_urls=settings.bulk_urls)
     counters = DynamoTenantLimits(dynamodb, settings.jobs_table)
-    limits = Limits(counters, clock, Rules(settings.requests_per_second, settings.burst))
+    limits = Limits(counters, clock, BucketRules(settings.requests_per_second, settings.burst))
     health = Health(DynamoTickMark(dynamodb, settings.jobs_table), clock)
-    tasks = SsmTasks(client("ssm", hurried=True), settings.stage, clock)
+    tasks = SsmTasks(client("ssm", short_timeouts=True), settings.stage, clock)
     jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
-    use = Jobs(jobs, lanes, clock, randomness, settings.reach_seconds, tasks, jobs_may)
+    use = Jobs(jobs, lanes, clock, randomness, settings.horizon_seconds, tasks, jobs_may)
     skipping = Skipping(store, clock, settings.run_retention_days)
-    history = History(jobs, store, clock, settings.reach_seconds, settings.run_retention_days)
+    history = History(jobs, store, clock, settings.horizon_seconds, settings.run_retention_days)
     inputs = DynamoInputs(dynamodb, settings.runs_table)
     runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket), inputs)
     wakes = DynamoWakes(dynamodb, settings.jobs_table, shards=settings.shards)
-    orders = Orders(lanes, clock, randomness)
+    orders = CommandSender(lanes, clock, randomness)
     return Api(
         jobs=use,
         editing=EditJobs(use, jobs, skipping, clock),
@@ -115,8 +115,8 @@ def api(environ: Mapping[str, str]) -> Api:
             DynamoLines(dynamodb, settings.runs_table),
             depths,
             clock,
-            settings.lead_seconds,
-            settings.reach_seconds,
+            settings.lookahead_seconds,
+            settings.horizon_seconds,
             settings.run_retention_days,
         ),
         stats=Stats(counters, store, depths, health, limits),

@@ -30,8 +30,8 @@ def audit(environ: Mapping[str, str]) -> Audit:
         runs=runs,
         depths=SqsDepths(client("sqs"), settings.queue_urls, clock, bulk_urls=settings.bulk_urls),
         clock=clock,
-        lead=settings.lead_seconds,
-        reach=settings.reach_seconds,
+        lookahead=settings.lookahead_seconds,
+        horizon=settings.horizon_seconds,
         retention_days=settings.run_retention_days,
     )
     return Audit(

@@ -23,7 +23,10 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
     """The dispatcher of this environment. Raises SettingsError."""
     settings = DispatchSettings.from_env(environ)
     clock, randomness, threads = SystemClock(), SystemRandomness(), Threads()
-    dynamodb, sqs = client("dynamodb", hurried=True), client("sqs", hurried=True, once=True)  # a round is short
+    dynamodb, sqs = (
+        client("dynamodb", short_timeouts=True),
+        client("sqs", short_timeouts=True, once=True),
+    )  # a round is short
     return Dispatch(
         cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads, runs_table=settings.runs_table),
         lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls, crew=threads),
@@ -33,8 +36,12 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
             jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
             skipping=Skipping(DynamoRunStore(dynamodb, settings.runs_table), clock, settings.run_retention_days),
             clock=clock,
-            announcements=Announcements(EventBridgeBus(client("events", hurried=True), settings.bus_name), clock),
+            announcements=Announcements(
+                EventBridgeBus(client("events", short_timeouts=True), settings.bus_name), clock
+            ),
         ),
-        rules=DispatchRules(shards=settings.shards, lead=settings.lead_seconds, reach=settings.reach_seconds),
+        rules=DispatchRules(
+            shards=settings.shards, lookahead=settings.lookahead_seconds, horizon=settings.horizon_seconds
+        ),
         crew=threads,
     )

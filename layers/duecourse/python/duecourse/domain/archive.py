@@ -41,7 +41,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RunChange:
     """One record of the stream. `sequence` is its number in it, `kind` what was done (`REMOVE`, …), `by` the service
     that did it (None: somebody's request). `content` is what was there before, of runs that were removed only.
     """
@@ -60,16 +60,16 @@ class Sheet:
     rows: tuple[dict[str, Any], ...]
 
 
-def is_archived(change: Change) -> bool:
+def is_archived(change: RunChange) -> bool:
     """Whether it is a run that expired. What anybody deletes is meant to be gone; locks and requests are no history."""
     return change.kind == REMOVE and change.by == EXPIRY and change.content is not None
 
 
-def sheets(changes: Iterable[Change]) -> tuple[Sheet, ...]:
+def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
     """What expired among the changes, as the objects to write: one for each day of occurrences, one for all that
     cannot be read. The same changes give the same objects, whatever else they stand among.
     """
-    groups: dict[str, list[Change]] = {}
+    groups: dict[str, list[RunChange]] = {}
     for change in changes:
         if is_archived(change):
             groups.setdefault(_folder(change), []).append(change)
@@ -92,11 +92,11 @@ def row_of(run: Run) -> dict[str, Any]:
     return own | run_document(run)
 
 
-def _folder(change: Change) -> str:
+def _folder(change: RunChange) -> str:
     return f"{RUNS}/day={day_of(change.content)}" if isinstance(change.content, Run) else UNREADABLE
 
 
-def _row(change: Change) -> dict[str, Any]:
+def _row(change: RunChange) -> dict[str, Any]:
     match change.content:
         case Run() as run:
             return row_of(run)
@@ -106,7 +106,7 @@ def _row(change: Change) -> dict[str, Any]:
             raise ValueError("no run was removed")
 
 
-def _name(group: list[Change]) -> str:
+def _name(group: list[RunChange]) -> str:
     """First and last sequence number, for those who look for a failed batch, and a digest of all of them: two batches
     may begin and end with the same ones and differ between, since numbers count within a shard.
     """
@@ -115,6 +115,6 @@ def _name(group: list[Change]) -> str:
     return f"{numbers[0]}-{numbers[-1]}-{digest}.json.gz"
 
 
-def _identity(change: Change) -> str:
+def _identity(change: RunChange) -> str:
     run = change.content
     return f"{change.sequence} {run.tenant} {run.name}" if isinstance(run, Run) else change.sequence

@@ -21,10 +21,10 @@ SERVED_SECONDS = HOUR_SECONDS
 """A lane that has started a run which came due this much later is not holding an older one back."""
 
 
-LONGEST_TURN_SECONDS = DAY_SECONDS
+MAX_TURN_SECONDS = DAY_SECONDS
 """After an outage of the audit its windows are made up for day by day, each of which can be finished."""
 
-MOST_ROWS = 25
+MAX_ROWS = 25
 """Rows told of one job at a time; what is more than that is told as one."""
 
 
@@ -162,7 +162,7 @@ def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds:
 
 
 def _bounded(turn: Turn) -> Turn:
-    return replace(turn, high=max(turn.low, min(turn.high, turn.low + LONGEST_TURN_SECONDS)))
+    return replace(turn, high=max(turn.low, min(turn.high, turn.low + MAX_TURN_SECONDS)))
 
 
 def together(gaps: Iterable[Gap], seconds: int) -> list[list[Gap]]:
@@ -178,7 +178,7 @@ def together(gaps: Iterable[Gap], seconds: int) -> list[list[Gap]]:
 
 def few(gaps: Sequence[Gap]) -> list[Gap]:
     """The rows (ascending); one that spans all where there are more than MOST_ROWS."""
-    if len(gaps) <= MOST_ROWS:
+    if len(gaps) <= MAX_ROWS:
         return list(gaps)
     return [Gap(gaps[0].first, max(gap.last for gap in gaps), sum(gap.count for gap in gaps))]
 

@@ -25,7 +25,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class BucketRules:
     """`rate` tokens flow in a second, and at most `burst` are kept."""
 
     rate: float
@@ -41,7 +41,7 @@ class Taken:
     wait: float = 0.0
 
 
-def level(bucket: Bucket | None, rules: Rules, now: float) -> Bucket:
+def level(bucket: Bucket | None, rules: BucketRules, now: float) -> Bucket:
     """The bucket as it stands at `now` (UTC seconds); None: nobody has ever taken anything, so it is full.
 
     Clocks differ: for one that is a little behind the last taking no time has passed, and it never turns the bucket's
@@ -53,7 +53,7 @@ def level(bucket: Bucket | None, rules: Rules, now: float) -> Bucket:
     return Bucket(min(float(rules.burst), bucket.tokens + (at - bucket.at) * rules.rate), at)
 
 
-def take(bucket: Bucket | None, rules: Rules, now: float) -> Taken:
+def take(bucket: Bucket | None, rules: BucketRules, now: float) -> Taken:
     """Take a quarter of what is there, at least one token and at most MAX_TAKEN.
 
     A quarter, since what is taken and not spent is lost: many instances that each want one token now and then must not
@@ -66,7 +66,7 @@ def take(bucket: Bucket | None, rules: Rules, now: float) -> Taken:
     return Taken(Bucket(standing.tokens - granted, standing.at), granted)
 
 
-def charge(bucket: Bucket | None, rules: Rules, cost: int, now: float) -> Taken:
+def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float) -> Taken:
     """Take `cost` tokens for work, which may leave a debt of MAX_DEBT_SECONDS of the rate at most: what one request may
     ask for is bounded elsewhere, and must be possible whatever the burst. None is granted while an earlier debt stands.
     """

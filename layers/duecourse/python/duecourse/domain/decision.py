@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.occurrences import Occurrences, Rules, occurrences_of
+from duecourse.domain.occurrences import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.run import Run
 from duecourse.domain.targets import Failed, Outcome
 
@@ -49,7 +49,7 @@ class Offer:
     requested_by: str | None = None
     correlation_id: str | None = None
     following: int | None = None
-    rules: Rules | None = None
+    rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:

@@ -13,10 +13,10 @@ from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.exclusions import ExclusionError, excluding
 from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Job, JobState
-from duecourse.domain.pause import Change, given_back
+from duecourse.domain.pause import PauseChange, given_back
 from duecourse.domain.plan import Row, SkippedRange, range_before, standing
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedule.given import counted_from
+from duecourse.domain.schedule.parsed_input import counted_from
 from duecourse.domain.target_document import target_document
 
 KEPT = (
@@ -37,7 +37,7 @@ class _Old:
     remaining: int | None
 
 
-def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int = 0) -> Change:
+def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int = 0) -> PauseChange:
     """`job` as `wanted` (of which only what was asked for counts) at `now` (UTC seconds); equal jobs: `job` itself.
 
     What came due by the old schedule and nobody has enqueued is skipped (reason `edited`; `paused` in a pause), except
@@ -47,12 +47,12 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     """
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
     if _same(asked, job):
-        return Change(job, cursor)
+        return PauseChange(job, cursor)
     now = max(now, job.changed_at)
     edited = replace(asked, updated_at=now, revision=job.revision + 1)
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
         return _rescheduled(job, cursor, edited, now, sent_until)
-    return Change(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
+    return PauseChange(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
 
 
 def meant(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
@@ -73,7 +73,7 @@ def nothing_left(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> Sc
     return ExclusionError(index, f"{said}; leave the entry out, or name another time")
 
 
-def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> Change:
+def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:
     old = _left(job, cursor, now, sent_until)
     occurrences = edited.occurrences()
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
@@ -97,7 +97,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
         after=int(now) if paused else min(row.at - 1, int(now)),
         remaining=row.remaining,
     )
-    return Change(changed, moved, old.skipped)
+    return PauseChange(changed, moved, old.skipped)
 
 
 def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:

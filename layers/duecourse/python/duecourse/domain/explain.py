@@ -12,7 +12,7 @@ from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.schedule.untimely import untimely
+from duecourse.domain.schedule.dst_effect import dst_effect
 from duecourse.domain.verdict import Explanation, Verdict, in_line, recorded
 
 SETTLED_SECONDS = 900
@@ -20,15 +20,15 @@ SETTLED_SECONDS = 900
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What else there is to know. `lead`, `reach` and `retention` are the stage's (s); `sent_until` is the last second
+class ExplainContext:
+    """What else there is to know. `lookahead`, `horizon` and `retention` are the stage's (s); `sent_until` is the last second
     of what the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the job's
     holds none (None: not asked). `searched` is False where records were left unread. `line` are the ids of the runs
     that stand in the job's line, from its beginning on; read for a run that waits there.
     """
 
-    lead: int
-    reach: int
+    lookahead: int
+    horizon: int
     retention: int
     lane_kept: int
     sent_until: int | None = None
@@ -38,7 +38,7 @@ class Surroundings:
 
 
 def explain(
-    at: int, job: JobSnapshot, cursor: Cursor | None, record: Run | None, around: Surroundings, *, now: float
+    at: int, job: JobSnapshot, cursor: Cursor | None, record: Run | None, around: ExplainContext, *, now: float
 ) -> Explanation:
     """Why `job` ran at `at` (UTC seconds), or did not. `record` is the one of that very occurrence or, where there is
     none, the newest before it whose range reaches over it. Instants are UTC seconds.
@@ -83,7 +83,7 @@ def _judge(
     job: JobSnapshot,
     cursor: Cursor | None,
     record: Run | None,
-    around: Surroundings,
+    around: ExplainContext,
     occurrences: Occurrences | None,
     broken: str,
     now: float,
@@ -126,7 +126,7 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
         index = excluding(job.exclude, spec.timezone, at)
         entry = "" if index is None else job.exclude[index]
         return Explanation(Verdict.EXCLUDED, f'It is excluded by "{entry}".', {"excluded_by": entry})
-    if missed := untimely(occurrences.schedule, at):
+    if missed := dst_effect(occurrences.schedule, at):
         instead = [to_iso(each) for each in missed.instead]
         counts = "it was dropped" if not instead else "it counts at " + " and ".join(instead)
         facts: dict[str, object] = {"wall": missed.wall, "rule": missed.rule, "instead": instead}
@@ -150,7 +150,7 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
 
 
 def _unrecorded(
-    at: int, job: Job, cursor: Cursor | None, around: Surroundings, occurrences: Occurrences, now: float
+    at: int, job: Job, cursor: Cursor | None, around: ExplainContext, occurrences: Occurrences, now: float
 ) -> Explanation:
     """The present schedule names the instant, and no record answers for it."""
     due = occurrences.due(at)
@@ -173,7 +173,7 @@ def _unrecorded(
     return _handed_over(due, job, around, now)
 
 
-def _passed(at: int, due: int, job: Job, cursor: Cursor, around: Surroundings) -> bool:
+def _passed(at: int, due: int, job: Job, cursor: Cursor, around: ExplainContext) -> bool:
     """Whether the occurrence has been handed to its lane, by a dispatcher or at once by the API."""
     if around.sent_until is not None and int(job.changed_at) < due and at <= around.sent_until:
         return True
@@ -183,7 +183,7 @@ def _passed(at: int, due: int, job: Job, cursor: Cursor, around: Surroundings) -
 
 
 def _to_come(
-    at: int, due: int, job: Job, cursor: Cursor, around: Surroundings, occurrences: Occurrences, now: float
+    at: int, due: int, job: Job, cursor: Cursor, around: ExplainContext, occurrences: Occurrences, now: float
 ) -> Explanation:
     if not _allowed(at, cursor, occurrences):
         facts: dict[str, object] = {"max_runs": job.max_runs}
@@ -193,7 +193,7 @@ def _to_come(
             f"It has been due since {to_iso(due)} and is not handed to its lane yet; the next round of dispatch does."
         )
         return Explanation(Verdict.LATE, said, {"due": to_iso(due)})
-    begin, end = to_iso(due - around.reach), to_iso(due - around.lead)
+    begin, end = to_iso(due - around.horizon), to_iso(due - around.lookahead)
     said = f"It is still to come: due at {to_iso(due)}, handed to its lane between {begin} and {end}."
     return Explanation(Verdict.FUTURE, said, {"due": to_iso(due), "enqueued_from": begin, "enqueued_by": end})
 
@@ -212,7 +212,7 @@ def _allowed(at: int, cursor: Cursor, occurrences: Occurrences) -> bool:
     return False
 
 
-def _handed_over(due: int, job: Job, around: Surroundings, now: float) -> Explanation:
+def _handed_over(due: int, job: Job, around: ExplainContext, now: float) -> Explanation:
     facts: dict[str, object] = {"due": to_iso(due), "lane": job.lane.value}
     if due > now:
         said = f"It is handed to its lane and held back until it is due, at {to_iso(due)}."
@@ -238,6 +238,6 @@ def _paused(at: int, job: Job, now: float) -> Explanation:
     return Explanation(Verdict.PAUSED, said, {name: value for name, value in facts.items() if value is not None})
 
 
-def _expired(around: Surroundings) -> Explanation:
+def _expired(around: ExplainContext) -> Explanation:
     days = around.retention // DAY_SECONDS
     return Explanation(Verdict.EXPIRED, f"Records are kept for {days} days; what happened then is not known any more.")

@@ -44,7 +44,7 @@ class Occurrences:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class OccurrenceRules:
     """What makes the occurrences of a job, by itself: a message that outlives a definition brings those it is of."""
 
     schedule: ScheduleSpec

@@ -15,7 +15,7 @@ from duecourse.domain.schedule import ScheduleError
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PauseChange:
     """A job and its cursor after a change; `skipped` came due and will not run."""
 
     job: Job
@@ -23,7 +23,7 @@ class Change:
     skipped: tuple[SkippedRange, ...] = ()
 
 
-def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> Change:
+def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> PauseChange:
     """The job paused at `now` (UTC seconds). Its cursor leaves the index; what was enqueued for later will not run,
     and does not count towards `max_runs`. What came due before and nobody has enqueued is left to whoever ends the
     pause: its cursor stays before it (see `resume`). `because`: why; `by`: who did it (None: Duecourse by itself).
@@ -44,10 +44,10 @@ def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, b
         after=after,
         remaining=None if cursor.remaining is None else cursor.remaining + given,
     )
-    return Change(paused, left)
+    return PauseChange(paused, left)
 
 
-def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
+def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
     """The job active again at `now` (UTC seconds). What its pause covered is skipped (reason `paused`), not missed;
     with `catch_up` it is left to the job's policy for missed occurrences. So is what had come due before the pause and
     was not enqueued. A pause counts from the last change of the schedule: what it had covered by then was recorded with
@@ -71,7 +71,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> Change:
         last=last if over else None,
         ending=over,
     )
-    return Change(active, moved, skipped)
+    return PauseChange(active, moved, skipped)
 
 
 def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:

@@ -64,8 +64,8 @@ class Plan:
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 
-def plan(cursor: Cursor, *, now: float, reach: float, on_time: Collection[int] = ()) -> Plan:
-    """Plan a cursor's occurrences up to and including those due at `now + reach` (s), at most MAX_FIRINGS of them.
+def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int] = ()) -> Plan:
+    """Plan a cursor's occurrences up to and including those due at `now + horizon` (s), at most MAX_FIRINGS of them.
 
     Occurrences due before `now - grace` are missed and treated by the job's policy: `skip` drops them, `run_once` makes
     one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest. `on_time` are occurrences
@@ -82,7 +82,7 @@ def plan(cursor: Cursor, *, now: float, reach: float, on_time: Collection[int] =
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
     caught_up = bool(firings or skipped)
     due = row.due
-    while (at := row.at) is not None and due is not None and due <= now + reach and len(firings) < MAX_FIRINGS:
+    while (at := row.at) is not None and due is not None and due <= now + horizon and len(firings) < MAX_FIRINGS:
         row.step()
         following = row.due
         firings.append(Firing(at, due, at, following=following))

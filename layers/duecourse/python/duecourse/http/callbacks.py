@@ -21,7 +21,7 @@ from duecourse.http.problems import Fault
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_token, lane_unavailable, wrong_state
 from duecourse.http.runs import accepted, run_id_in
-from duecourse.usecases.callbacks import DEFAULT_CODE, BadTokenError, Failure
+from duecourse.usecases.callbacks import DEFAULT_CODE, BadTokenError, ReportedFailure
 from duecourse.usecases.commands import LaneUnavailableError, RunStateError
 
 Result = TypeVar("Result")
@@ -86,7 +86,7 @@ def fail(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/runs/<run_id>/fail."""
     run_id, token = run_id_in(parameters), _token(request)
     body = read_body(request, FailBody, more=_error_faults)
-    failure = Failure(body.error, body.code, body.retryable, body.retry_after)
+    failure = ReportedFailure(body.error, body.code, body.retryable, body.retry_after)
     return accepted("fail", _admitted(lambda: api.callbacks.fail(run_id, token, failure)))
 
 

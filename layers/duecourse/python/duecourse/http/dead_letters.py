@@ -21,7 +21,7 @@ from duecourse.http.problems import Fault, bad_parameter
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body, lane_unavailable
 from duecourse.usecases.commands import LaneUnavailableError
-from duecourse.usecases.dead_letters import Choice, mark_of
+from duecourse.usecases.dead_letters import RedriveSelection, mark_of
 
 MAX_REDRIVEN = 1000
 
@@ -66,7 +66,7 @@ def list_dead(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
 def redrive_dead(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """POST /v1/dead-letters/redrive. `next_cursor` goes on where this answer ended."""
     body = _read(request)
-    choice = Choice(body.job_id, body.since, body.until)
+    choice = RedriveSelection(body.job_id, body.since, body.until)
     before = None if body.cursor is None else open_dead_cursor(body.cursor)
     try:
         redriven = api.dead_letters.redrive(

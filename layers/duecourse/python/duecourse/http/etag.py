@@ -7,7 +7,7 @@ import re
 from duecourse.domain.job import Job
 from duecourse.http.problems import bad_header
 from duecourse.http.request import Request
-from duecourse.usecases.job_errors import ANYTHING, Expected
+from duecourse.usecases.job_errors import ANYTHING, Precondition
 
 _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"(?:[ \t]*,[ \t]*(?:W/)?"[\x21\x23-\x7e]*")*')
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
@@ -19,17 +19,17 @@ def etag_of(job: Job) -> str:
     return f'"{job.version}"'
 
 
-def read_expected(request: Request) -> Expected:
+def read_expected(request: Request) -> Precondition:
     """What If-Match says of the job. A weak tag matches nothing. Raises Problem (400)."""
     text = request.headers.get("if-match")
     if text is None:
         return ANYTHING
     text = text.strip()
     if text == "*":
-        return Expected(exists=True)
+        return Precondition(exists=True)
     if _TAGS.fullmatch(text) is None:
         raise bad_header("if-match", _FORM)
-    return Expected(frozenset(version for weak, version in _TAG.findall(text) if not weak), exists=True)
+    return Precondition(frozenset(version for weak, version in _TAG.findall(text) if not weak), exists=True)
 
 
 def read_absent(request: Request) -> bool:

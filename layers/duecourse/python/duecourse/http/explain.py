@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import to_iso
 from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.schedule.given import read_instant
+from duecourse.domain.schedule.parsed_input import read_instant
 from duecourse.http.answers import run_document
 from duecourse.http.api import Answer, Api
 from duecourse.http.problems import bad_parameter, unknown_job

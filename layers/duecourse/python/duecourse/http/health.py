@@ -9,7 +9,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.http.answers import Document
 from duecourse.http.api import Answer, Api
 from duecourse.http.request import Request
-from duecourse.usecases.health import Dispatching, Pulse, Status
+from duecourse.usecases.health import ClockHealth, Dispatching, Status
 
 OPERATORS = "ops"
 """The scope of those who see how the stage is doing inside."""
@@ -25,7 +25,7 @@ def health(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer
     return Answer(status, "health_asked", body, facts={"health": pulse.status})
 
 
-def tick_document(pulse: Pulse) -> Document:
+def tick_document(pulse: ClockHealth) -> Document:
     """The last tick."""
     last = None if pulse.last is None else to_iso(int(pulse.last))
     return {"last": last, "age_seconds": None if pulse.age is None else round(pulse.age, 3)}

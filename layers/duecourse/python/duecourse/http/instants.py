@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.schedule.given import read_instant
+from duecourse.domain.schedule.parsed_input import read_instant
 
 OWN = "duecourse"
 """Type of the errors whose message is already written for people."""

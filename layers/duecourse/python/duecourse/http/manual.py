@@ -29,10 +29,10 @@ from duecourse.http.problems import Fault, Problem
 from duecourse.http.rendering_rules import rendering_faults
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body, lane_unavailable
-from duecourse.usecases.asking import Asking
-from duecourse.usecases.backfill import Look
+from duecourse.usecases.backfill import BackfillEstimate
 from duecourse.usecases.commands import LaneUnavailableError
-from duecourse.usecases.manual import Given
+from duecourse.usecases.manual import OwnPayload
+from duecourse.usecases.run_request import RunRequest
 from duecourse.usecases.skip_next import MAX_SKIPPED, NothingToSkipError
 
 MAX_PACE_SECONDS = 3600
@@ -73,14 +73,14 @@ class SkipBody(Body):
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/run. With an Idempotency-Key that has started a run already, that one is shown."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    asking = Asking(request.principal, read_key(request), request.correlation_id)
+    run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     given = _given(request)
     with refusing(job_id, api.settings):
         job = api.manual.job(request.tenant, job_id, expected)
         if given is not None and (faults := _payload_faults(api, job, given)):
             raise bad_body(faults)
         try:
-            run = api.manual.run(job, asking, given)
+            run = api.manual.run(job, run_request, given)
         except LaneUnavailableError:
             raise lane_unavailable() from None
     facts = {"job_id": job_id, "run_id": str(run.name), "by": request.principal, "own_payload": given is not None}
@@ -91,7 +91,7 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """POST /v1/jobs/<job_id>/backfill. 200 for what would be, 202 for what is under way."""
     job_id, expected = job_id_in(parameters), read_expected(request)
-    asking = Asking(request.principal, read_key(request), request.correlation_id)
+    run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     body = read_body(request, BackfillBody)
     asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first)
     with refusing(job_id, api.settings):
@@ -101,7 +101,7 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
                 look = api.backfills.look(job, asked)
                 facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
                 return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
-            started = api.backfills.start(job, asked, asking, charge=partial(charge, api, request))
+            started = api.backfills.start(job, asked, run_request, charge=partial(charge, api, request))
         except BackfillTooLargeError as error:
             raise _too_large(error) from None
     facts = {
@@ -131,15 +131,15 @@ def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     return Answer(HTTPStatus.OK, "runs_skipped", {"items": [run_document(run) for run in runs]}, facts=facts)
 
 
-def _given(request: Request) -> Given | None:
+def _given(request: Request) -> OwnPayload | None:
     """The payload of the body; None where it names none, or there is no body. Raises Problem."""
     if not request.body:
         return None
     body = read_body(request, RunBody)
-    return Given(body.payload) if "payload" in body.model_fields_set else None
+    return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
 
 
-def _payload_faults(api: Api, job: Job, given: Given) -> list[Fault]:
+def _payload_faults(api: Api, job: Job, given: OwnPayload) -> list[Fault]:
     """What the job's payload may not be, this one may not be either."""
     value = {"payload": given.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
     faults = {fault.pointer: fault for fault in payload_faults(value, {})}
@@ -149,7 +149,7 @@ def _payload_faults(api: Api, job: Job, given: Given) -> list[Fault]:
     return list(faults.values())
 
 
-def _backfill_document(asked: Backfill, look: Look, suffix: str | None) -> dict[str, Any]:
+def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | None) -> dict[str, Any]:
     """What is, or would be. `suffix` ends the id of each of its runs; null where nothing was started."""
     plan = look.plan
     return {

@@ -19,7 +19,7 @@ from duecourse.http.paging import job_cursor, read_job_cursor
 from duecourse.http.problems import Fault, Problem
 from duecourse.http.request import Request
 from duecourse.http.run_problems import bad_body
-from duecourse.usecases.pausing import Choice, Swept
+from duecourse.usecases.pausing import BulkResult, JobSelection
 
 MAX_NOTE = 500
 
@@ -125,15 +125,15 @@ def _bad_resume(faults: Sequence[Fault]) -> Problem:
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-resume", "Nothing was changed.", faults=faults)
 
 
-def _chosen(body: ManyBody) -> tuple[Choice, str | None]:
+def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
     """Which jobs are meant, and the id after which to go on. Raises Problem where nobody says so."""
     if body.tag is None and not body.all:
         raise bad_body([Fault('is required: name a tag, or write "all": true to mean every job', "/tag")])
     after = None if body.cursor is None else read_job_cursor({"cursor": body.cursor})
-    return Choice(body.tag), after
+    return JobSelection(body.tag), after
 
 
-def _swept(action: str, choice: Choice, swept: Swept) -> Answer:
+def _swept(action: str, choice: JobSelection, swept: BulkResult) -> Answer:
     following = None if swept.following is None else job_cursor(swept.following)
     document: dict[str, Any] = {"changed": swept.changed, "failed": list(swept.failed), "next_cursor": following}
     facts = {"tag": choice.tag, "changed": swept.changed, "failed": len(swept.failed)}

@@ -17,7 +17,7 @@ from duecourse.http.problems import Fault
 from duecourse.ports import Tasks
 from duecourse.usecases.jobs import Draft
 
-_LONGEST_ID = "x" * 64
+_MAX_ID = "x" * 64
 """Stands for an id that is yet to be made up."""
 
 
@@ -27,7 +27,7 @@ def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[Fault]:
     with _noted(faults, "/idempotency_key", "choose a shorter template"):
         callback = job.completion is Completion.CALLBACK
         key = job.idempotency_key
-        values = longest_values(job.tenant, job.id or _LONGEST_ID, job.name, key, callback=callback)
+        values = longest_values(job.tenant, job.id or _MAX_ID, job.name, key, callback=callback)
     if faults:
         return faults
     with _noted(faults, "/payload", "name less in it, or store it elsewhere and pass its address"):

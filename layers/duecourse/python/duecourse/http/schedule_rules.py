@@ -7,7 +7,7 @@ from typing import Any
 
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.domain.schedule.given import read_instant
+from duecourse.domain.schedule.parsed_input import read_instant
 from duecourse.http.problems import Fault
 
 ALWAYS = "* * * * *"

@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from duecourse.domain.archive import Change, Sheet
+from duecourse.domain.archive import RunChange, Sheet
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Changes that were read again; `whole` is False where some of those asked for are not in the stream any more."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[RunChange, ...]
     whole: bool
 
 
 class RunChanges(Protocol):
     """The runs table's stream."""
 
-    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
+    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
         """The changes in records that the stream's event source handed over. Raises nothing for a run that cannot be
         read: that is an Unreadable.
         """

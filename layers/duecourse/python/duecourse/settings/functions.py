@@ -22,14 +22,14 @@ class TickSettings(FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchSettings(FromEnvironment):
-    """A cursor is picked up when due within `lead_seconds`; its occurrences are enqueued `reach_seconds` ahead."""
+    """A cursor is picked up when due within `lookahead_seconds`; its occurrences are enqueued `horizon_seconds` ahead."""
 
     stage: str
     jobs_table: str
     runs_table: str
     shards: int
-    lead_seconds: int
-    reach_seconds: int
+    lookahead_seconds: int
+    horizon_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
     bulk_urls: Mapping[Lane, str]
@@ -108,8 +108,8 @@ class AuditSettings(FromEnvironment):
     jobs_table: str
     runs_table: str
     shards: int
-    lead_seconds: int
-    reach_seconds: int
+    lookahead_seconds: int
+    horizon_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
     bulk_urls: Mapping[Lane, str]
@@ -127,8 +127,8 @@ class ApiSettings(FromEnvironment):
     jobs_table: str
     runs_table: str
     shards: int
-    lead_seconds: int
-    reach_seconds: int
+    lookahead_seconds: int
+    horizon_seconds: int
     run_retention_days: int
     queue_urls: Mapping[Lane, str]
     bulk_urls: Mapping[Lane, str]

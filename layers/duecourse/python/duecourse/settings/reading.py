@@ -66,8 +66,8 @@ def _allowed(text: str) -> AllowedTargets:
 _READERS: dict[str, Callable[[str], Any]] = {
     "shards": _integer(1, MAX_SHARDS),
     # A message can be held back for 900 s at most (SQS, DelaySeconds); a minute is left for waiting and clocks.
-    "lead_seconds": _integer(60, 840),
-    "reach_seconds": _integer(60, 840),
+    "lookahead_seconds": _integer(60, 840),
+    "horizon_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
     "max_receive_count": _integer(2, 1000),
     "seats": _integer(1, 1000),
@@ -103,10 +103,12 @@ class FromEnvironment:
                 values[field.name] = {lane: _read(f"{stem}_{lane.value}", field.name, environ, wrong) for lane in Lane}
             else:
                 values[field.name] = _read(field.name, field.name, environ, wrong)
-        lead, reach = values.get("lead_seconds"), values.get("reach_seconds")
-        if lead is not None and reach is not None and reach < lead:
-            # A cursor within the lead and beyond the reach would be planned over and over, and never pass.
-            wrong.append(f"{PREFIX}REACH_SECONDS={reach}: must not be less than {PREFIX}LEAD_SECONDS={lead}")
+        lookahead, horizon = values.get("lookahead_seconds"), values.get("horizon_seconds")
+        if lookahead is not None and horizon is not None and horizon < lookahead:
+            # A cursor within the lookahead and beyond the horizon would be planned over and over, and never pass.
+            wrong.append(
+                f"{PREFIX}HORIZON_SECONDS={horizon}: must not be less than {PREFIX}LOOKAHEAD_SECONDS={lookahead}"
+            )
         if values.get("auth") == "none" and values.get("stage") != "local":
             # The stage's configuration refuses it, too; an API that anybody may call should need two mistakes.
             wrong.append(f"{PREFIX}AUTH='none': is for the local stage alone")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.domain.archive import UNREADABLE, Change, Sheet, sheets
+from duecourse.domain.archive import UNREADABLE, RunChange, Sheet, sheets
 from duecourse.ports.archive import Archive, RunChanges
 from duecourse.usecases.report import Report, in_words
 
@@ -36,7 +36,7 @@ class ArchiveRuns:
         self._write(stretch.changes, report)
         return report
 
-    def _write(self, changes: Iterable[Change], report: Report) -> None:
+    def _write(self, changes: Iterable[RunChange], report: Report) -> None:
         for sheet in sheets(changes):
             try:
                 self.archive.put(sheet)

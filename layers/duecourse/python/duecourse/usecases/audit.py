@@ -33,7 +33,7 @@ from duecourse.usecases.unreadable import UNREADABLE
 AT_ONCE = 16
 """Jobs between two looks at the clock: what the margin of an invocation allows, where each fires every second."""
 
-MOST_OPEN = 1000
+MAX_OPEN = 1000
 """Jobs with something undecided, at a time. With more, dispatch or the lanes are far behind: audits wait for them, and
 the windows with them.
 """
@@ -82,14 +82,14 @@ class _Round:
     def run(self) -> None:
         """Turn after turn, then what was open before."""
         uses = self.uses
-        before = {(standing.tenant, standing.job_id) for standing in uses.store.open(MOST_OPEN)}
+        before = {(standing.tenant, standing.job_id) for standing in uses.store.open(MAX_OPEN)}
         self.opened = len(before)
         kept = uses.retention_days * DAY_SECONDS
         while not self._late() and not self._waits():
             turn = next_turn(uses.store.turns(), uses.segments, now=uses.clock.now(), kept_seconds=kept)
             if turn is None or not self._turn(turn):
                 break
-        for standing in uses.store.open(MOST_OPEN) if before else ():  # anew: a turn may have added to them
+        for standing in uses.store.open(MAX_OPEN) if before else ():  # anew: a turn may have added to them
             if self._late():
                 break
             if (standing.tenant, standing.job_id) in before:
@@ -100,7 +100,7 @@ class _Round:
         return self.uses.clock.now() >= self.deadline
 
     def _waits(self) -> bool:
-        if self.opened < MOST_OPEN:
+        if self.opened < MAX_OPEN:
             return False
         self.report.counts["AuditsWaiting"] += 1
         self.report.add("audit_waits", alarming=True, reason="dispatch or the lanes are far behind", open=self.opened)

@@ -12,14 +12,14 @@ from duecourse.domain.job import Job
 from duecourse.domain.overlap import needs_lock
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, Wake, Wakes
-from duecourse.usecases.asking import KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
 from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.job_errors import KeyReusedError
 from duecourse.usecases.limits import Charge, free
+from duecourse.usecases.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class BackfillEstimate:
     """What a backfill would be, or is: its plan, and what it will cost (USD)."""
 
     plan: BackfillPlan
@@ -27,10 +27,10 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class BackfillStarted:
     """A backfill under way: `suffix` is that of its runs. `repeated`: it was so before, and nothing was sent."""
 
-    look: Look
+    look: BackfillEstimate
     suffix: str
     repeated: bool = False
 
@@ -51,11 +51,11 @@ class Backfills:
     limit: int
     run_retention_days: int
 
-    def look(self, job: Job, asked: Backfill) -> Look:
+    def look(self, job: Job, asked: Backfill) -> BackfillEstimate:
         """What it would be. Raises BackfillTooLargeError; ScheduleError where the schedule is understood no more."""
         return self._look(job, asked, self.clock.now())
 
-    def start(self, job: Job, asked: Backfill, asking: Asking, *, charge: Charge = free) -> Started:
+    def start(self, job: Job, asked: Backfill, run_request: RunRequest, *, charge: Charge = free) -> BackfillStarted:
         """Start it. Raises as `look` does, KeyReusedError, and what `charge` raises for the number of its runs; nothing
         is written then.
         """
@@ -64,11 +64,11 @@ class Backfills:
         charge(look.plan.count)
         kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
         wanted = Input(
-            suffix=asking.suffix("b", job, self.randomness.nonce()),
+            suffix=run_request.suffix("b", job, self.randomness.nonce()),
             requested_at=now,
-            requested_by=asking.by[:MAX_BY],
-            correlation_id=asking.correlation_id,
-            fingerprint=asking.fingerprint(["backfill", asdict(asked)]),
+            requested_by=run_request.by[:MAX_BY],
+            correlation_id=run_request.correlation_id,
+            fingerprint=run_request.fingerprint(["backfill", asdict(asked)]),
             generation=job.generation,
             expires_at=kept,
             backfill=asked,
@@ -76,21 +76,21 @@ class Backfills:
         standing = self.inputs.put(job.tenant, job.id, wanted)
         if standing is not None:
             if standing.fingerprint != wanted.fingerprint:
-                raise KeyReusedError(asking.key)
+                raise KeyReusedError(run_request.key)
             look = self._look(job, asked, standing.requested_at)
             if standing.sent:
-                return Started(look, standing.suffix, repeated=True)
+                return BackfillStarted(look, standing.suffix, repeated=True)
         made = wanted if standing is None else standing
         span = {"from": to_iso(asked.since), "to": to_iso(asked.until)}
-        self.jobs.note([asking.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
+        self.jobs.note([run_request.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
         self._send(job, look.plan, made)
-        if asking.key is not None:
+        if run_request.key is not None:
             self.inputs.mark_sent(job.tenant, job.id, wanted.suffix)
-        return Started(look, wanted.suffix)
+        return BackfillStarted(look, wanted.suffix)
 
-    def _look(self, job: Job, asked: Backfill, now: float) -> Look:
+    def _look(self, job: Job, asked: Backfill, now: float) -> BackfillEstimate:
         made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
-        return Look(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
+        return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
         """What its lane does not take waits in the due index, too: the next tick sends it."""

@@ -11,7 +11,7 @@ from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Clock, JobStore, RunStore
-from duecourse.usecases.commands import Orders, RunEndedError, RunStateError
+from duecourse.usecases.commands import CommandSender, RunEndedError, RunStateError
 
 DEFAULT_CODE = "callback.failed"
 
@@ -32,7 +32,7 @@ class AttemptOverError(RunStateError):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ReportedFailure:
     """What whoever worked on a run says of its failure; `retryable` False forbids another attempt."""
 
     error: str
@@ -42,7 +42,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class HeartbeatAnswer:
     """The answer to a heartbeat: the run with its new deadline, and why the work should stop, if it should."""
 
     run: Run
@@ -60,17 +60,17 @@ class Callbacks:
     runs: RunStore
     jobs: JobStore
     clock: Clock
-    orders: Orders
+    orders: CommandSender
 
-    def heartbeat(self, run_id: str, token: CallbackToken) -> Beat:
+    def heartbeat(self, run_id: str, token: CallbackToken) -> HeartbeatAnswer:
         """See that a whole heartbeat is left: where it is, nothing is written, else the deadline alone."""
         run = _alive(self._admitted(run_id, token))
         if run.heartbeat_until is None:
-            return Beat(run, run.cancel_requested)
+            return HeartbeatAnswer(run, run.cancel_requested)
         job = own_job(self.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
             # What it waits for is not extended: a run without a job ends at its next step.
-            return Beat(run, run.cancel_requested or "deleted")
+            return HeartbeatAnswer(run, run.cancel_requested or "deleted")
         if job.heartbeat_seconds is None:
             until = run.waiting_until or run.heartbeat_until
         else:
@@ -78,11 +78,11 @@ class Callbacks:
             # It is never lowered: while the call has not returned it lies further off than one heartbeat.
             until = run.heartbeat_until if until <= run.heartbeat_until else until + BEAT_SECONDS
         if until == run.heartbeat_until:
-            return Beat(run, run.cancel_requested)
+            return HeartbeatAnswer(run, run.cancel_requested)
         conflict = self.runs.heartbeat(run, heartbeat_until=until)
         if conflict is not None:
             run = _alive(_opened(conflict.found, token))
-        return Beat(replace(run, heartbeat_until=until), run.cancel_requested)
+        return HeartbeatAnswer(replace(run, heartbeat_until=until), run.cancel_requested)
 
     def complete(self, run_id: str, token: CallbackToken, result: object) -> Run:
         """Ask for the run's success; one that has succeeded with this token already is as it should be."""
@@ -91,7 +91,7 @@ class Callbacks:
             self.orders.send_one(MessageKind.COMPLETE, _alive(run), result=result)
         return run
 
-    def fail(self, run_id: str, token: CallbackToken, failure: Failure) -> Run:
+    def fail(self, run_id: str, token: CallbackToken, failure: ReportedFailure) -> Run:
         """Ask for the attempt's failure."""
         run = _alive(self._admitted(run_id, token))
         self.orders.send_one(

@@ -44,7 +44,7 @@ class LaneUnavailableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class CommandSender:
     """Sends messages about runs that exist, each to the lane of its run, to be worked on at once."""
 
     lanes: Lanes
@@ -100,7 +100,7 @@ class Commands:
 
     runs: Runs
     jobs: JobStore
-    orders: Orders
+    orders: CommandSender
 
     def cancel(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """End a queued, waiting, running or retrying run; one that is being worked on is told at its next sign of life.

@@ -19,7 +19,7 @@ from duecourse.usecases.report import Report, in_words
 RESCUE_SECONDS = 60
 """How long a message rests, at least, that was received often without its run being dead."""
 
-LONGEST_RESCUE_SECONDS = 300
+MAX_RESCUE_SECONDS = 300
 """And at most: the start of a run rests for a quarter of the time it has waited already. What fails for hours shall not
 be asked for every few seconds, and still begin within minutes of the end of that.
 """
@@ -151,7 +151,7 @@ class Copies:
     def _rest(self, message: RunMessage) -> float:
         if message.kind not in STARTS or message.attempt > 1:
             return RESCUE_SECONDS
-        return min(max(self._waited(message) / 4, RESCUE_SECONDS), LONGEST_RESCUE_SECONDS)
+        return min(max(self._waited(message) / 4, RESCUE_SECONDS), MAX_RESCUE_SECONDS)
 
     def _given_up(self, message: RunMessage) -> bool:
         return message.kind in STARTS and message.attempt == 1 and self._waited(message) > RESCUED_SECONDS

@@ -12,7 +12,7 @@ from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run
 from duecourse.messages import MessageKind
 from duecourse.ports import DeadMark, JobStore, RunStore
-from duecourse.usecases.commands import LaneUnavailableError, Orders
+from duecourse.usecases.commands import CommandSender, LaneUnavailableError
 from duecourse.usecases.limits import Charge, free
 
 REDRIVE_SECONDS = 15.0
@@ -31,7 +31,7 @@ class DeadPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RedriveSelection:
     """Which dead runs are meant: of one job or of all, that died from `since` on and before `until` (UTC seconds)."""
 
     job_id: str | None = None
@@ -59,16 +59,16 @@ class DeadLetters:
 
     runs: RunStore
     jobs: JobStore
-    orders: Orders
+    orders: CommandSender
 
     def page(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> DeadPage:
         """One page."""
-        return self._chosen(tenant, Choice(job_id), limit, before)
+        return self._chosen(tenant, RedriveSelection(job_id), limit, before)
 
     def redrive(
         self,
         tenant: str,
-        choice: Choice,
+        choice: RedriveSelection,
         *,
         limit: int,
         before: DeadMark | None = None,
@@ -105,7 +105,7 @@ class DeadLetters:
         following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
         return Redriven(sent, refused, orphaned, following)
 
-    def _chosen(self, tenant: str, choice: Choice, limit: int, before: DeadMark | None) -> DeadPage:
+    def _chosen(self, tenant: str, choice: RedriveSelection, limit: int, before: DeadMark | None) -> DeadPage:
         until = None if choice.until is None else DeadMark(float(choice.until), "")
         marks = [mark for mark in (until, before) if mark is not None]
         start = min(marks, key=lambda mark: mark.died_at, default=None)

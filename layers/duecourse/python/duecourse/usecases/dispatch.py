@@ -15,8 +15,8 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
 from duecourse.ports import Alone, BrokenCursor, Clock, Crew, CursorStore, Lanes, Randomness, StoreBusyError, Wake
 from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.patience import LONGEST_WAIT_SECONDS, Patience
-from duecourse.usecases.planning import SMALLEST_GROUP, Aside, GroupSize, Planned, Planning
+from duecourse.usecases.patience import MAX_WAIT_SECONDS, Patience
+from duecourse.usecases.planning import MIN_GROUP, GroupSize, Planned, Planning, Quarantine
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.send_and_claim import SendAndClaim
 from duecourse.usecases.wake_up import OUT_OF_TIME, wake_up
@@ -35,17 +35,17 @@ the table takes it: jobs that fire every few seconds would otherwise be claimed 
 TRACE_FRAMES = 8
 """The last calls before an unforeseen failure, which its log line shows."""
 
-MOST_REFUSED = 1000
+MAX_REFUSED = 1000
 """Cursors set aside in one round because the table refuses their claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
-    """`lead`: a cursor is picked up when due within it; `reach`: how far ahead its occurrences are enqueued (s)."""
+    """`lookahead`: a cursor is picked up when due within it; `horizon`: how far ahead its occurrences are enqueued (s)."""
 
     shards: int
-    lead: int
-    reach: int
+    lookahead: int
+    horizon: int
 
 
 class _StopSending(Exception):
@@ -84,7 +84,7 @@ class _Round:
     size: GroupSize = field(default_factory=GroupSize)
     groups: int = 0
     first: str | None = None
-    refused: list[Aside] = field(default_factory=list)
+    refused: list[Quarantine] = field(default_factory=list)
 
     @classmethod
     def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
@@ -96,7 +96,7 @@ class _Round:
             shard,
             Patience(uses.clock, uses.randomness, deadline),
             SendAndClaim(*parts, correlation_id=correlation_id),
-            Planning(uses.clock, uses.rules.reach, uses.claiming.skipping.runs),
+            Planning(uses.clock, uses.rules.horizon, uses.claiming.skipping.runs),
             Report(about={"shard": shard, **named}),
         )
 
@@ -125,7 +125,7 @@ class _Round:
         self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
         if watermark is not None:  # a shard that has none yet looks back far, and is not behind
             self.report.age("WatermarkAge", now - bucket_start(first))
-        until = now + self.uses.rules.lead
+        until = now + self.uses.rules.lookahead
         empty_through: str | None = None
         unbroken = True
         try:
@@ -158,7 +158,7 @@ class _Round:
                     self._page(page, until)
             except StoreBusyError as busy:
                 self.report.counts["StatementsThrottled"] += 1
-                if not self.patience.wait(LONGEST_WAIT_SECONDS):
+                if not self.patience.wait(MAX_WAIT_SECONDS):
                     raise _StopSending(str(busy)) from busy
             else:
                 return seen
@@ -170,22 +170,22 @@ class _Round:
         report.counts["CursorsRead"] += len(cursors)
         if wakes and (why := wake_up(wakes, uses.cursors, uses.lanes, self.patience, report)):
             raise _StopSending(why)
-        aside: list[Aside] = []
+        aside: list[Quarantine] = []
         for group in self.planning.groups(cursors, self.size, aside):
             self._group(group, until, aside)
-        for begin in range(0, len(aside), SMALLEST_GROUP):
+        for begin in range(0, len(aside), MIN_GROUP):
             self._check_time()
-            self._set_aside(aside[begin : begin + SMALLEST_GROUP])
+            self._set_aside(aside[begin : begin + MIN_GROUP])
 
-    def _group(self, group: list[Planned], until: float, aside: list[Aside]) -> None:
-        """Send and claim a group; a cursor that is still due within the lead goes on at once."""
+    def _group(self, group: list[Planned], until: float, aside: list[Quarantine]) -> None:
+        """Send and claim a group; a cursor that is still due within the lookahead goes on at once."""
         while group:
             self._check_time()
             self.groups += 1
             done = self.send_and_claim(group, self.patience, self.report, aligned=self.groups <= ALIGNED_GROUPS)
             self.size.went(well=done.well)
-            refused = done.refused[: MOST_REFUSED - len(self.refused)]
-            self.refused += [Aside(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
+            refused = done.refused[: MAX_REFUSED - len(self.refused)]
+            self.refused += [Quarantine(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
             if done.failed is not None:
                 raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
             group = self.planning.again(done.won, until, aside)
@@ -205,7 +205,7 @@ class _Round:
         else:
             self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
 
-    def _set_aside(self, aside: Sequence[Aside]) -> None:
+    def _set_aside(self, aside: Sequence[Quarantine]) -> None:
         """Take them out of the index, side by side, so that they block nobody."""
         cursors = self.uses.cursors
         for each, done in zip(

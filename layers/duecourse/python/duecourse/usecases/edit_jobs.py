@@ -17,11 +17,11 @@ from duecourse.ports import Clock, JobStore
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.job_errors import (
     ANYTHING,
-    Expected,
     JobChangedError,
     JobExistsError,
     JobUnknownError,
     JobUnreadableError,
+    Precondition,
 )
 from duecourse.usecases.job_view import JobView, at_once_until, view_of
 from duecourse.usecases.jobs import Created, Jobs
@@ -81,7 +81,7 @@ class EditJobs:
         tenant: str,
         job_id: str,
         draft_for: Callable[[Job | None], Draft],
-        expected: Expected = ANYTHING,
+        expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
         *,
         by: str | None = None,
@@ -111,7 +111,7 @@ class EditJobs:
         tenant: str,
         job_id: str,
         draft_for: Callable[[Job], Draft],
-        expected: Expected = ANYTHING,
+        expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
         *,
         by: str | None = None,
@@ -152,7 +152,7 @@ class EditJobs:
             return Edited(Created(view, 0, 0), skipped=count, fields=told)
         if cursor.due is not None and cursor.due <= min(sent_until, now):
             # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
-            planned = plan(cursor, now=now, reach=0)
+            planned = plan(cursor, now=now, horizon=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
             self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
         return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=told)
@@ -160,6 +160,6 @@ class EditJobs:
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Until when occurrences were sent without a claim."""
         try:
-            return at_once_until(job, cursor.occurrences(), self.jobs.reach_seconds)
+            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds)
         except (ScheduleError, ExclusionError):
             return 0

@@ -7,7 +7,7 @@ from math import ceil, floor
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Precision
-from duecourse.domain.occurrences import Rules
+from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.plan import Firing, Plan
 from duecourse.messages import RunMessage
 from duecourse.ports import Outgoing
@@ -71,7 +71,7 @@ def message(
         caught_up_at=now if firing.caught_up else None,
         following=firing.following,
         # A range is read by the rules that made it, whatever becomes of the job until it runs.
-        rules=Rules(cursor.schedule, cursor.exclude, cursor.jitter_seconds) if firing.count > 1 else None,
+        rules=OccurrenceRules(cursor.schedule, cursor.exclude, cursor.jitter_seconds) if firing.count > 1 else None,
         final=final,
         correlation_id=correlation_id,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.exclusions import ExclusionError
-from duecourse.domain.explain import SETTLED_SECONDS, Surroundings, explain
+from duecourse.domain.explain import SETTLED_SECONDS, ExplainContext, explain
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobSnapshot
@@ -19,13 +19,13 @@ from duecourse.usecases.job_view import at_once_until
 from duecourse.usecases.runs import JUST_AFTER
 
 PAGE = 100
-MOST_READ = 400
+MAX_READ = 400
 """Records read before an instant, at most: those of a range lie behind what the API sent at once (100), and behind
 runs that were asked for by hand.
 """
 
 
-MOST_IN_LINE = 100
+MAX_WAITING = 100
 """Of a line so many are read, at most 100 KB; of who stands behind them it is said that they wait, and not where."""
 
 
@@ -39,15 +39,15 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """A few reads, whatever the answer; `lead_seconds` and the others are the stage's own."""
+    """A few reads, whatever the answer; `lookahead_seconds` and the others are the stage's own."""
 
     jobs: JobStore
     runs: RunStore
     lines: Lines
     depths: Depths
     clock: Clock
-    lead_seconds: int
-    reach_seconds: int
+    lookahead_seconds: int
+    horizon_seconds: int
     run_retention_days: int
 
     def __call__(self, tenant: str, job_id: str, at: int) -> Explained:
@@ -67,7 +67,7 @@ class Explain:
     def _record(self, tenant: str, job_id: str, at: int) -> tuple[Run | None, bool]:
         """The record of this occurrence, or the newest before it that reaches over it; and whether all were read."""
         before = RunName(job_id, at).local + JUST_AFTER
-        for _ in range(0, MOST_READ, PAGE):
+        for _ in range(0, MAX_READ, PAGE):
             page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
             for run in page:
                 if not run.suffix and at <= (run.occurrence if run.through is None else run.through):
@@ -77,13 +77,13 @@ class Explain:
             before = page[-1].name.local
         return None, False
 
-    def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> Surroundings:
+    def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> ExplainContext:
         """The lane is asked only where the answer counts: for what was due a while ago and has no record."""
         overdue = record is None and at + SETTLED_SECONDS < now
         depth = self.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
-        return Surroundings(
-            lead=self.lead_seconds,
-            reach=self.reach_seconds,
+        return ExplainContext(
+            lookahead=self.lookahead_seconds,
+            horizon=self.horizon_seconds,
             retention=self.run_retention_days * DAY_SECONDS,
             lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
             sent_until=self._sent_until(job),
@@ -96,12 +96,12 @@ class Explain:
         """Who stands in the line in which the run waits, if it does: one query."""
         if run.state is not RunState.QUEUED:
             return ()
-        return tuple(str(each.name) for each in self.lines.waiting(run.tenant, run.job_id, limit=MOST_IN_LINE))
+        return tuple(str(each.name) for each in self.lines.waiting(run.tenant, run.job_id, limit=MAX_WAITING))
 
     def _sent_until(self, job: JobSnapshot) -> int | None:
         if not isinstance(job, Job):
             return None
         try:
-            return at_once_until(job, job.occurrences(), self.reach_seconds)
+            return at_once_until(job, job.occurrences(), self.horizon_seconds)
         except (ScheduleError, ExclusionError):
             return None

@@ -13,7 +13,7 @@ from duecourse.usecases.report import Report
 
 TRIES = 3
 PAGE = 50
-MOST_READ = 1000
+MAX_READ = 1000
 """Records read at most: of those that were skipped, many may lie between the dead ones."""
 
 
@@ -54,7 +54,7 @@ class FailingJobs:
         """The newest records, `wanted` of which say how their runs ended: they may end in another order."""
         recent: list[Run] = []
         spoke = 0
-        while spoke < wanted and len(recent) < MOST_READ:
+        while spoke < wanted and len(recent) < MAX_READ:
             before = recent[-1].name.local if recent else None
             page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
             recent += page

@@ -10,7 +10,7 @@ from duecourse.ports import Clock, TickMark
 from duecourse.usecases.dispatch import WATERMARK_LAG_SECONDS
 
 LATE_SECONDS = 180
-"""A tick that is older is late: three were missed. What is due within the lead (five minutes) is enqueued already."""
+"""A tick that is older is late: three were missed. What is due within the lookahead (five minutes) is enqueued already."""
 
 FRESH_SECONDS = 5
 """For how long the mark is used again, so that strangers who ask for the health cost no reads."""
@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class ClockHealth:
     """When the last tick came (None: none has come yet), how long ago (s), and what that means."""
 
     status: Status
@@ -57,7 +57,7 @@ class Health:
     clock: Clock
     _seen: _Seen = field(default_factory=_Seen, repr=False)
 
-    def pulse(self) -> Pulse:
+    def pulse(self) -> ClockHealth:
         """Late when the last tick is older than LATE_SECONDS.
 
         A stage whose first tick is still to come is given as long, counted from when this instance was asked first:
@@ -70,7 +70,7 @@ class Health:
             seen.last, seen.asked = self.mark.last(), now
         since = seen.first_asked if seen.last is None else seen.last
         status = Status.LATE if now - since > LATE_SECONDS else Status.OK
-        return Pulse(status, seen.last, None if seen.last is None else max(now - seen.last, 0.0))
+        return ClockHealth(status, seen.last, None if seen.last is None else max(now - seen.last, 0.0))
 
     def dispatching(self) -> Dispatching:
         """How far each shard is."""

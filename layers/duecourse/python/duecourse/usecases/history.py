@@ -42,7 +42,7 @@ class History:
     jobs: JobStore
     runs: RunStore
     clock: Clock
-    reach_seconds: int
+    horizon_seconds: int
     run_retention_days: int
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> RunPage:
@@ -86,7 +86,7 @@ class History:
         """From when to when occurrences of the job's present schedule have been handed to their lane."""
         days = min(LANE_RETENTION_DAYS, self.run_retention_days)
         low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
-        until = at_once_until(job, schedule, self.reach_seconds)
+        until = at_once_until(job, schedule, self.horizon_seconds)
         if cursor.generation != job.generation:
             return low, until
         if cursor.occurrence is not None:

@@ -43,7 +43,7 @@ class KeySpentError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Precondition:
     """What a caller takes the job to be. `versions`: one of these (None: any). `exists`: it must be there at all, where
     it could be created. `absent`: it must not be there.
     """
@@ -61,5 +61,5 @@ class Expected:
             raise JobVersionError(job.version, absent=self.absent)
 
 
-ANYTHING = Expected()
+ANYTHING = Precondition()
 """Of a caller who expects nothing."""

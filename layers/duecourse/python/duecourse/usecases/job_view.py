@@ -54,11 +54,11 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     return JobView(job, cursor.occurrence if following is None else following)
 
 
-def at_once_until(job: Job, schedule: Occurrences, reach_seconds: int) -> int:
+def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
     """Up to when (UTC seconds) occurrences were sent when the job was created or changed (see Jobs.create): neither
     those that come after it nor those that are due after it.
     """
-    until = int(job.changed_at) + min(AT_ONCE_SECONDS, reach_seconds)
+    until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
     row = Row.after(schedule, int(job.changed_at), None)
     for _ in range(MAX_FIRINGS):
         if row.at is None or row.at > until or schedule.due(row.at) > until:

@@ -18,12 +18,12 @@ from duecourse.usecases.draft import Draft, made_up_id
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.job_errors import (
     ANYTHING,
-    Expected,
     JobChangedError,
     JobExistsError,
     JobUnknownError,
     KeyReusedError,
     KeySpentError,
+    Precondition,
 )
 from duecourse.usecases.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, at_once_until, view_of
 from duecourse.usecases.report import in_words
@@ -93,7 +93,7 @@ class Jobs:
     lanes: Lanes
     clock: Clock
     randomness: Randomness
-    reach_seconds: int
+    horizon_seconds: int
     tasks: Tasks
     limits: JobLimits = field(default_factory=JobLimits)
 
@@ -191,7 +191,7 @@ class Jobs:
         following = found[limit - 1][0].id if len(found) > limit else page.following
         return JobViewPage(self._views(found[:limit]), following)
 
-    def delete(self, tenant: str, job_id: str, expected: Expected = ANYTHING, *, by: str | None = None) -> None:
+    def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> None:
         """Remove the job, as `by` asks. Raises JobUnknownError, JobVersionError, and JobChangedError where it is
         changed under our hands again and again.
         """
@@ -209,8 +209,8 @@ class Jobs:
         """Send without a claim: the next tick repeats it, and the workers drop the repeats. `correlation_id` is that of
         the request.
         """
-        reach = min(AT_ONCE_SECONDS, self.reach_seconds)
-        return self.send(view, cursor, plan(cursor, now=self.clock.now(), reach=reach), correlation_id)
+        horizon = min(AT_ONCE_SECONDS, self.horizon_seconds)
+        return self.send(view, cursor, plan(cursor, now=self.clock.now(), horizon=horizon), correlation_id)
 
     def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
         """Send what is planned for a cursor; what came of it, as an answer about the job."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 from duecourse.domain.audit import Gap, few, held_back, reconcile, together
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
-from duecourse.domain.explain import Surroundings, explain
+from duecourse.domain.explain import ExplainContext, explain
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, JobState, Lane
@@ -27,20 +27,20 @@ RECORDED_SECONDS = 900
 PAGE = 100
 PIECE_SECONDS = 6 * 3600
 """A job's window is looked at in such pieces: one that fires each second has 21,600 records in one."""
-MOST_READ = 3000
+MAX_READ = 3000
 """Records read before a row, at most, in search of one that reaches over it; more only where many ran by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """`lead`, `reach` (s) and `retention_days` are the stage's own."""
+    """`lookahead`, `horizon` (s) and `retention_days` are the stage's own."""
 
     jobs: JobStore
     runs: RunStore
     depths: Depths
     clock: Clock
-    lead: int
-    reach: int
+    lookahead: int
+    horizon: int
     retention_days: int
 
     def __call__(
@@ -78,7 +78,7 @@ class Judge:
         that may were read. Behind a range only those lie that ran without a claim, for RECORDED_SECONDS at most.
         """
         before, newest, read = RunName(job.id, at).local, None, 0
-        while read < MOST_READ:
+        while read < MAX_READ:
             page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
             for run in page:
                 if run.suffix:
@@ -159,9 +159,9 @@ class _Case:
         # What was handed over before an edit of the priority waits in the lane of then. (The end is no edit.)
         if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
             drained = self.all_empty
-        around = Surroundings(
-            lead=by.lead,
-            reach=by.reach,
+        around = ExplainContext(
+            lookahead=by.lookahead,
+            horizon=by.horizon,
             retention=by.retention_days * DAY_SECONDS,
             lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
             # What the API sends at once it sends as best it can: only what the cursor has passed was surely sent.

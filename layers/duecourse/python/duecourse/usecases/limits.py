@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from duecourse.domain.bucket import Bucket, Rules, charge, level, take
+from duecourse.domain.bucket import Bucket, BucketRules, charge, level, take
 from duecourse.ports import Clock, TenantLimits
 
 Charge = Callable[[int], None]
@@ -45,7 +45,7 @@ class Limits:
 
     store: TenantLimits
     clock: Clock
-    rules: Rules
+    rules: BucketRules
     _leases: OrderedDict[str, _Lease] = field(default_factory=OrderedDict, repr=False)
 
     def admit(self, tenant: str) -> float | None:

@@ -10,13 +10,13 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job
 from duecourse.domain.run import Run
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore
-from duecourse.usecases.asking import KEPT_LONGER_DAYS, MAX_BY, Asking, message_of, requested_run
 from duecourse.usecases.commands import LaneUnavailableError
-from duecourse.usecases.job_errors import ANYTHING, Expected, JobUnknownError, KeyReusedError
+from duecourse.usecases.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
+from duecourse.usecases.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OwnPayload:
     """A payload to be used instead of the job's; None is one, too."""
 
     payload: Any
@@ -36,7 +36,7 @@ class Manual:
     randomness: Randomness
     run_retention_days: int
 
-    def job(self, tenant: str, job_id: str, expected: Expected = ANYTHING) -> Job:
+    def job(self, tenant: str, job_id: str, expected: Precondition = ANYTHING) -> Job:
         """The job to be run. Raises JobUnknownError, JobVersionError."""
         job = self.jobs.get(tenant, job_id)
         if job is None:
@@ -44,18 +44,18 @@ class Manual:
         expected.check(job)
         return job
 
-    def run(self, job: Job, asking: Asking, given: Given | None = None) -> Run:
+    def run(self, job: Job, run_request: RunRequest, given: OwnPayload | None = None) -> Run:
         """The new run, QUEUED; for a request that was made before, what has become of its run.
 
         Raises KeyReusedError, LaneUnavailableError.
         """
         now = self.clock.now()
         wanted = Input(
-            suffix=asking.suffix("m", job, self.randomness.nonce()),
+            suffix=run_request.suffix("m", job, self.randomness.nonce()),
             requested_at=now,
-            requested_by=asking.by[:MAX_BY],
-            correlation_id=asking.correlation_id,
-            fingerprint=asking.fingerprint(["run", None if given is None else [given.payload]]),
+            requested_by=run_request.by[:MAX_BY],
+            correlation_id=run_request.correlation_id,
+            fingerprint=run_request.fingerprint(["run", None if given is None else [given.payload]]),
             generation=job.generation,
             expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=int(now),
@@ -64,16 +64,16 @@ class Manual:
         )
         standing = self.inputs.put(job.tenant, job.id, wanted)
         if standing is not None and standing.fingerprint != wanted.fingerprint:
-            raise KeyReusedError(asking.key)
+            raise KeyReusedError(run_request.key)
         asked = wanted if standing is None else standing
         run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
         if standing is not None:
             record = self.runs.get(job.tenant, job.id, run.name.local)
             if record is not None or standing.sent:
                 return record or run
-        self.jobs.note([asking.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
+        self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(run.name))])
         if not self.lanes.send([Outgoing(message_of(job, run, self.randomness.nonce()), 0)])[0]:
             raise LaneUnavailableError(str(run.name))
-        if asking.key is not None:
+        if run_request.key is not None:
             self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
         return run

@@ -9,11 +9,11 @@ from typing import TypeVar
 from duecourse.ports import Claimed, ClaimResult, Clock, Randomness
 
 FIRST_WAIT_SECONDS = 0.5
-LONGEST_WAIT_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 """A throttled table takes as much as ever, so a round goes on at its pace; one that ended here would leave the rest of
 its minute unused."""
 
-LONGEST_REST_SECONDS = 8.0
+MAX_REST_SECONDS = 8.0
 """Who has but one write to make, and minutes for it, asks less often."""
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Patience:
             again = write([items[index] for index in busy])
             for index, claimed in zip(busy, again, strict=True):
                 made[index] = replace(claimed, throttled=claimed.throttled + made[index].throttled)
-            wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+            wait = min(2 * wait, MAX_WAIT_SECONDS)
         return made
 
     def wait(self, seconds: float) -> bool:
@@ -66,4 +66,4 @@ class Patience:
                 if left < FIRST_WAIT_SECONDS or not self.wait(min(rest, left)):
                     raise
                 put_off(problem)
-            rest = min(2 * rest, LONGEST_REST_SECONDS)
+            rest = min(2 * rest, MAX_REST_SECONDS)

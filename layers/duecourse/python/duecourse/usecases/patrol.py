@@ -28,7 +28,7 @@ from duecourse.usecases.line import WATCH_LOST_SECONDS
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
-MOST_TOLD = 100
+MAX_REPORTED = 100
 """Log lines of one kind in one invocation; beyond that it is counted only."""
 
 
@@ -200,7 +200,7 @@ class _Round:
 
     def _tell(self, action: str, seen: Seen, *, alarming: bool = False, **facts: object) -> None:
         self.told[action] += 1
-        if self.told[action] <= MOST_TOLD:
+        if self.told[action] <= MAX_REPORTED:
             self.report.add(
                 action, alarming=alarming, tenant=seen.tenant, job_id=seen.job_id, item=seen.key[1], **facts
             )

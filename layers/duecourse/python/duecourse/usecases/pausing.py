@@ -9,17 +9,17 @@ from duecourse.domain.change_record import ChangeAction, changed
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState
-from duecourse.domain.pause import Change, pause, resume
+from duecourse.domain.pause import PauseChange, pause, resume
 from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Clock, JobStore, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
-from duecourse.usecases.job_errors import ANYTHING, Expected, JobChangedError, JobUnknownError, JobUnreadableError
+from duecourse.usecases.job_errors import ANYTHING, JobChangedError, JobUnknownError, JobUnreadableError, Precondition
 from duecourse.usecases.jobs import Jobs, JobView
 from duecourse.usecases.skipping import Skipping
 
 TRIES = 3
 
-MOST_AT_ONCE = 100
+MAX_PER_CALL = 100
 """Jobs that one call looks at, of a whole tenant or a tag."""
 
 BULK_SECONDS = 15.0
@@ -27,14 +27,14 @@ BULK_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class JobSelection:
     """Which jobs are meant: those with a tag, or all of the tenant's (None)."""
 
     tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class BulkResult:
     """What became of some of the jobs that were meant: `changed` were, `failed` (ids) could not be, and of the others
     nothing was to be changed. `following` goes on after the last (None: there are no more).
     """
@@ -54,7 +54,13 @@ class Pausing:
     clock: Clock
 
     def pause(
-        self, tenant: str, job_id: str, *, by: str | None = None, note: str | None = None, expected: Expected = ANYTHING
+        self,
+        tenant: str,
+        job_id: str,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        expected: Precondition = ANYTHING,
     ) -> JobView:
         """Stop firing; `by` and `note` are shown. Raises JobUnknownError, JobVersionError, JobChangedError,
         JobUnreadableError.
@@ -69,7 +75,7 @@ class Pausing:
         *,
         catch_up: bool,
         by: str | None = None,
-        expected: Expected = ANYTHING,
+        expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
     ) -> JobView:
         """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`, and
@@ -79,21 +85,21 @@ class Pausing:
         return self.jobs.get(tenant, job_id)
 
     def pause_many(
-        self, tenant: str, choice: Choice, *, by: str, note: str | None = None, after: str | None = None
-    ) -> Swept:
+        self, tenant: str, choice: JobSelection, *, by: str, note: str | None = None, after: str | None = None
+    ) -> BulkResult:
         """Pause those of some of the chosen jobs that are active, from the one after `after` on."""
         return self._many(tenant, choice, after, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
 
     def resume_many(
         self,
         tenant: str,
-        choice: Choice,
+        choice: JobSelection,
         *,
         catch_up: bool,
         by: str | None = None,
         after: str | None = None,
         correlation_id: str | None = None,
-    ) -> Swept:
+    ) -> BulkResult:
         """Resume those of some of the chosen jobs that are paused, from the one after `after` on."""
 
         def act(job_id: str) -> bool:
@@ -101,8 +107,8 @@ class Pausing:
 
         return self._many(tenant, choice, after, act)
 
-    def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Expected) -> bool:
-        def act(job: Job, cursor: Cursor) -> Change:
+    def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Precondition) -> bool:
+        def act(job: Job, cursor: Cursor) -> PauseChange:
             return pause(job, cursor, now=self.clock.now(), because=note, by=by)
 
         return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
@@ -113,10 +119,10 @@ class Pausing:
         job_id: str,
         catch_up: bool,
         by: str | None,
-        expected: Expected,
+        expected: Precondition,
         correlation_id: str | None,
     ) -> bool:
-        def act(job: Job, cursor: Cursor) -> Change:
+        def act(job: Job, cursor: Cursor) -> PauseChange:
             return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
 
         change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected)
@@ -127,26 +133,26 @@ class Pausing:
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
 
-    def _many(self, tenant: str, choice: Choice, after: str | None, act: Callable[[str], bool]) -> Swept:
+    def _many(self, tenant: str, choice: JobSelection, after: str | None, act: Callable[[str], bool]) -> BulkResult:
         """What one job does not let be done to it keeps nobody from the others."""
         until = self.clock.now() + BULK_SECONDS
         if choice.tag is None:
-            page = self.store.page(tenant, limit=MOST_AT_ONCE, after=after)
+            page = self.store.page(tenant, limit=MAX_PER_CALL, after=after)
         else:
-            page = self.store.page_tag(tenant, choice.tag, limit=MOST_AT_ONCE, after=after)
+            page = self.store.page_tag(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
         ids = [job.id for job, _ in page.items]
         changed = 0
         failed: list[str] = []
         for number, job_id in enumerate(ids):
             if number and self.clock.now() > until:
-                return Swept(changed, tuple(failed), ids[number - 1])
+                return BulkResult(changed, tuple(failed), ids[number - 1])
             try:
                 changed += act(job_id)
             except JobUnknownError:
                 continue  # deleted meanwhile
             except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
                 failed.append(job_id)
-        return Swept(changed, tuple(failed), page.following)
+        return BulkResult(changed, tuple(failed), page.following)
 
     def _change(
         self,
@@ -154,9 +160,9 @@ class Pausing:
         job_id: str,
         what: ChangeAction,
         by: str | None,
-        act: Callable[[Job, Cursor], Change],
-        expected: Expected,
-    ) -> Change | None:
+        act: Callable[[Job, Cursor], PauseChange],
+        expected: Precondition,
+    ) -> PauseChange | None:
         """Write the change of a job in the state that `what` ends; None for one in another. Raises as `pause`."""
         state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
         for _ in range(TRIES):

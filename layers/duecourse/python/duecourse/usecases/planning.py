@@ -12,10 +12,10 @@ from duecourse.domain.plan import Plan, plan
 from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import BrokenCursor, Clock, RunStore
 
-SMALLEST_GROUP = 100
+MIN_GROUP = 100
 """Cursors: ten full batches of messages, four of claims."""
 
-LARGEST_GROUP = 1000
+MAX_GROUP = 1000
 """What a partition of DynamoDB takes in a second (1,000 write units), so one group a second is a shard's full speed."""
 
 GROUP_FIRINGS = 2000
@@ -38,15 +38,15 @@ class GroupSize:
     and half as much as soon as the table asks to come back later.
     """
 
-    cursors: int = SMALLEST_GROUP
+    cursors: int = MIN_GROUP
 
     def went(self, *, well: bool) -> None:
         """Learn from a group."""
-        self.cursors = min(2 * self.cursors, LARGEST_GROUP) if well else max(self.cursors // 2, SMALLEST_GROUP)
+        self.cursors = min(2 * self.cursors, MAX_GROUP) if well else max(self.cursors // 2, MIN_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class Quarantine:
     """A cursor that is to be taken out of the index, so that it blocks nobody, and why."""
 
     cursor: Cursor | BrokenCursor
@@ -55,16 +55,16 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Plans pages of the due index up to `reach` seconds ahead; `runs` are read where a job runs all that it missed and
+    """Plans pages of the due index up to `horizon` seconds ahead; `runs` are read where a job runs all that it missed and
     missed more than it may: what ran on time is none of that.
     """
 
     clock: Clock
-    reach: int
+    horizon: int
     runs: RunStore
 
     def groups(
-        self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, aside: list[Aside]
+        self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, aside: list[Quarantine]
     ) -> Iterator[list[Planned]]:
         """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once.
         What cannot be read or planned is added to `aside`.
@@ -85,34 +85,34 @@ class Planning:
         if group:
             yield group
 
-    def again(self, won: Sequence[Planned], until: float, aside: list[Aside]) -> list[Planned]:
+    def again(self, won: Sequence[Planned], until: float, aside: list[Quarantine]) -> list[Planned]:
         """Those cursors that are still due by `until` after their claim, planned anew."""
         left = (planned.plan.cursor for planned in won)
         plans = (self._plan(cursor, aside) for cursor in left if cursor.due is not None and cursor.due <= until)
         return [planned for planned in plans if planned is not None]
 
-    def _plan(self, cursor: Cursor | BrokenCursor, aside: list[Aside]) -> Planned | None:
+    def _plan(self, cursor: Cursor | BrokenCursor, aside: list[Quarantine]) -> Planned | None:
         match cursor:
             case BrokenCursor():
-                aside.append(Aside(cursor, cursor.error))
+                aside.append(Quarantine(cursor, cursor.error))
             case Cursor(error=str(error)):
                 # Set aside, and put back into the index by an older version: no claim would take it.
-                aside.append(Aside(cursor, error))
+                aside.append(Quarantine(cursor, error))
             case Cursor():
                 try:
                     return Planned(cursor, self._made(cursor))
                 except (ScheduleError, ExclusionError) as problem:
-                    aside.append(Aside(cursor, str(problem)))
+                    aside.append(Quarantine(cursor, str(problem)))
                 except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
-                    aside.append(Aside(cursor, f"the cursor cannot be planned: {problem!r}"))
+                    aside.append(Quarantine(cursor, f"the cursor cannot be planned: {problem!r}"))
         return None
 
     def _made(self, cursor: Cursor) -> Plan:
         now = self.clock.now()
-        made = plan(cursor, now=now, reach=self.reach)
+        made = plan(cursor, now=now, horizon=self.horizon)
         if cursor.missed.mode is not MissedMode.RUN_ALL or not made.skipped:
             return made
         first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
         known = self.runs.between(cursor.tenant, cursor.job_id, first - 1, last, strongly=True)
         on_time = frozenset(record.occurrence for record in known if not record.caught_up)
-        return plan(cursor, now=now, reach=self.reach, on_time=on_time) if on_time else made
+        return plan(cursor, now=now, horizon=self.horizon, on_time=on_time) if on_time else made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.schedule.outlook import Outlook, look_ahead
+from duecourse.domain.schedule.schedule_preview import SchedulePreview, preview_schedule
 from duecourse.ports import Clock
 
 
@@ -15,6 +15,6 @@ class Preview:
 
     clock: Clock
 
-    def look(self, spec: ScheduleSpec, *, after: int | None, count: int) -> Outlook:
+    def look(self, spec: ScheduleSpec, *, after: int | None, count: int) -> SchedulePreview:
         """The first `count` occurrences after an instant, or after now. Raises ScheduleError."""
-        return look_ahead(spec, int(self.clock.now()) if after is None else after, count)
+        return preview_schedule(spec, int(self.clock.now()) if after is None else after, count)

@@ -13,9 +13,9 @@ from duecourse.domain.recreated import binds_nobody
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
 from duecourse.ports import Input, Inputs, Results, RunStore
-from duecourse.usecases.asking import requested_run
 from duecourse.usecases.history import LANE_RETENTION_DAYS, History
 from duecourse.usecases.job_errors import JobUnknownError
+from duecourse.usecases.run_request import requested_run
 
 JUST_AFTER = ".b-"
 """Sorts behind a run's plain name and before every other run's (see domain.ids: the least suffix there can be)."""

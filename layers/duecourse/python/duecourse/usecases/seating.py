@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from duecourse.domain.change_record import ChangeRecord
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Gone, Job, Lane
-from duecourse.domain.pause import Change
+from duecourse.domain.pause import PauseChange
 from duecourse.domain.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
 from duecourse.ports import Clock, JobStore, SeatsChangedError, SeatStore, UsedKey
 
@@ -36,11 +36,11 @@ class Seating:
         key: UsedKey | None,
         after: Gone | None,
         record: ChangeRecord,
-    ) -> Change | None:
+    ) -> PauseChange | None:
         """Write a new job, with a seat where one is free; None where its id is taken. Raises as JobStore.create."""
         for left in reversed(range(TRIES)):
             seats = self._with(job) if left and may_have_seat(job) else None
-            made = _placed(Change(job, cursor), seated=seats is not None)
+            made = _placed(PauseChange(job, cursor), seated=seats is not None)
             try:
                 written = store.create(
                     made.job,
@@ -57,7 +57,7 @@ class Seating:
             return made if written else None
         raise AssertionError("the last try takes no seat")
 
-    def of_changed(self, job: Job, change: Change, due: int | None) -> tuple[Change, Seats | None]:
+    def of_changed(self, job: Job, change: PauseChange, due: int | None) -> tuple[PauseChange, Seats | None]:
         """An edit that is to be written, and the seats to write with it; `due` is when the next occurrence was due."""
         if loses_seat(job, change.job, due, now=self.clock.now()):
             return _placed(change, seated=False), None
@@ -81,5 +81,5 @@ class Seating:
         return seats.given_to(job.id)
 
 
-def _placed(change: Change, *, seated: bool) -> Change:
+def _placed(change: PauseChange, *, seated: bool) -> PauseChange:
     return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))

@@ -15,7 +15,7 @@ from duecourse.usecases.report import Report, in_words
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ClaimOutcome:
     """What became of a group's claims. `refused` come with what the table said of them."""
 
     won: list[Planned]
@@ -45,7 +45,9 @@ class SendAndClaim:
     correlation_id: str | None = None
     """What the messages are to bear."""
 
-    def __call__(self, group: list[Planned], patience: Patience, report: Report, *, aligned: bool = True) -> Group:
+    def __call__(
+        self, group: list[Planned], patience: Patience, report: Report, *, aligned: bool = True
+    ) -> ClaimOutcome:
         """Send, and claim those whose messages were all accepted. Claims that a busy table puts off are made again with
         `patience`: their messages are sent, and nothing new is meanwhile. `aligned`: wait for the start of the next
         second before sending, so that messages are visible on theirs.
@@ -120,7 +122,7 @@ class SendAndClaim:
             return planned, None, report
 
 
-def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> Group:
+def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
     """Each by what became of it; the lost ones are somebody else's."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
@@ -135,4 +137,4 @@ def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_s
                 failed = claimed.error or "no reason given"
             case ClaimResult.LOST:
                 pass
-    return Group(won, refused, failed, sum(claimed.throttled for claimed in claims), all_sent)
+    return ClaimOutcome(won, refused, failed, sum(claimed.throttled for claimed in claims), all_sent)

@@ -12,8 +12,8 @@ from duecourse.domain.pause import given_back
 from duecourse.domain.plan import Row
 from duecourse.domain.run import Run, RunState
 from duecourse.ports import Clock, JobStore, Randomness, RunStore
-from duecourse.usecases.asking import MAX_BY
 from duecourse.usecases.job_errors import JobChangedError, JobUnreadableError
+from duecourse.usecases.run_request import MAX_BY
 
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.job import Lane
 from duecourse.ports import Depth, Depths, RunStore, TenantLimits
-from duecourse.usecases.health import Health, Pulse
+from duecourse.usecases.health import ClockHealth, Health
 from duecourse.usecases.limits import Limits
 
 DEAD_COUNTED = 100
@@ -15,7 +15,7 @@ DEAD_COUNTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class TenantStats:
     """`dead` is exact up to DEAD_COUNTED; a lane's depth is None where it cannot be told."""
 
     jobs: int
@@ -23,7 +23,7 @@ class Figures:
     dead_at_least: bool
     requests_left: int
     lanes: Mapping[Lane, Depth | None]
-    pulse: Pulse
+    pulse: ClockHealth
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Stats:
     health: Health
     limits: Limits
 
-    def figures(self, tenant: str) -> Figures:
+    def figures(self, tenant: str) -> TenantStats:
         """As they are now; the lanes' are those of all tenants together."""
         dead = len(self.runs.dead(tenant, limit=DEAD_COUNTED + 1, before=None, job_id=None))
-        return Figures(
+        return TenantStats(
             jobs=self.counters.jobs(tenant),
             dead=min(dead, DEAD_COUNTED),
             dead_at_least=dead > DEAD_COUNTED,

@@ -12,7 +12,7 @@ PAYLOAD_READS = 3
 """How often a job is read anew whose payload was written anew in between."""
 
 
-class JobGoneError(ValueError):
+class JobMissingError(ValueError):
     """The job of an item was deleted before its payload was read."""
 
 
@@ -27,6 +27,6 @@ def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
             return job_item.from_item(item, None if own is None else values.text(own, "payload"))
         anew = get(job_key(*where, JOB))
         if anew is None:
-            raise JobGoneError(f"{where[1]} was deleted while it was read")
+            raise JobMissingError(f"{where[1]} was deleted while it was read")
         item = anew
     raise ValueError("its payload is another one's")

@@ -21,7 +21,7 @@ from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_count import TRIES, JobCount, part_of
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
-from duecourse.adapters.dynamodb.job_reading import JobGoneError, read_job
+from duecourse.adapters.dynamodb.job_reading import JobMissingError, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.adapters.dynamodb.seats import DynamoSeats, taken
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
@@ -117,7 +117,7 @@ class DynamoJobStore:
         item = self._get(job_key(tenant, job_id, JOB))
         try:
             return None if item is None else self._job(item)
-        except JobGoneError:
+        except JobMissingError:
             return None
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
@@ -147,7 +147,7 @@ class DynamoJobStore:
             return None, None
         try:
             job = self._job(found[JOB])
-        except JobGoneError:
+        except JobMissingError:
             return None, None
         return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
 

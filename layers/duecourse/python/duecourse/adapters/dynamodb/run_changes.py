@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item
 from duecourse.adapters.dynamodb.run_item import from_item
-from duecourse.domain.archive import REMOVE, Change, Unreadable
+from duecourse.domain.archive import REMOVE, RunChange, Unreadable
 from duecourse.domain.run import Run
 from duecourse.ports.archive import Stretch
 
@@ -26,7 +26,7 @@ class DynamoRunChanges:
     def __init__(self, client: Any) -> None:
         self._client = client
 
-    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
+    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
         """See ports.archive.RunChanges."""
         return tuple(_change(record) for record in records)
 
@@ -50,7 +50,7 @@ class DynamoRunChanges:
 
     def _through(self, iterator: str | None, last: str, *, whole: bool) -> Stretch:
         """Everything up to the number `last`, which ends it; without having met that one it is not whole."""
-        found: list[Change] = []
+        found: list[RunChange] = []
         empty = 0
         while iterator is not None and empty < EMPTY_PAGES:
             page = self._client.get_records(ShardIterator=iterator)
@@ -65,12 +65,12 @@ class DynamoRunChanges:
         return Stretch(tuple(found), whole=False)
 
 
-def _change(record: Mapping[str, Any]) -> Change:
+def _change(record: Mapping[str, Any]) -> RunChange:
     """The service that did it is named in small letters by Lambda's events, in capitals by the stream itself."""
     told, kind = record["dynamodb"], record["eventName"]
     identity = record.get("userIdentity") or {}
     is_run = told["Keys"]["SK"].get("S", "").startswith(RUN_PREFIX)
-    return Change(
+    return RunChange(
         sequence=told["SequenceNumber"],
         kind=kind,
         by=identity.get("principalId") or identity.get("PrincipalId"),

@@ -40,11 +40,11 @@ class SqsLanes:
         randomness: Randomness,
         *,
         bulk_urls: Mapping[Lane, str] | None = None,
-        hurried: bool = False,
+        short_timeouts: bool = False,
         crew: Crew | None = None,
         trace: Callable[[], str | None] = trace_header,
     ) -> None:
-        """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `hurried`: after
+        """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `short_timeouts`: after
         a batch of which nothing was accepted the others are not tried, since somebody waits for the answer. Without
         hurry a `crew` sends batches side by side. `trace` says which trace the messages belong to.
         """
@@ -54,7 +54,7 @@ class SqsLanes:
         self._queue_urls = {False: queue_urls, True: queue_urls if bulk_urls is None else bulk_urls}
         self._clock = clock
         self._randomness = randomness
-        self._hurried = hurried
+        self._short_timeouts = short_timeouts
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
         """Send each to its lane; which were accepted, in order. Reasons of those that were not are in the log."""
@@ -75,7 +75,7 @@ class SqsLanes:
                 _logger.error("lane_without_queue", extra=facts)
                 continue
             send = partial(self._persist, queue_url, outgoing)
-            if not self._hurried:
+            if not self._short_timeouts:
                 accepted = accepted.union(*self._crew.map(send, list(batches(entries))))
                 continue
             for batch in batches(entries):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-MOST_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """How much of an answer is read at most. What `http.client` takes as headers (100 lines of 64 KB) and the 256 KB of a
 body that are looked at, be it in chunks of one byte, are less; chunks and trailers without an end are more.
 """
@@ -63,7 +63,7 @@ class _Incoming(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        if self._read > MOST_BYTES:
+        if self._read > MAX_BYTES:
             raise ConnectionError("the answer does not come to its end")
         self._sock.settimeout(self._deadline.left())
         count = self._sock.recv_into(buffer)

@@ -22,7 +22,7 @@ from duecourse.ports import Call, Secrets, SecretsUnavailableError, SecretUnknow
 from duecourse.version import VERSION
 
 _WITHOUT_BODY = frozenset({"GET", "HEAD"})
-_SHORTEST_SECRET = 4
+_MIN_SECRET = 4
 
 
 class RequestError(ValueError):
@@ -147,11 +147,11 @@ def _private(endpoint: Endpoint, headers: Iterable[tuple[str, str]]) -> frozense
     pieces = [piece.partition("=")[2] for piece in query.split("&")]
     decoded = (unquote_plus(text) for text in (path, *pieces))
     written = (*_with_words(values), path, query, *pieces, *decoded)
-    return frozenset(text for text in written if len(text) >= _SHORTEST_SECRET)
+    return frozenset(text for text in written if len(text) >= _MIN_SECRET)
 
 
 def _with_words(values: Iterable[str]) -> Iterator[str]:
     """`Bearer abcd`, and the token alone too."""
     for value in values:
         yield value
-        yield from (word for word in value.split() if len(word) >= _SHORTEST_SECRET)
+        yield from (word for word in value.split() if len(word) >= _MIN_SECRET)

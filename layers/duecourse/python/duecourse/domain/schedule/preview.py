@@ -18,7 +18,7 @@ Mark = Literal["moved", "dropped", "repeated"]
 #: Named times of one gap are counted up to here (an expression with seconds can have 3,600 in an hour).
 COUNTED = 1_000
 #: Dropped times are listed up to here: a schedule whose times always lie in a gap has one a year and no occurrence.
-MOST_DROPPED = 100
+MAX_DROPPED = 100
 #: How far dropped times are listed when no occurrence is left: as far as occurrences were searched.
 _HORIZON = 50 * 366 * 86_400
 
@@ -69,7 +69,7 @@ def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None =
         # With nothing left, times that are dropped before the end of the window are still worth seeing.
         limit = found if found is not None else min([at + _HORIZON, *(end - 1 for end in ends)])
         for entry in view.dropped(at, limit):
-            if dropped < MOST_DROPPED:
+            if dropped < MAX_DROPPED:
                 entries.append(entry)
             dropped += 1
         if found is None:

@@ -12,7 +12,7 @@ from duecourse.domain.schedule.zone import FAR
 
 
 @dataclass(frozen=True, slots=True)
-class Untimely:
+class DstEffect:
     """`wall` is the named time, ``2026-03-08T02:30:00``; `rule` the value of ``dst_gap`` or ``dst_fold`` that decided,
     or ``interval``: such expressions count what the clock shows, whatever is set.
     `instead` holds the instants (UTC seconds) at which that time counts; none where it is dropped.
@@ -24,7 +24,7 @@ class Untimely:
     instead: tuple[int, ...]
 
 
-def untimely(schedule: Schedule, at: int) -> Untimely | None:
+def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
     """What a DST rule did to the time that an instant stands for, where the expression names it; None if nothing.
 
     `at` is no occurrence. For an instant just after a gap that is the time the clock would show, had it not jumped.
@@ -39,10 +39,10 @@ def untimely(schedule: Schedule, at: int) -> Untimely | None:
         jumped = at + zone.offsets[index - 1]
         if timeline.reached(index) <= jumped < begin + zone.offsets[index] and _names(schedule, jumped):
             rule = schedule.spec.dst_gap if timeline.fixed else "interval"
-            return Untimely("gap", iso(jumped), rule, () if timeline.skip else (begin,))
+            return DstEffect("gap", iso(jumped), rule, () if timeline.skip else (begin,))
     shown = at + zone.offsets[index]
     if _names(schedule, shown):
-        return Untimely("fold", iso(shown), timeline.fold, timeline.instants(shown))
+        return DstEffect("fold", iso(shown), timeline.fold, timeline.instants(shown))
     return None
 
 

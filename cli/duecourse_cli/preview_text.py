@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from duecourse.domain.schedule.instant import iso
-from duecourse.domain.schedule.outlook import Outlook, offset_text
 from duecourse.domain.schedule.preview import COUNTED, PreviewEntry
+from duecourse.domain.schedule.schedule_preview import SchedulePreview, offset_text
 
 
-def outlook_text(outlook: Outlook, zone: str, after: int) -> str:
+def preview_text(outlook: SchedulePreview, zone: str, after: int) -> str:
     """What the schedule was understood as, then a table: UTC, wall clock, what a DST rule did."""
     head = f"understood as  {outlook.words}\ncanonical      {outlook.canonical}\n"
     if not any(entry.instant is not None for entry in outlook.entries):

@@ -31,7 +31,7 @@ READ = {"sqs": ("SendMessageBatch",), "dynamodb": ("Query", "BatchExecuteStateme
 """Operations with a long list in their answer."""
 
 
-def quicken(client: Any, service: str) -> None:
+def install_fast_json(client: Any, service: str) -> None:
     """Let the client's requests with long lists take the short way. Only for clients whose lists are our own: nothing
     checks them.
     """

@@ -27,7 +27,7 @@ KEPT_LONGER_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RunRequest:
     """Who asks (`by`), and the key that a repetition of the request carries too (None: each request is another); the
     request's `correlation_id` goes to the runs that it asks for.
     """

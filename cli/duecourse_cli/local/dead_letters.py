@@ -14,7 +14,7 @@ DEPTH_METRIC = "ApproximateNumberOfMessagesVisible"
 NOBODYS = "no job"
 
 
-class DeadLetters:
+class LocalDeadLetters:
     """Looks into the dead-letter queue; what it reads stays visible to everybody else."""
 
     def __init__(self, endpoint: str, queue_url: str) -> None:

@@ -45,7 +45,9 @@ _CONDITION_FAILED = "ConditionalCheckFailedException"
 """The one error that is a plain answer: each message that comes twice ends with it."""
 
 
-def hasten(client: Any, service: str, *, connect: float, read: float, connections: int, once: bool) -> None:
+def install_direct_transport(
+    client: Any, service: str, *, connect: float, read: float, connections: int, once: bool
+) -> None:
     """Let the client's frequent requests take the short way, with these time-outs (seconds). `once`: a request of which
     nobody knows whether it was heard is not made again.
 

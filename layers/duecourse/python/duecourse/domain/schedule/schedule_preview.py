@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.schedule.compile import compile_schedule
-from duecourse.domain.schedule.given import counted_from
 from duecourse.domain.schedule.instant import iso
+from duecourse.domain.schedule.parsed_input import counted_from
 from duecourse.domain.schedule.preview import PreviewEntry, preview
 from duecourse.domain.schedule.spec import ScheduleSpec
 from duecourse.domain.schedule.tzif import TZDATA_VERSION
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class SchedulePreview:
     """A schedule seen from one instant.
 
     Attributes:
@@ -38,14 +38,14 @@ class Outlook:
         }
 
 
-def look_ahead(spec: ScheduleSpec, after: int, count: int) -> Outlook:
+def preview_schedule(spec: ScheduleSpec, after: int, count: int) -> SchedulePreview:
     """The first ``count`` occurrences strictly after ``after``. A rate with neither anchor nor start counts from there.
 
     Raises ScheduleError.
     """
     spec = counted_from(spec, after)
     schedule = compile_schedule(spec)
-    return Outlook(schedule.words, schedule.canonical, preview(spec, after, count))
+    return SchedulePreview(schedule.words, schedule.canonical, preview(spec, after, count))
 
 
 def offset_text(seconds: int) -> str:
