@@ -51,7 +51,7 @@ class Assumptions:
     invoke: float = 0.05
     """From a message in a queue to its function, when an environment is warm."""
     tick_phase: float = 59.0
-    """How long after the lookahead begins the first tick comes that finds the burst: the worst of a clock of one minute."""
+    """How long (s) after the lookahead begins the first tick finds the burst, at worst: ticks come each minute."""
     call: float = 0.2
     """What a run's target takes."""
     write: float = 0.010

@@ -80,7 +80,7 @@ CASES = (
     Case("minutely", "jobs that fire every minute", "{second} * * * * *", 240, 10, 12, 2.4),
     Case("ten_seconds", "jobs that fire every ten seconds", "*/10 * * * * *", 240, 61, 12, 2.4),
 )
-"""The last two stand where a claim leaves them: picked up when due within the lookahead of 300 s, enqueued up to 840 s."""
+"""The last two stand where a claim leaves them: due within the lookahead of 300 s, enqueued up to 840 s."""
 
 
 def named(name: str) -> Case:

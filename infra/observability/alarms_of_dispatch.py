@@ -28,8 +28,7 @@ def _clock(config: StageConfig, shard_queue: sqs.IQueue) -> Iterator[AlarmSpec]:
     # data"): within the lookahead, for which nothing is late.
     yield AlarmSpec(
         name="NoTick",
-        means="No tick for three minutes: the system's clock stands still. From five minutes on (the lookahead) runs are "
-        "late.",
+        means="No tick for three minutes: the clock stands still. After five minutes (the lookahead) runs are late.",
         first="see whether the rule that starts the tick function is enabled, and that function's errors and "
         "throttles.",
         metric=ours(config, "tick", "TicksSent", seconds=MINUTE),

@@ -69,7 +69,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """`overdue` by slot, worst first; `soon`: entries due within the lookahead; `left_out`: shards that were not read."""
+    """`overdue` by slot, worst first; `soon`: entries due within the lookahead; `left_out`: shards not read."""
 
     overdue: Sequence[Slot]
     soon: int

@@ -11,7 +11,7 @@ SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
 
 TICK_WARNING, TICK_BAD = 120.0, 180.0
-"""One tick a minute; what is due within the lookahead of five minutes is enqueued already. As the API's health has it."""
+"""One tick a minute; what is due within the lookahead of five minutes is enqueued already. So the API's health."""
 
 FRESH = 300.0
 """A stack so young may still wait for its first tick."""

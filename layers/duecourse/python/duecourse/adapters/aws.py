@@ -73,8 +73,7 @@ class AwsClients:
 
     def get(self, service: str, *, short_timeouts: bool = False, once: bool = False) -> Any:
         """The client of our own infrastructure: short time-outs, a few attempts with backoff (throttling included);
-        `short_timeouts` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated as they
-        are.
+        `short_timeouts` ones are shorter, and fewer. `once`: a single attempt, for requests that must not be repeated.
         """
         connect, read, attempts = _SHORT if short_timeouts else (_CONNECT_SECONDS, self._read_seconds, _ATTEMPTS)
         with self._lock:
@@ -83,8 +82,9 @@ class AwsClients:
                 client = self._make(service, connect, read, 1 if once else attempts)
                 install_fast_json(client, service)
                 drop_trace_lineage(client, service)
+                credentials = self._session.get_credentials() if self._session else None
                 install_direct_transport(
-                    client, service, connect=connect, read=read, connections=_CONNECTIONS, once=once
+                    client, service, credentials, connect=connect, read=read, connections=_CONNECTIONS, once=once
                 )
                 self._clients[service, short_timeouts, once] = client
             return client

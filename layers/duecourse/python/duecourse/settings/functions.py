@@ -22,7 +22,7 @@ class TickSettings(FromEnvironment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatchSettings(FromEnvironment):
-    """A cursor is picked up when due within `lookahead_seconds`; its occurrences are enqueued `horizon_seconds` ahead."""
+    """A cursor is picked up when due within `lookahead_seconds`; occurrences are enqueued `horizon_seconds` ahead."""
 
     stage: str
     jobs_table: str

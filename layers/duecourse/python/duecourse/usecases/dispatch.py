@@ -41,7 +41,7 @@ MAX_REFUSED = 1000
 
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
-    """`lookahead`: a cursor is picked up when due within it; `horizon`: how far ahead its occurrences are enqueued (s)."""
+    """`lookahead`: a cursor is picked up when due within it; `horizon`: how far ahead occurrences are enqueued (s)."""
 
     shards: int
     lookahead: int

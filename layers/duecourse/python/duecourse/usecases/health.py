@@ -10,7 +10,7 @@ from duecourse.ports import Clock, TickMark
 from duecourse.usecases.dispatch import WATERMARK_LAG_SECONDS
 
 LATE_SECONDS = 180
-"""A tick that is older is late: three were missed. What is due within the lookahead (five minutes) is enqueued already."""
+"""A tick that is older is late: three were missed. What is due within five minutes, the lookahead, is enqueued."""
 
 FRESH_SECONDS = 5
 """For how long the mark is used again, so that strangers who ask for the health cost no reads."""

@@ -55,8 +55,8 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Plans pages of the due index up to `horizon` seconds ahead; `runs` are read where a job runs all that it missed and
-    missed more than it may: what ran on time is none of that.
+    """Plans pages of the due index up to `horizon` seconds ahead; `runs` are read where a job runs all that it missed
+    and missed more than it may: what ran on time is none of that.
     """
 
     clock: Clock

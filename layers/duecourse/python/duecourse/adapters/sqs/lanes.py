@@ -44,9 +44,9 @@ class SqsLanes:
         crew: Crew | None = None,
         trace: Callable[[], str | None] = trace_header,
     ) -> None:
-        """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `short_timeouts`: after
-        a batch of which nothing was accepted the others are not tried, since somebody waits for the answer. Without
-        hurry a `crew` sends batches side by side. `trace` says which trace the messages belong to.
+        """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `short_timeouts`:
+        after a batch of which nothing was accepted the others are not tried, since a caller waits for the answer. Else
+        a `crew` sends batches side by side. `trace` says which trace the messages belong to.
         """
         self._trace = trace
         self._crew = crew or Alone()

@@ -33,7 +33,7 @@ ASKED: dict[str, Any] = {"TableName": "runs", "Key": {"PK": {"S": "JOB#acme#a"}}
 def service(
     behaviour: Behaviour, *, name: str = "dynamodb", once: bool = False
 ) -> Iterator[tuple[Any, HttpTargetServer]]:
-    """A hastened client, and the service that behaves like this."""
+    """A client with the direct transport, and the service that behaves like this."""
     with http_target(behaviour) as server:
         read = 0.3 if behaviour is silent else PATIENCE_SECONDS
         yield direct(server.url("").rstrip("/"), name=name, once=once, read=read), server
@@ -43,7 +43,7 @@ def direct(url: str, *, name: str = "dynamodb", once: bool = False, read: float 
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret", aws_session_token="token")
     config = Config(retries={"mode": "standard", "total_max_attempts": 1 if once else 3}, read_timeout=read)
     client = session.client(name, region_name="eu-west-1", endpoint_url=url, config=config)
-    install_direct_transport(client, name, connect=1, read=read, connections=4, once=once)
+    install_direct_transport(client, name, session.get_credentials(), connect=1, read=read, connections=4, once=once)
     return client
 
 
