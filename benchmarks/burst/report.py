@@ -96,7 +96,8 @@ def _changes(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
         waited = list(document["enqueue_waited_seconds"].items())[:3]
         text = (
             f"{document['workers']}, {document['shards']:,} shards, lookahead {document['lookahead_seconds']} s: "
-            f"enqueuing by {document['enqueue_limited_by']} ({'; '.join(f'{took:g} s for {name}' for name, took in waited)}),"
+            f"enqueuing by {document['enqueue_limited_by']} "
+            f"({'; '.join(f'{took:g} s for {name}' for name, took in waited)}),"
             f" starts by {document['start_limited_by']}. Change: {'; '.join(document['to_change'])}."
         )
         yield from _item(text)

@@ -22,9 +22,9 @@ SETTLED_SECONDS = 900
 @dataclass(frozen=True, slots=True)
 class ExplainContext:
     """What else there is to know. `lookahead`, `horizon` and `retention` are the stage's (s); `sent_until` is the last
-    second of what the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the job's lane
-    has none (None: not asked). `searched` is False where records were left unread. `line` are the ids of the runs
-    that stand in the job's line, from its beginning on; read for a run that waits there.
+    second of what the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the
+    job's lane has none (None: not asked). `searched` is False where records were left unread. `line` are the ids of the
+    runs that wait for the job's lock, first to last; read for a run that waits there.
     """
 
     lookahead: int
