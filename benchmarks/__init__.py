@@ -1,4 +1,4 @@
-"""What the budgets of the design are measured with. Run one as `python -m benchmarks.<name>`."""
+"""What the budgets are measured with. Run one as `python -m benchmarks.<name>`."""
 
 import os
 

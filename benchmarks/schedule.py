@@ -6,7 +6,7 @@ Every implementation is asked the same: rows of RUN calls, each for the occurren
 is done before the clock starts, for all of them; the best of REPEATS counts. croner runs in node and is measured
 there, without node's own start; where `node_modules/croner` is missing it is left out and the result says so.
 
-Budgets (section 7 of the design): at least 10 times croniter on common expressions, faster than each of the others, and
+Budgets (benchmarks/README.md): at least 10 times croniter on common expressions, faster than each of the others, and
 no call above 5 ms.
 """
 

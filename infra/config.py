@@ -128,7 +128,7 @@ class StageConfig:
     """Whether Lambda looks for loops in the stage's region, which workers then must be allowed."""
     trace_clock: bool = False
     """It follows what a rule starts, too, work or none: tick, dispatch, sweep, patrol and audit. USD 3.70 a month with
-    16 shards (ARCHITECTURE.md, "Decisions").
+    16 shards (docs/decisions/012-observability-and-archive.md).
     """
 
     def __post_init__(self) -> None:

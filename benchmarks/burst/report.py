@@ -18,7 +18,7 @@ enqueuing goes. What is raised is the account's concurrency, for the starts.
 
 
 def budgets(documents: Sequence[dict[str, Any]]) -> dict[str, bool]:
-    """Whether the burst of the design is in before its second."""
+    """Whether the burst of the budget is in before its second."""
     judged = [
         document["last_enqueued_seconds"]
         for document in documents

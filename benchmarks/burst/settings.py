@@ -44,7 +44,7 @@ class Assumptions:
     backoff: float = FIRST_WAIT_SECONDS
     """Before the second try; it doubles."""
     dispatch_cpu: float = 0.000_2
-    """Of one firing on a whole core: what section 7 of the design says. `python -m benchmarks.burst` takes what
+    """Of one firing on a whole core: what benchmarks/README.md says. `python -m benchmarks.burst` takes what
     benchmarks.dispatch has measured (its case `distinct`)."""
     dispatch_memory: int = 1_024
     cold_start: float = 1.5

@@ -36,7 +36,7 @@ class Function:
     name: str
     build: str = ""
     most_beyond_boto3: float | None = None
-    """Milliseconds that its import may take more than that of boto3 (section 7 of the design)."""
+    """Milliseconds that its import may take more than that of boto3 (benchmarks/README.md)."""
 
 
 FUNCTIONS = (

@@ -9,7 +9,7 @@ Counts come from benchmarks/results/dispatch.json and execute.json where they ex
 notes say which. A dispatch round with nothing due is measured here. Other schedulers: EventBridge Scheduler (directly,
 and through SQS), Step Functions, Google Cloud Scheduler.
 
-Budget (section 7 of the design): at most 4 dollars for an idle month of 16 shards. The status is 1 when it is missed.
+Budget (benchmarks/README.md): at most 4 dollars for an idle month of 16 shards. The status is 1 when it is missed.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Run:
         return own + POLLER_REQUESTS / batch
 
 
-#: ARCHITECTURE.md, "Data": a claim 3 write units, shared by all it covered; budgets of section 7 of the design.
+#: ARCHITECTURE.md, "Data": a claim 3 write units, shared by all it covered; budgets in benchmarks/README.md.
 DOCUMENTED_FIRINGS: Mapping[str, Firing] = {
     "distinct": Firing(0.2, 160, 3.0, 0.1, 100),
     "minutely": Firing(0.05, 115, 3 / 9, 0.01, 100),

@@ -21,7 +21,7 @@ from benchmarks.cost.model import (
 from benchmarks.cost.prices import usd
 
 BUDGET = 4.0
-"""USD a month at 16 shards: section 7 of the design."""
+"""USD a month at 16 shards: benchmarks/README.md."""
 
 POLLERS = 5
 """Long polls that an SQS event source keeps open on a queue with nothing in it (AWS Lambda Developer Guide,

@@ -12,7 +12,7 @@ from benchmarks.local.jobs import MINUTE, Job, Kind, Window
 from duecourse_cli.local.figures import LatenessFigures, figures
 
 P50_BUDGET_SECONDS, P99_BUDGET_SECONDS = 0.1, 1.0
-"""Lateness on the local stack under light load; the design's budgets."""
+"""Lateness on the local stack under light load; the budgets."""
 
 BOUNDS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Upper ends of the histogram's classes, in seconds; one more class is open."""

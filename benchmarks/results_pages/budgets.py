@@ -1,4 +1,4 @@
-"""The budgets of section 7 of the design, each with what was measured of it. Pure."""
+"""The budgets in benchmarks/README.md, each with what was measured of it. Pure."""
 
 from __future__ import annotations
 

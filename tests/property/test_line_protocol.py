@@ -1,6 +1,6 @@
 """Runs that wait for one another: every order of the steps of a few of them, with everything that may go wrong once.
 
-What is explored, and what is not, is in ARCHITECTURE, "What was explored of the line"; `pytest -rP` shows the figures.
+What is explored, and what is not, is in docs/decisions/004-waiting-runs.md; `pytest -rP` shows the figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A second, slow reading of section 4 of the design: when does an expression fire?
+"""A second, slow reading of docs/schedules.md: when does an expression fire?
 
 Written without the engine and unlike it: instants are walked one by one, ``zoneinfo`` says what the clock shows at
 each, and a wall time matches when its calendar fields satisfy the text of the expression, item by item. No masks, no

@@ -1,4 +1,4 @@
-"""What a schedule means: section 4 of the design, complete. Pure, but for reading zone data once per zone.
+"""What a schedule means: docs/schedules.md, complete. Pure, but for reading zone data once per zone.
 
 Start with ``compile_schedule(ScheduleSpec("0 9 * * 1", "America/New_York")).next(after)``; ``preview`` (its own module)
 lists occurrences with their wall clock and what a DST rule did to them.

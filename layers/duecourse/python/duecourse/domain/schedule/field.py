@@ -48,7 +48,7 @@ class Field:
 
         ``a/s`` runs from a to the highest value. With ``wraps`` a range that runs backwards goes on at the lowest
         value, and so does its step; without, only FRI-SUN and its like do, the SUN that ends the week. Any other
-        reversed range, step 0 and steps larger than the number of values are refused (section 4 of the design).
+        reversed range, step 0 and steps larger than the number of values are refused (docs/schedules.md).
         """
         base, slash, step_text = item.partition("/")
         step = self._step(step_text, item) if slash else 1

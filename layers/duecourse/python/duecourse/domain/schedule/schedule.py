@@ -26,7 +26,7 @@ Kind = Literal["at", "cron", "rate"]
 class Schedule(ABC):
     """A schedule that was understood; made by ``compile_schedule``.
 
-    ``next`` is a pure function of the spec, ``after`` and the tzdata version (section 4 of the design). Whatever an
+    ``next`` is a pure function of the spec, ``after`` and the tzdata version (docs/schedules.md). Whatever an
     instance remembers between calls only saves work; it may be shared between threads.
 
     Attributes:

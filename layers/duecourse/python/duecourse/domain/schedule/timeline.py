@@ -1,4 +1,4 @@
-"""When the times of a wall clock happen: the DST rules of section 4 of the design, and nothing else.
+"""When the times of a wall clock happen: the DST rules of docs/schedules.md, and nothing else.
 
 Definitions. wall(t) is what the zone's clock shows at instant t. A wall time w that the clock jumps over lies in a
 *gap*; one that it shows twice lies in a *fold*.
