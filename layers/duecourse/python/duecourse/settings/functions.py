@@ -1,4 +1,4 @@
-"""What each function is told, one class a function."""
+"""Settings of each function, one class a function; fields that several need stand in their bases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,29 @@ from dataclasses import dataclass
 from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.domain.job import Lane, Precision
 from duecourse.settings.reading import FromEnvironment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables(FromEnvironment):
+    stage: str
+    jobs_table: str
+    runs_table: str
+    shards: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lanes(_Tables):
+    run_retention_days: int
+    queue_urls: Mapping[Lane, str]
+    bulk_urls: Mapping[Lane, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rounds(_Lanes):
+    """A cursor is picked up when due within `lookahead_seconds`; occurrences are enqueued `horizon_seconds` ahead."""
+
+    lookahead_seconds: int
+    horizon_seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,33 +44,17 @@ class TickSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DispatchSettings(FromEnvironment):
-    """A cursor is picked up when due within `lookahead_seconds`; occurrences are enqueued `horizon_seconds` ahead."""
+class DispatchSettings(_Rounds):
+    """A round of one shard."""
 
-    stage: str
-    jobs_table: str
-    runs_table: str
-    shards: int
-    lookahead_seconds: int
-    horizon_seconds: int
-    run_retention_days: int
-    queue_urls: Mapping[Lane, str]
-    bulk_urls: Mapping[Lane, str]
     bus_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExecuteSettings(FromEnvironment):
+class ExecuteSettings(_Lanes):
     """The workers of one lane; `max_receive_count` is that of the lane's redrive policy."""
 
-    stage: str
     lane: Lane
-    jobs_table: str
-    runs_table: str
-    run_retention_days: int
-    shards: int
-    queue_urls: Mapping[Lane, str]
-    bulk_urls: Mapping[Lane, str]
     queue_url: str
     bulk_url: str
     deaths_topic_arn: str
@@ -63,16 +70,9 @@ class ExecuteSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepSettings(FromEnvironment):
-    """The look into the dead-letter queue."""
+class SweepSettings(_Lanes):
+    """The dead-letter reconciler."""
 
-    stage: str
-    jobs_table: str
-    runs_table: str
-    run_retention_days: int
-    shards: int
-    queue_urls: Mapping[Lane, str]
-    bulk_urls: Mapping[Lane, str]
     dead_letter_queue_url: str
     deaths_topic_arn: str
     bus_name: str
@@ -87,51 +87,29 @@ class ArchiveSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatrolSettings(FromEnvironment):
-    """The look at everything that stands in the jobs table, every `patrol_hours`; completed jobs that are older than
+class PatrolSettings(_Tables):
+    """Index repair: the whole jobs table every `patrol_hours`; completed jobs that are older than
     `completed_job_retention_days`, and have no history any more, are removed.
     """
 
-    stage: str
-    jobs_table: str
-    runs_table: str
-    shards: int
     patrol_hours: int
     completed_job_retention_days: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditSettings(FromEnvironment):
+class AuditSettings(_Rounds):
     """The completeness audit: each hour one of `audit_segments` segments of the jobs table."""
 
-    stage: str
-    jobs_table: str
-    runs_table: str
-    shards: int
-    lookahead_seconds: int
-    horizon_seconds: int
-    run_retention_days: int
-    queue_urls: Mapping[Lane, str]
-    bulk_urls: Mapping[Lane, str]
     audit_segments: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiSettings(FromEnvironment):
+class ApiSettings(_Rounds):
     """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
     at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
     `smallest_interval_seconds`, at most `backfill_limit` runs a backfill, `seats` in each lane (domain.seats).
     """
 
-    stage: str
-    jobs_table: str
-    runs_table: str
-    shards: int
-    lookahead_seconds: int
-    horizon_seconds: int
-    run_retention_days: int
-    queue_urls: Mapping[Lane, str]
-    bulk_urls: Mapping[Lane, str]
     default_precision: Precision
     private_targets: str
     allowed_targets: AllowedTargets
