@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from duecourse.domain.pause import deaths_in_a_row
+from duecourse.domain.pause_on_failure import deaths_in_a_row
 from duecourse.domain.run import Run, RunState
 from tests.support.offers import DUE, run
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.plan import Row, SkippedRange, range_before, standing
-from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
 
 
@@ -72,16 +69,6 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
         ending=over,
     )
     return PauseChange(active, moved, skipped)
-
-
-def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:
-    """How many of the runs that ended last are dead, of those that ended after `since` (UTC seconds: the job's last
-    change, so that a resumed job starts counting anew). What was skipped or cancelled says nothing and is passed over.
-    """
-    spoke = (RunState.SUCCEEDED, RunState.DEAD)
-    ended = [run for run in runs if run.state in spoke and run.finished_at is not None and run.finished_at > since]
-    ended.sort(key=lambda run: run.finished_at or 0.0, reverse=True)
-    return sum(1 for _ in takewhile(lambda run: run.state is RunState.DEAD, ended))
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:

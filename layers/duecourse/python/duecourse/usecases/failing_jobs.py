@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from duecourse.domain.change_record import ChangeAction, changed
 from duecourse.domain.job import Job, JobState
-from duecourse.domain.pause import deaths_in_a_row, pause
+from duecourse.domain.pause import pause
+from duecourse.domain.pause_on_failure import deaths_in_a_row
 from duecourse.domain.run import Run, RunState
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.report import Report
