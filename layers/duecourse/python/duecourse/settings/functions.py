@@ -63,8 +63,8 @@ class ExecuteSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepSettings(FromEnvironment):
-    """The look into the dead-letter queue."""
+class ReconcilerSettings(FromEnvironment):
+    """The dead-letter reconciler."""
 
     stage: str
     jobs_table: str
@@ -87,8 +87,8 @@ class ArchiveSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatrolSettings(FromEnvironment):
-    """The look at everything that stands in the jobs table, every `patrol_hours`; completed jobs that are older than
+class RepairSettings(FromEnvironment):
+    """Index repair: a scan of the jobs table every `patrol_hours`; completed jobs that are older than
     `completed_job_retention_days`, and have no history any more, are removed.
     """
 
