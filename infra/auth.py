@@ -65,7 +65,7 @@ class Users(Construct):
             self,
             "Claims",
             runtime=runtime,
-            source="claims",
+            source="token_claims",
             description="Duecourse: puts tenant and scopes into access tokens",
             timeout_seconds=5,  # Cognito waits no longer
             memory_mb=128,

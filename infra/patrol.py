@@ -34,7 +34,7 @@ class Patrol(Construct):
             self,
             "Worker",
             runtime=runtime,
-            source="patrol",
+            source="repair",
             description="Duecourse: finds and mends what stands wrong in the due index",
             timeout_seconds=TIMEOUT_SECONDS,
             memory_mb=512,

@@ -39,7 +39,7 @@ class Sweep(Construct):
             self,
             "Worker",
             runtime=runtime,
-            source="sweep",
+            source="reconcile",
             description="Duecourse: records what came to the dead-letter queue without its run being dead",
             timeout_seconds=TIMEOUT_SECONDS,
             memory_mb=256,

@@ -227,6 +227,6 @@ class Cursors:
         """See ports.CursorStore. There are no wake-ups in a burst."""
         return [Claimed(ClaimResult.WON)] * len(wakes)
 
-    def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:  # noqa: ARG002 - the port's name
+    def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:  # noqa: ARG002 - the port's name
         """See ports.CursorStore. A burst has no bad cursors, so that one here is a mistake of the model."""
-        raise AssertionError(f"a cursor of the burst was set aside: {error}")
+        raise AssertionError(f"a cursor of the burst was quarantined: {error}")

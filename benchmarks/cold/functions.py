@@ -43,8 +43,8 @@ FUNCTIONS = (
     Function("tick", "_tick"),
     Function("dispatch", "_dispatch", 300),
     Function("execute", "_execute", 300),
-    Function("sweep", "_sweep"),
+    Function("reconcile", "_reconciler"),
     Function("api", "application"),
-    Function("claims"),
+    Function("token_claims"),
 )
 """`execute` stands for the workers of all four lanes, which have the same code."""

@@ -33,7 +33,7 @@ POLL_SECONDS = 20
 
 CARETAKER_STARTS = 2_880
 CARETAKER_READS = 3
-"""Starts of the patrol in a month, and as many of the audit: one each quarter of an hour (infra/patrol.py,
+"""Starts of index repair in a month, and as many of the audit: one each quarter of an hour (infra/patrol.py,
 infra/audit.py). The strong reads of a start of each: one, and two.
 """
 
@@ -152,14 +152,14 @@ class Idle:
         return work + usd("rru", MINUTES_OF_MONTH) + usd("wru", MINUTES_OF_MONTH)
 
     def _caretakers(self, assume: Assumptions) -> float:
-        """Patrol and audit: what their starts cost, and reading all jobs (half a unit for 4 KB): twice by each patrol,
-        which also looks for completed ones, and once by an audit of all segments.
+        """What starts of index repair and audit cost, and reading all jobs (half a unit for 4 KB): once by each pass of
+        index repair, and once by an audit of all segments.
         """
         work = sum(
             lambda_usd(CARETAKER_STARTS, assume.caretaker_seconds, memory)
             for memory in (assume.audit_mb, assume.patrol_mb)
         )
-        scans = 2 * HOURS_OF_MONTH / self.patrol_hours + HOURS_OF_MONTH / self.audit_segments
+        scans = HOURS_OF_MONTH / self.patrol_hours + HOURS_OF_MONTH / self.audit_segments
         return work + usd("rru", CARETAKER_STARTS * CARETAKER_READS + scans * self.jobs_gb * GB / 8192)
 
     def _log_gb(self, assume: Assumptions) -> float:

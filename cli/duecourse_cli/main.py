@@ -16,6 +16,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
     "local": ("duecourse_cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse_cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
+    "restore-table": (
+        "duecourse_cli.commands.restore_table",
+        "restore_table",
+        "Copy a restored table over the stage's own.",
+    ),
     "run": ("duecourse_cli.commands.run", "run", "Show, cancel or redrive one run."),
     "runs": ("duecourse_cli.commands.runs", "runs", "Show the runs of a job, newest first."),
 }

@@ -12,7 +12,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.audit import audit
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.audit import Audit
+from duecourse.usecases.maintenance.audit import Audit
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 
@@ -29,6 +29,6 @@ def _audit() -> Audit:
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """What it does not get to, the next invocation goes on with."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
-    tell = partial(publish, logger=logger, metrics=metrics, function="audit")
-    tell(_audit()(deadline, tell))
+    published = partial(publish, logger=logger, metrics=metrics, function="audit")
+    published(_audit()(deadline, published))
     return {}

@@ -176,7 +176,7 @@ def test_old_and_new_take_turns_on_the_same_tables_and_lanes_and_come_to_the_sam
 
     world = World(tables, at=begin)  # the new one alone, and its patrol
     world.cursors.highest_shards(1)
-    world.patrol()
+    world.repair()
     take_over(world, lanes, begin=begin, end=begin + LATER)
     assert in_line(endings(world)) == in_line(written_now["endings"])
 

@@ -62,7 +62,7 @@ def test_a_creation_that_the_quota_refuses_leaves_no_record(store: DynamoJobStor
     assert actions(store) == []
 
 
-def test_the_history_outlives_the_job_and_its_namesake_goes_on_with_it(store: DynamoJobStore) -> None:
+def test_the_history_outlives_the_job_and_the_job_recreated_after_it_goes_on_with_it(store: DynamoJobStore) -> None:
     made = job(id="nightly", revision=1)
     again = replace(made, created_at=NOON + 9, generation=made.generation + 9, created_generation=made.generation + 9)
     assert store.create(made, cursor(made), record=created(made, "anna"))

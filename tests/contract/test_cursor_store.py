@@ -90,7 +90,7 @@ def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run
     assert (left.occurrence, left.last) == (None, old.occurrence)
 
 
-def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_set_aside(any_tables: Tables) -> None:
+def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_quarantined(any_tables: Tables) -> None:
     put(any_tables, "a", "b")
     any_tables.client.update_item(
         TableName=any_tables.jobs,
@@ -103,24 +103,24 @@ def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_set_aside(any_t
     broken = found[BrokenCursor]
     assert isinstance(broken, BrokenCursor)
     store = any_tables.cursor_store(SettableClock(NOON))
-    assert store.set_aside(broken, broken.error)
-    assert not store.set_aside(broken, "again")
+    assert store.quarantine(broken, broken.error)
+    assert not store.quarantine(broken, "again")
     assert due(any_tables) == [cursor(job(id="b"))]
 
 
-def test_a_cursor_that_was_set_aside_shows_its_error(any_tables: Tables) -> None:
+def test_a_cursor_that_was_quarantined_shows_its_error(any_tables: Tables) -> None:
     put(any_tables, "a")
     clock = SettableClock(NOON)
-    assert any_tables.cursor_store(clock).set_aside(cursor(job(id="a")), "schedule: it makes no sense")
+    assert any_tables.cursor_store(clock).quarantine(cursor(job(id="a")), "schedule: it makes no sense")
     left = any_tables.job_store(clock).get_cursor("default", "a")
     assert left is not None
     assert left.error == "schedule: it makes no sense"
 
 
-def test_a_cursor_that_was_set_aside_is_not_put_back_by_a_claim_of_who_had_read_it_before(any_tables: Tables) -> None:
+def test_a_cursor_that_was_quarantined_is_not_put_back_by_a_claim_of_who_had_read_it_before(any_tables: Tables) -> None:
     put(any_tables, "a", "b")
     store, clock = any_tables.cursor_store(SettableClock(NOON)), SettableClock(NOON)
-    assert store.set_aside(cursor(job(id="a")), "schedule: it makes no sense")
+    assert store.quarantine(cursor(job(id="a")), "schedule: it makes no sense")
     claims = [claim_of("a", 850), claim_of("b", 850)]
     assert results(store.claim(claims, 1)) == [ClaimResult.LOST, ClaimResult.WON]
     left = any_tables.job_store(clock).get_cursor("default", "a")
@@ -129,11 +129,11 @@ def test_a_cursor_that_was_set_aside_is_not_put_back_by_a_claim_of_who_had_read_
     assert [entry.job_id for entry in due(any_tables, NOON + 3000)] == ["b"]  # type: ignore[attr-defined]
 
 
-def test_a_cursor_that_moved_meanwhile_is_not_set_aside(any_tables: Tables) -> None:
+def test_a_cursor_that_moved_meanwhile_is_not_quarantined(any_tables: Tables) -> None:
     put(any_tables, "a")
     old, store = cursor(job(id="a")), any_tables.cursor_store(SettableClock(NOON))
     store.claim([Claim(old, moved(old, int(NOON) + 850))], 1)
-    assert not store.set_aside(old, "too late")
+    assert not store.quarantine(old, "too late")
 
 
 def test_a_watermark_only_ever_rises(any_tables: Tables) -> None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from duecourse.adapters.event_bus import EventBridgeBus
-from duecourse.ports import Occasion
+from duecourse.ports import OutboundEvent
 from tests.support.queues import bodies, create_queue, receive
 
 pytestmark = pytest.mark.emulator
@@ -34,9 +34,11 @@ def listening(clients, sqs: Any, bus_name: str) -> str:
     return queue_url
 
 
-def test_occasions_reach_whoever_listens(clients, sqs, bus_name, listening):
-    occasions = [Occasion("Run Dead", {"event": f"e-{number}", "run_id": "nightly"}, AT) for number in range(12)]
-    assert EventBridgeBus(clients.get("events"), bus_name).publish(occasions) == 0
+def test_outbound_events_reach_whoever_listens(clients, sqs, bus_name, listening):
+    outbound_events = [
+        OutboundEvent("Run Dead", {"event": f"e-{number}", "run_id": "nightly"}, AT) for number in range(12)
+    ]
+    assert EventBridgeBus(clients.get("events"), bus_name).publish(outbound_events) == 0
     events = bodies(receive(sqs, listening))
     assert sorted(event["detail"]["event"] for event in events) == sorted(f"e-{number}" for number in range(12))
     assert {(event["source"], event["detail-type"]) for event in events} == {("duecourse", "Run Dead")}

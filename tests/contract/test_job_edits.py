@@ -251,12 +251,12 @@ def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(any_tables: Tab
     assert replace(any_tables, client=between).job_store(SettableClock(NOON)).get("default", made.id) is None
 
 
-def test_a_cursor_that_was_set_aside_is_not_put_back_by_an_edit_beside_the_schedule(any_tables: Tables) -> None:
+def test_a_cursor_that_was_quarantined_is_not_put_back_by_an_edit_beside_the_schedule(any_tables: Tables) -> None:
     clock = SettableClock(NOON)
     store, cursors = any_tables.job_store(clock), any_tables.cursor_store(clock)
     made = job()
     added(store, made)
-    assert cursors.set_aside(cursor(made), "broken")
+    assert cursors.quarantine(cursor(made), "broken")
     standing = store.get_cursor("default", made.id)
     assert standing is not None
     assert store.change(made, standing, edited(made, name="x"), standing)

@@ -89,7 +89,9 @@ def test_who_finds_all_taken_takes_the_seat_of_a_job_that_has_left_once_its_call
     assert (desk.stands("d"), desk.holders()) == (SEAT, ("b", "d"))
 
 
-def test_a_job_created_anew_waits_for_the_end_of_what_its_namesake_may_still_run(any_tables: Tables) -> None:
+def test_a_recreated_job_waits_for_the_end_of_what_its_predecessor_may_still_run(
+    any_tables: Tables,
+) -> None:
     desk = Desk(any_tables)
     desk.create("a", "at(2026-11-21T12:00:01)")
     desk.jobs.delete("default", "a")

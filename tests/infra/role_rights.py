@@ -9,6 +9,7 @@ from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.needed_calls import Call, needed
 from tests.support.policies import actions_of, as_list, written
+from tests.support.template import source_of
 
 LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}
@@ -20,17 +21,15 @@ TARGET = "duecourse-target-*"
 
 STORES = {
     "DynamoAuditStore": "jobs",
-    "DynamoCompletedJobs": "jobs",
     "DynamoCursorStore": "jobs",
     "DynamoInputs": "runs",
     "DynamoJobStore": "jobs",
     "DynamoLines": "runs",
-    "DynamoPatrolStore": "jobs",
+    "DynamoRepairStore": "jobs",
     "DynamoRunChanges": "runs, stream",
     "DynamoRunStore": "runs",
     "DynamoTenantLimits": "jobs",
     "DynamoTickMark": "jobs",
-    "DynamoTraces": "runs",
     "DynamoWakes": "jobs",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
@@ -51,7 +50,7 @@ STORES = {
 NOT_GRANTED = {
     ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
     ("Sweep", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
-    ("Sweep", "results", "s3:PutObject"): "what the sweep ends has no result",
+    ("Sweep", "results", "s3:PutObject"): "what the reconciler ends has no result",
 }
 """What the source could ask for and never does."""
 
@@ -130,7 +129,7 @@ def granted(stack: Stack, name: str) -> Rights:
 def asked_for(stack: Stack, name: str) -> Rights:
     """What the code behind a function can ask for, by store."""
     config, rights = STAGES[stack.stage], Rights()
-    for call in needed(kind_of(name).lower()):
+    for call in needed(source_of(kind_of(name))):
         if call.adapter == ("SecretsManagerSecrets" if config.secret_store == "parameters" else "SsmSecrets"):
             continue
         if call == Call("Targets", "assume_role") and not config.allowed_targets.actions:

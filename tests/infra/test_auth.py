@@ -203,7 +203,7 @@ def test_no_tenant_may_use_up_the_gateways_rate_alone() -> None:
 
 def claims(groups: list[str] | None, attributes: dict[str, str]) -> dict[str, Any]:
     """What it answers for a user (the event after AWS's example of V2_0, its parts that matter)."""
-    spec = importlib.util.spec_from_file_location("claims_handler", ROOT / "functions" / "claims" / "handler.py")
+    spec = importlib.util.spec_from_file_location("claims_handler", ROOT / "functions" / "token_claims" / "handler.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -17,8 +17,8 @@ from duecourse.settings import (
     AuditSettings,
     DispatchSettings,
     ExecuteSettings,
-    PatrolSettings,
-    SweepSettings,
+    ReconcilerSettings,
+    RepairSettings,
     TickSettings,
 )
 from infra.config import ConfigError
@@ -35,8 +35,8 @@ SETTINGS = {
     "ExecuteNormalFunction": ExecuteSettings,
     "ExecuteLowFunction": ExecuteSettings,
     "ExecuteLongFunction": ExecuteSettings,
-    "SweepFunction": SweepSettings,
-    "PatrolFunction": PatrolSettings,
+    "SweepFunction": ReconcilerSettings,
+    "PatrolFunction": RepairSettings,
     "AuditFunction": AuditSettings,
     "ArchiveFunction": ArchiveSettings,
     "ApiFunction": ApiSettings,
@@ -151,10 +151,10 @@ def test_tick_runs_once_a_minute_and_an_old_tick_is_forgotten(stack: Stack) -> N
     assert invoke["MaximumEventAgeInSeconds"] <= 120
 
 
-def test_the_dead_letter_queue_is_swept_every_few_minutes(stack: Stack) -> None:
+def test_dead_letters_are_reconciled_every_few_minutes(stack: Stack) -> None:
     rule, invoke = clockwork(stack, "SweepFunction")
     assert rule["ScheduleExpression"] == "rate(5 minutes)"
-    assert stack.function("SweepFunction")["Timeout"] < 300, "a sweep ends before the next begins"
+    assert stack.function("SweepFunction")["Timeout"] < 300, "a call ends before the next begins"
     assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (300, 0)
 
 

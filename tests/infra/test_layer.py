@@ -32,7 +32,7 @@ from infra.targets_config import AllowedTargetsConfig
 from infra.uv import base_python
 from tests.support.template import ROOT
 
-FUNCTIONS = ("tick", "dispatch", "execute", "sweep", "api", "claims")
+FUNCTIONS = ("tick", "dispatch", "execute", "reconcile", "api", "token_claims")
 
 
 def built(target: Target) -> Path:

@@ -20,7 +20,7 @@ from tests.infra.role_rights import (
 )
 from tests.support.needed_calls import needed
 from tests.support.policies import as_list, key_uses, written
-from tests.support.template import ROOT
+from tests.support.template import ROOT, source_of
 
 
 def test_each_function_may_do_exactly_what_its_code_asks_for(stack: Stack) -> None:
@@ -45,7 +45,7 @@ def test_indexes_are_opened_to_those_who_query_them(stack: Stack) -> None:
             each for statement in stack.statements(role_of(function)) for each in as_list(statement["Resource"])
         ]
         opened = {text.rpartition("/")[2] for text in map(written, resources) if "/index/" in text}
-        asked = {call.method for call in needed(kind_of(name).lower()) if call.method.startswith("index:")}
+        asked = {call.method for call in needed(source_of(kind_of(name))) if call.method.startswith("index:")}
         assert opened == {each.removeprefix("index:") for each in asked}, name
 
 

@@ -24,9 +24,9 @@ from duecourse.usecases.skipping import Skipping
 from tests.support import emulators
 from tests.support.clock import SettableClock
 from tests.support.jobs import cursor, job
+from tests.support.notifications import Announced, RecordedEvents, StoredResults
 from tests.support.queues import create_queue
 from tests.support.tables import Tables
-from tests.support.told import Announced, StoredResults, ToldEvents
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.workers import Workshop
 from tests.support.world import RULES, RecordedCalls
@@ -71,7 +71,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
         received=SqsReceived(sqs, url),
         caller=caller,
         notices=Announced(),
-        bus=ToldEvents(),
+        bus=RecordedEvents(),
         results=StoredResults(),
         clock=clock,
         randomness=SystemRandomness(),

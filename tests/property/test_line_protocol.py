@@ -60,7 +60,7 @@ def explore(rule: str, *, runs: int = 2, workers: int = 2, left: Left = NOTHING,
 @pytest.mark.parametrize("rule", RULES)
 def test_two_runs_keep_the_lines_promises_in_every_order_of_their_steps(rule: str) -> None:
     found = explore(rule)
-    assert found.patrols == 0
+    assert found.repairs == 0
     assert found.most_messages <= 6
 
 
@@ -76,7 +76,7 @@ def test_two_runs_and_one_worker_keep_them_whatever_goes_wrong_once(wrong: str) 
 @pytest.mark.parametrize("rule", RULES)
 def test_two_runs_keep_them_whatever_goes_wrong_once(rule: str, wrong: str) -> None:
     found = explore(rule, left=WRONG[wrong])
-    assert found.patrols == 0 or wrong == "a lost watch"
+    assert found.repairs == 0 or wrong == "a lost watch"
     assert found.most_messages <= 8
 
 
@@ -90,4 +90,4 @@ def test_two_runs_with_callbacks_keep_them_whatever_goes_wrong_once(rule: str, w
 @pytest.mark.minutes
 @pytest.mark.parametrize("rule", RULES)
 def test_three_runs_and_one_worker_keep_them_in_every_order(rule: str) -> None:
-    assert explore(rule, runs=3, workers=1, callback=True).patrols == 0
+    assert explore(rule, runs=3, workers=1, callback=True).repairs == 0

@@ -41,7 +41,7 @@ DO = st.sampled_from(
     [
         *(["deliver"] * 6 + ["deliver late"] * 2 + ["hold"] * 2 + ["go on"] * 2 + ["end"] * 4),
         *["crash", "wait", "long wait", "very long wait", "forge", "complete", "fail", "cancel", "redrive", "beat"],
-        *["strand", "bring back", "send afresh", "sweep", "sweep", "change", "delete", "recreate"],
+        *["strand", "bring back", "send afresh", "reconcile", "reconcile", "change", "delete", "recreate"],
     ]
 )
 OUTCOMES = st.sampled_from(
@@ -147,8 +147,8 @@ def play(world: World, step: Step, original: Job) -> None:
             world.bring_back(newest)
         case "send afresh":
             world.send_afresh(newest)
-        case "sweep":
-            world.sweep(letter, skew=step.skew)
+        case "reconcile":
+            world.reconcile(letter, skew=step.skew)
         case "change" if step.crash:
             world.change_job()
         case "delete" if step.crash:
@@ -173,7 +173,7 @@ def drain(world: World) -> None:
             if was == world.record and died_by_it and was is not None and was.state is RunState.DEAD:
                 world.strand(letter)
         for letter in list(world.letters):
-            world.sweep(letter, skew=0.0)
+            world.reconcile(letter, skew=0.0)
         world.time += 300
         if not any(letter.home == "lane" for letter in world.letters) and _still(world):
             return

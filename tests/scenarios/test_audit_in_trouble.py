@@ -6,11 +6,11 @@ from contextlib import suppress
 
 import pytest
 
-from duecourse.domain.audit import Gap
+from duecourse.domain.coverage import OccurrenceRange
 from duecourse.domain.job import JobState, Lane, Overlap
 from duecourse.domain.run import RunState
 from duecourse.ports import Undecided
-from duecourse.usecases.audit import MAX_OPEN
+from duecourse.usecases.maintenance.audit import MAX_OPEN
 from duecourse.usecases.report import Report
 from duecourse.usecases.skip_next import SKIPPED
 from tests.support.audited import HOUR, AuditedWorld, Full, Slow
@@ -38,7 +38,7 @@ def test_a_range_is_found_behind_what_was_skipped_ahead_of_its_time(world: Audit
     for second in (2 * HOUR, 3 * HOUR):
         skipped = run(made, RunState.SKIPPED, after=second, attempt=0, reason=SKIPPED)
         assert world.run_store.write(skipped, None) is None
-    assert world.auditor().judge.reaching_over(made, until - 60) == (until, True)
+    assert world.auditor().classify.reaching_over(made, until - 60) == (until, True)
 
 
 def test_of_a_page_that_takes_too_long_what_was_done_is_not_done_again(world: AuditedWorld) -> None:
@@ -76,7 +76,7 @@ def test_who_is_killed_after_telling_leaves_it_to_be_told_again_and_who_was_told
     assert world.audit().counts == {}
 
 
-def test_many_rows_of_one_job_are_told_as_one(world: AuditedWorld) -> None:
+def test_many_ranges_of_one_job_are_reported_as_one(world: AuditedWorld) -> None:
     world.add(job("rate(1 minute)", overlap=Overlap.ALLOW))
     world.until(NOON + HOUR + 300)
     for minute in range(2, 60, 2):
@@ -89,7 +89,7 @@ def test_many_rows_of_one_job_are_told_as_one(world: AuditedWorld) -> None:
 
 def test_with_too_much_open_the_audit_waits_and_says_so(world: AuditedWorld) -> None:
     made = world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
-    open_of = [Undecided("default", f"{made.id}-{number}", (Gap(1, 1, 1),)) for number in range(MAX_OPEN)]
+    open_of = [Undecided("default", f"{made.id}-{number}", (OccurrenceRange(1, 1, 1),)) for number in range(MAX_OPEN)]
     world.audits = Full(world.audits, open_of)
     report = world.audit(hour=4)
     assert (report.counts["AuditsWaiting"], report.counts["JobsAudited"]) == (1, 0)
@@ -107,7 +107,7 @@ def test_a_job_whose_record_cannot_be_read_is_told_and_the_others_are_audited(wo
         UpdateExpression="SET lane = :lane",
         ExpressionAttributeValues={":lane": {"S": "express"}},
     )
-    assert world.audits.undecided("default", "newer", [Gap(int(NOON) + 300, int(NOON) + 1200, 4)], now=NOON)
+    assert world.audits.undecided("default", "newer", [OccurrenceRange(int(NOON) + 300, int(NOON) + 1200, 4)], now=NOON)
     report = world.audit(hour=4)
     assert (report.counts["AuditsFailed"], report.counts["OccurrencesLost"]) == (2, 1)
     assert sorted(alarms(report)) == ["job_not_audited", "job_not_audited", "occurrence_lost"]

@@ -113,9 +113,9 @@ def test_what_an_outage_made_a_job_skip_is_told_once_for_the_whole_range(world: 
     world.until(NOON + 1000)
     world.until(NOON + 9000, ticking=False)
     world.until(NOON + 9100)
-    told = [(one.detail_type, one.detail["job_id"]) for one in world.bus.occasions]
+    told = [(one.detail_type, one.detail["job_id"]) for one in world.bus.events]
     assert told == [("Run Skipped", "asks")]
-    assert world.bus.occasions[0].detail["count"] > 100
+    assert world.bus.events[0].detail["count"] > 100
 
 
 def test_a_bus_that_refuses_holds_nothing_up_and_is_counted(world: World) -> None:

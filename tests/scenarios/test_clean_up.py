@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.completed_jobs import DynamoCompletedJobs, DynamoTraces
 from duecourse.adapters.dynamodb.job_count import total
-from duecourse.domain.clean_up import PART_SECONDS, PARTS
+from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.domain.job import Gone, Job, JobState
+from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.run import RunState
-from duecourse.usecases.clean_up import CleanUp
+from duecourse.ports import IndexPage
+from duecourse.usecases.maintenance.clean_up import CleanUp
+from duecourse.usecases.maintenance.index_repair import IndexRepair
+from duecourse.usecases.report import Report
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
@@ -28,7 +30,7 @@ LATER = NOON + 90 * DAY + 1
 
 @dataclass
 class Stage:
-    """Tables on a clock, with the clean-up over them."""
+    """Tables on a clock, with index repair over them."""
 
     tables: Tables
     clock: SettableClock = field(default_factory=lambda: SettableClock(NOON))
@@ -50,22 +52,17 @@ class Stage:
     def count(self) -> int:
         return total(self.tables.client, self.tables.jobs, "default")
 
-    def clean_up(self) -> CleanUp:
-        return CleanUp(
-            found=DynamoCompletedJobs(self.tables.client, self.tables.jobs),
-            jobs=self.tables.job_store(self.clock),
-            traces=DynamoTraces(self.tables.client, self.tables.runs),
-            clock=self.clock,
-            retention_days=90,
-        )
+    def repair(self, **changes: Any) -> Report:
+        """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""
+        clean_up = CleanUp(self.tables.job_store(self.clock), self.tables.run_store(), self.clock, 90)
+        store = DynamoRepairStore(self.tables.client, self.tables.jobs)
+        made = IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)
+        return made(self.clock.now() + 600)
 
     def day(self) -> Counter[str]:
-        """A day of quarters of an hour; what was done in it."""
-        clean_up, done = self.clean_up(), Counter[str]()
-        for _ in range(PARTS):
-            done += clean_up(self.clock.now() + 600).counts
-            self.clock.advance(PART_SECONDS)
-        return done
+        """What a day's pass does."""
+        self.clock.advance(DAY)
+        return self.repair().counts
 
 
 @pytest.fixture
@@ -96,7 +93,7 @@ def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:
     stage.completed("other")
     stage.clock.set(LATER)
     assert stage.day()["JobsCleanedUp"] == 2
-    assert stage.day() == {}
+    assert stage.day()["JobsCleanedUp"] == 0
     assert stage.count() == 0
 
 
@@ -127,29 +124,12 @@ def test_a_job_that_was_edited_back_to_life_stays(stage: Stage) -> None:
 
 
 @dataclass
-class Found:
-    """ports.clean_up.CompletedJobs: these pages, whatever is asked for."""
-
-    found: list[list[tuple[str, str]]]
-
-    def pages(self, part: int, *, before: float) -> Iterator[list[tuple[str, str]]]:
-        yield from self.found
-
-
-class Broken:
-    """ports.clean_up.CompletedJobs that cannot be read."""
-
-    def pages(self, part: int, *, before: float) -> Iterator[list[tuple[str, str]]]:
-        raise ConnectionError("the index is busy")
-
-
-@dataclass
 class Late:
-    """ports.clean_up.Traces: something happens right after it has looked, before the job is deleted."""
+    """ports.RunStore: something happens right after it has looked for items, before the job is deleted."""
 
     then: Any
 
-    def any(self, tenant: str, job_id: str) -> bool:
+    def has_items(self, tenant: str, job_id: str) -> bool:
         self.then()
         return False
 
@@ -166,8 +146,7 @@ def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage)
         alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
         assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
 
-    found = Found([[("default", "report")]])
-    report = replace(stage.clean_up(), found=found, traces=Late(revive))(LATER + 600)
+    report = stage.repair(runs=Late(revive))
     assert report.counts["JobsCleanedUp"] == 0
     stored = stage.stored("report")
     assert stored is not None
@@ -185,26 +164,16 @@ def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage)
         raise ConnectionError("the table is busy")
 
     traces = Late(refuse)
-    found = Found([[("default", "first"), ("default", "second"), ("default", "nobody")]])
-    report = replace(stage.clean_up(), found=found, traces=traces)(LATER + 600)
+    report = stage.repair(runs=traces)
     assert (report.counts["CleanUpsFailed"], report.counts["JobsCleanedUp"]) == (1, 1)
-    (told,) = [event for event in report.events if event.alarming]
-    assert (told.action, told.facts["job_id"]) == ("clean_up_failed", "first")
-    assert stage.stored("second") is None
+    (failed,) = [event for event in report.events if event.alarming]
+    (left,) = [job_id for job_id in ("first", "second") if stage.stored(job_id) is not None]
+    assert (failed.action, failed.facts["job_id"]) == ("clean_up_failed", left)
+    assert [event.facts for event in report.events if event.action == "cleaned_up"] == [{"removed": 1}]
 
 
-def test_a_search_that_fails_is_told_and_raises_nothing(stage: Stage) -> None:
-    report = replace(stage.clean_up(), found=Found([]), retention_days=90)(LATER)
-    assert report.counts["CleanUpsFailed"] == 0
-    report = replace(stage.clean_up(), found=Broken())(LATER)
-    assert report.counts["CleanUpsFailed"] == 1
-
-
-def test_a_search_ends_with_its_time(stage: Stage) -> None:
-    stage.completed("first")
-    stage.completed("second")
+def test_a_job_that_was_removed_since_its_page_was_read_is_no_failure(stage: Stage) -> None:
+    clean_up, report = CleanUp(stage.tables.job_store(stage.clock), Late(print), stage.clock, 90), Report()
     stage.clock.set(LATER)
-    found = Found([[("default", "first")], [("default", "second")]])
-    report = replace(stage.clean_up(), found=found)(LATER)
-    assert report.counts == {"JobsCleanedUp": 1, "CleanUpsUnfinished": 1}
-    assert stage.stored("second") is not None
+    clean_up(IndexPage([], None, [CompletedJob("default", "nobody", NOON)]), report)
+    assert report.counts == {}

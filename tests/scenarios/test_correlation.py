@@ -36,7 +36,7 @@ def world(tables: Tables) -> World:
 
 
 def told(world: World) -> list[Event]:
-    """What was said of runs, by workers and sweeps."""
+    """What was said of runs, by workers and calls of the reconciler."""
     return [event for report in world.reports for event in report.events if "run_id" in event.facts]
 
 
@@ -148,7 +148,7 @@ def test_a_dead_letter_is_told_of_as_part_of_the_same(world: World) -> None:
     world.caller.answer = lambda _: FAILED
     asks(world)
     world.until(NOON + 30)
-    report = world.sweep()
+    report = world.reconcile()
     (kept,) = [event for event in report.events if event.action == "dead_letter_kept"]
     assert kept.facts["correlation_id"] == ORDER
 

@@ -41,7 +41,7 @@ def lose_to_the_dead_letters(world: World, second: int = 120) -> None:
 
 def test_a_rightful_dead_letter_stays_where_the_console_finds_it(world: World) -> None:
     run = dead_run(world)
-    world.sweep()
+    world.reconcile()
     assert len(world.wheel.dead_letters) == 1
     assert the_run(world) == run
     assert len(world.notices.deaths) == 1
@@ -53,19 +53,19 @@ def test_a_message_that_got_there_before_its_run_could_start_is_found_recorded_a
     lose_to_the_dead_letters(world)
     world.until(NOON + 300, ticking=False)
     assert world.runs("tick-tock") == []
-    world.sweep()
+    world.reconcile()
     run = the_run(world)
     assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "dead_lettered", 0)
     assert len(world.notices.deaths) == 1
     assert world.count("DeadLettersRecorded") == 1
-    world.sweep()
+    world.reconcile()
     assert len(world.notices.deaths) == 1
     world.wheel.redrive()
     world.work()
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 1)
 
 
-def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_sweep_records(world: World) -> None:
+def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_reconciler_records(world: World) -> None:
     def crash(call: Call) -> Outcome:
         raise Killed
 
@@ -78,10 +78,10 @@ def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_sweep_rec
     with pytest.raises(Killed):
         world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + FUNCTION_SECONDS)
     world.wheel.dead_letters.append(held)
-    world.sweep()
+    world.reconcile()
     assert the_run(world).state is RunState.RUNNING  # its lease has not ended: it may be alive
     world.until(NOON + 400, ticking=False)
-    world.sweep()
+    world.reconcile()
     assert (the_run(world).state, the_run(world).reason) == (RunState.DEAD, "dead_lettered")
 
 
@@ -92,7 +92,7 @@ def test_a_retry_that_got_there_is_recorded_as_dead(world: World) -> None:
     world.until(NOON + 130)
     lose_to_the_dead_letters(world)
     world.until(NOON + 300, ticking=False)
-    world.sweep()
+    world.reconcile()
     assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 1)
     world.wheel.redrive()
     world.work()
@@ -105,7 +105,7 @@ def test_what_is_left_over_after_a_redrive_is_removed(world: World) -> None:
     world.tell(world.about(run, MessageKind.REDRIVE))
     assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
     assert len(world.wheel.dead_letters) == 1
-    world.sweep()
+    world.reconcile()
     assert world.wheel.dead_letters == []
 
 
@@ -135,7 +135,7 @@ def test_a_callback_that_got_there_is_sent_afresh(world: World) -> None:
     world.until(NOON + 130)
     done = world.about(the_run(world), MessageKind.COMPLETE, result=7)
     world.wheel.dead_letters.append(world.wheel.put_in(done))
-    world.sweep()
+    world.reconcile()
     world.work()
     assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, 7)
     assert world.wheel.dead_letters == []
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_stays_and_is_counted(world: World) -> None:
     world.add(job(AT))
     broken = world.wheel.put_in(world.queued_about("tick-tock", 120, MessageKind.START))
     world.wheel.dead_letters.append(replace(broken, body="not a message"))
-    world.sweep()
+    world.reconcile()
     assert len(world.wheel.dead_letters) == 1
     assert world.count("DeadLettersUnreadable") == 1
 
@@ -156,7 +156,7 @@ def test_many_dead_letters_are_looked_at_page_by_page(world: World) -> None:
         world.add(job(AT, id=f"job-{number:02}"))
     world.until(NOON + 300)
     assert len(world.wheel.dead_letters) == 25
-    report = world.sweep()
+    report = world.reconcile()
     assert report.counts["DeadLettersKept"] == 25
 
 
@@ -165,7 +165,7 @@ def test_a_job_that_ends_with_a_run_found_dead_is_completed(world: World) -> Non
     world.until(NOON + 60)
     lose_to_the_dead_letters(world)
     world.until(NOON + 300)
-    world.sweep()
+    world.reconcile()
     found = world.jobs.get("default", "tick-tock")
     assert found is not None
     assert found.state is JobState.COMPLETED

@@ -120,7 +120,7 @@ def test_a_watermark_stays_at_a_bucket_that_was_not_empty(world: World) -> None:
     assert world.cursors.watermark(0) == "2026-11-21T19"
 
 
-def test_a_cursor_that_makes_no_sense_is_set_aside_and_blocks_nobody(world: World) -> None:
+def test_a_cursor_that_makes_no_sense_is_quarantined_and_blocks_nobody(world: World) -> None:
     world.add(job("rate(10 seconds)", id="good"))
     bad = world.add(job("rate(10 seconds)", id="bad"))
     rules = {":rules": {"S": '{"expression":"61 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}'}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.audit import Recorded
+from duecourse.domain.coverage import Recorded
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.run import RunState
 from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
@@ -61,7 +61,7 @@ def error_of(world: World, job_id: str) -> str | None:
     return standing.error
 
 
-def test_a_cursor_whose_claim_the_table_refuses_is_set_aside_and_delays_nobody(world: World) -> None:
+def test_a_cursor_whose_claim_the_table_refuses_is_quarantined_and_delays_nobody(world: World) -> None:
     add(world, 250)
     world.cursors = Claims(world.cursors, refusing("job-007"))
     world.until(NOON + 301)
@@ -73,7 +73,7 @@ def test_a_cursor_whose_claim_the_table_refuses_is_set_aside_and_delays_nobody(w
     assert error_of(world, "job-008") is None
 
 
-def test_nothing_is_set_aside_when_the_table_refuses_every_claim(world: World) -> None:
+def test_nothing_is_quarantined_when_the_table_refuses_every_claim(world: World) -> None:
     add(world, 3)
     world.cursors = Claims(world.cursors, refusing("job-000", "job-001", "job-002"))
     report = world.dispatch()

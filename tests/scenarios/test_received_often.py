@@ -69,10 +69,10 @@ def test_runs_of_a_job_that_cannot_be_read_do_not_circle_for_ever(world: World) 
     world.until(NOON + 3 * 86_400, ticking=False)
     assert len(world.wheel) == 0
     (letter,) = world.wheel.dead_letters
-    world.sweep()
+    world.reconcile()
     assert world.wheel.dead_letters == [letter]
     world.jobs = readable
-    world.sweep()
+    world.reconcile()
     assert (the_run(world).state, len(world.notices.deaths)) == (RunState.DEAD, 1)
 
 

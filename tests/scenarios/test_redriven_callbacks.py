@@ -69,7 +69,7 @@ def test_a_callback_run_redriven_by_the_console_that_lands_among_the_dead_letter
     world.wheel.redrive()
     world.wheel.dead_letters.append(killed(world))
     world.clock.advance(400)
-    world.sweep()
+    world.reconcile()
     world.caller.answer = lambda _: Succeeded()
     world.work()
     assert the_run(world).state is RunState.DEAD

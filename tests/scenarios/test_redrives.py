@@ -32,7 +32,7 @@ def never_begun(world: World, of: Job) -> None:
     world.clock.set(NOON + 60)
     world.wheel.dead_letters += world.wheel.hold_back(120)
     world.until(NOON + 300, ticking=False)
-    world.sweep()
+    world.reconcile()
     assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 0)
 
 
@@ -87,7 +87,7 @@ def test_a_run_that_died_before_its_first_attempt_is_called_once_for_each_redriv
     world.until(NOON + 1200)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1]
     assert len(world.notices.deaths) == 2
-    world.sweep()
+    world.reconcile()
     assert len(world.wheel.dead_letters) == 1
 
 
@@ -98,7 +98,7 @@ def test_a_redrive_asked_for_twice_of_a_run_that_died_before_its_first_attempt_r
     world.tell(asked)
     world.tell(replace(asked, nonce="asked twice"))
     world.wheel.dead_letters.append(world.wheel.put_in(replace(asked, nonce="asked thrice")))
-    world.sweep()
+    world.reconcile()
     world.until(NOON + 1200)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1]
     world.tell(world.about(the_run(world), MessageKind.REDRIVE))
@@ -153,7 +153,7 @@ def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_an
     assert len(world.notices.deaths) == 2
 
 
-def test_redriven_by_the_api_the_console_and_swept_at_once_a_run_runs_once_more(world: World) -> None:
+def test_redriven_by_the_api_the_console_and_reconciled_at_once_a_run_runs_once_more(world: World) -> None:
     world.add(job(AT, retry=ONCE))
     world.caller.answer = fail
     world.until(NOON + 300)
@@ -161,10 +161,10 @@ def test_redriven_by_the_api_the_console_and_swept_at_once_a_run_runs_once_more(
     asked = world.about(run, MessageKind.REDRIVE)
     world.wheel.redrive()
     world.tell(asked)
-    world.sweep()
+    world.reconcile()
     world.tell(replace(asked, nonce="asked twice"))
     world.until(NOON + 1200)
-    world.sweep()
+    world.reconcile()
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
     assert (the_run(world).state, len(world.wheel.dead_letters)) == (RunState.DEAD, 1)
 
@@ -176,7 +176,7 @@ def test_a_redrive_whose_message_was_received_too_often_is_asked_for_again(world
     asked = world.wheel.put_in(world.about(the_run(world), MessageKind.REDRIVE))
     world.wheel.dead_letters.append(asked)
     world.caller.answer = lambda _: Succeeded()
-    world.sweep()
+    world.reconcile()
     world.work()
-    world.sweep()
+    world.reconcile()
     assert (the_run(world).state, world.wheel.dead_letters) == (RunState.SUCCEEDED, [])

@@ -50,7 +50,7 @@ def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_th
     assert hand_over(world, held) != ()  # dead, and failed until the queue moves it
     unreadable(world, held)
     world.until(NOON + 900)
-    world.sweep()
+    world.reconcile()
     assert the_run(world).state is RunState.DEAD
     assert [letter.message.name for letter in world.wheel.dead_letters] == [the_run(world).name]
     assert len(world.notices.deaths) == 1
@@ -82,7 +82,7 @@ def test_a_callbacks_death_whose_message_was_sent_afresh_unread_is_kept_among_th
     assert hand_over(world, letter) != ()
     unreadable(world, letter)
     world.until(NOON + 900)
-    world.sweep()
+    world.reconcile()
     assert the_run(world).state is RunState.DEAD
     assert len(world.wheel.dead_letters) == 1
     world.caller.answer = lambda _: Succeeded("taken")
@@ -150,7 +150,7 @@ def test_a_dead_run_that_is_adopted_by_a_copy_is_announced_once_and_lies_once_am
     world.run_store, world.wheel = real, wheel
     world.wheel.put_back(replace(held))
     world.until(NOON + 1800)
-    world.sweep()
+    world.reconcile()
     assert len(world.wheel.dead_letters) == 1
     assert len(world.notices.deaths) == 1
     world.caller.answer = lambda _: Failed("again", retryable=False)

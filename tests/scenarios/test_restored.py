@@ -1,7 +1,7 @@
-"""Tables put back to what they were forty minutes ago: docs/upgrading.md says what that means, and is held to it here.
+"""Tables restored to what they were forty minutes ago: docs/upgrading.md says what that means, and is held to it here.
 
-The tables are copied at MOMENT by scripts/put_back.py, work goes on for forty minutes, and the copies are put back by
-it as an operator does with tables that DynamoDB restored.
+The tables are copied at MOMENT by `duecourse restore-table`, work goes on for forty minutes, and the copies are
+restored by it as an operator does with tables that DynamoDB restored.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from duecourse.domain.job import Completion, Job, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.retry import Backoff, RetryPolicy
@@ -19,7 +20,8 @@ from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from scripts.put_back import TOLD_EVERY, main, put_back
+from duecourse_cli.commands.restore_table import PROGRESS_ITEMS, restore
+from duecourse_cli.main import main
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables, create_tables
 from tests.support.world import World
@@ -57,18 +59,18 @@ class Restored:
         for each in jobs:
             world.add(each)
         world.until(MOMENT)
-        put_back(self._client, world.tables.jobs, self.copies.jobs)
-        put_back(self._client, world.tables.runs, self.copies.runs)
+        restore(self._client, world.tables.jobs, self.copies.jobs)
+        restore(self._client, world.tables.runs, self.copies.runs)
         meanwhile(world)
         world.until(RESTORED)
         self.calls_before = Counter(world.caller.runs)
 
-    def put_back(self, *, runs_too: bool = False, until: float = RESTORED + 3600) -> None:
+    def restore(self, *, runs_too: bool = False, until: float = RESTORED + 3600) -> None:
         """Put back the jobs (and the runs), and let an hour pass."""
         tables = self.world.tables
-        put_back(self._client, self.copies.jobs, tables.jobs, delete_others=True)
+        restore(self._client, self.copies.jobs, tables.jobs, delete_others=True)
         if runs_too:
-            put_back(self._client, self.copies.runs, tables.runs, delete_others=True)
+            restore(self._client, self.copies.runs, tables.runs, delete_others=True)
         self.world.until(until)
 
     @property
@@ -111,7 +113,7 @@ ALL_RAN = [(second, RunState.SUCCEEDED, 1) for second in range(900, 3001, 300)]
 def test_with_the_runs_kept_nothing_that_ran_runs_again_and_nothing_is_left_out(restored: Restored) -> None:
     one_off = job("at(2026-11-21T12:30:00)", id="one-off")
     restored.go_on(*each_policy(), one_off)
-    restored.put_back()
+    restored.restore()
     assert restored.twice == []
     for name in ("once", "all", "skip"):
         assert restored.spans(name) == ALL_RAN
@@ -122,9 +124,9 @@ def test_with_the_runs_kept_nothing_that_ran_runs_again_and_nothing_is_left_out(
     assert job_again.state == "COMPLETED"
 
 
-def test_with_the_runs_put_back_too_missed_policies_say_what_runs_again(restored: Restored) -> None:
+def test_with_the_runs_restored_too_missed_policies_say_what_runs_again(restored: Restored) -> None:
     restored.go_on(*each_policy())
-    restored.put_back(runs_too=True)
+    restored.restore(runs_too=True)
     done, skipped = RunState.SUCCEEDED, RunState.SKIPPED
     assert restored.spans("once") == [(1200, done, 6), (3000, done, 1)]
     assert restored.spans("all") == [
@@ -142,16 +144,16 @@ def test_with_the_runs_put_back_too_missed_policies_say_what_runs_again(restored
     ]
 
 
-def test_with_the_runs_put_back_too_a_one_off_job_runs_again(restored: Restored) -> None:
+def test_with_the_runs_restored_too_a_one_off_job_runs_again(restored: Restored) -> None:
     restored.go_on(job("at(2026-11-21T12:30:00)", id="one-off"))
-    restored.put_back(runs_too=True)
+    restored.restore(runs_too=True)
     assert restored.twice == ["one-off.20261121T123000Z"]
 
 
 def test_what_was_enqueued_at_the_moment_and_ran_since_has_no_record_and_does_not_run_again(restored: Restored) -> None:
     """Its cursor had been moved past it and its message is gone: the history has a hole there."""
     restored.go_on(every_five("once"))
-    restored.put_back(runs_too=True)
+    restored.restore(runs_too=True)
     assert next(second for second, _, _ in restored.spans("once")) > ALREADY_ENQUEUED[0]
     assert restored.calls_before["once.20261121T121500Z"] == 1
 
@@ -159,7 +161,7 @@ def test_what_was_enqueued_at_the_moment_and_ran_since_has_no_record_and_does_no
 def test_a_job_that_was_made_since_is_gone_and_its_messages_do_nothing(restored: Restored) -> None:
     made = every_five("made-later", at=MOMENT)
     restored.go_on(meanwhile=lambda world: world.add(made))
-    restored.put_back()
+    restored.restore()
     assert restored.world.jobs.get("default", "made-later") is None
     assert not [run for run in restored.world.runs("made-later") if run.occurrence > RESTORED]
     assert restored.twice == []
@@ -173,7 +175,7 @@ def delete(world: World) -> None:
 
 def test_a_job_that_was_deleted_since_is_back_and_catches_up(restored: Restored) -> None:
     restored.go_on(every_five("deleted-later"), meanwhile=delete)
-    restored.put_back()
+    restored.restore()
     assert (1200, RunState.SUCCEEDED, 6) in restored.spans("deleted-later")
     assert [run for run in restored.world.runs("deleted-later") if run.occurrence > RESTORED]
 
@@ -192,7 +194,7 @@ def edit(world: World) -> None:
 
 def test_an_edit_that_was_made_since_is_undone(restored: Restored) -> None:
     restored.go_on(every_five("edited-later"), meanwhile=edit)
-    restored.put_back()
+    restored.restore()
     later = [run.occurrence - int(NOON) for run in restored.world.runs("edited-later") if run.occurrence > RESTORED]
     assert later[:3] == [3300, 3600, 3900]
 
@@ -200,7 +202,7 @@ def test_an_edit_that_was_made_since_is_undone(restored: Restored) -> None:
 def test_a_retry_that_waited_at_the_moment_comes_once(restored: Restored) -> None:
     """Its wake-up was sent and cleared since; it is back, is sent again, and its worker finds the run over."""
     restored.go_on(job("at(2026-11-21T12:05:00)", id="retries", retry=retrying(20)))
-    restored.put_back()
+    restored.restore()
     assert restored.twice == []
     assert restored.world.caller.runs == ["retries.20261121T120500Z"] * 2
 
@@ -211,7 +213,7 @@ def test_a_wait_that_began_since_is_taken_up_by_the_cursor_that_is_back(restored
         job("at(2026-11-21T12:30:00)", id="retries", retry=retrying(40)),
         job("at(2026-11-21T12:31:00)", id="waits", completion=Completion.CALLBACK, completion_seconds=2400),
     )
-    restored.put_back()
+    restored.restore()
     (run,) = restored.world.runs("retries")
     assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
     (waiting,) = restored.world.runs("waits")
@@ -221,7 +223,7 @@ def test_a_wait_that_began_since_is_taken_up_by_the_cursor_that_is_back(restored
 def test_a_wait_that_began_since_for_what_was_enqueued_before_is_lost_and_can_be_cancelled(restored: Restored) -> None:
     """The one thing that nothing takes up again: no cursor, no wake-up and no message knows of it."""
     restored.go_on(job("at(2026-11-21T12:15:00)", id="retries", retry=retrying(60)))
-    restored.put_back(until=RESTORED + 7200)
+    restored.restore(until=RESTORED + 7200)
     (run,) = restored.world.runs("retries")
     assert (run.state, run.attempt) == (RunState.RETRYING, 1)
     restored.world.tell(restored.world.about(run, MessageKind.CANCEL, reason="lost its wake-up"))
@@ -229,16 +231,16 @@ def test_a_wait_that_began_since_for_what_was_enqueued_before_is_lost_and_can_be
     assert run.state is RunState.CANCELLED
 
 
-def test_one_tenants_items_can_be_put_back_alone(tables: Tables) -> None:
+def test_one_tenants_items_can_be_restored_alone(tables: Tables) -> None:
     world, copies = World(tables), create_tables(tables.client)
     theirs = replace(every_five("nightly"), tenant="acme")
     ours = every_five("nightly")
     for made in (theirs, ours):
         assert world.jobs.create(made, cursor(made))
-    put_back(tables.client, tables.jobs, copies.jobs)
+    restore(tables.client, tables.jobs, copies.jobs)
     for made in (theirs, ours):
         assert world.jobs.delete(made, deleted_at=NOON + 60)
-    put_back(tables.client, copies.jobs, tables.jobs, tenant="acme", delete_others=True)
+    restore(tables.client, copies.jobs, tables.jobs, tenant="acme", delete_others=True)
     assert world.jobs.get("acme", "nightly") == theirs
     assert world.jobs.get("default", "nightly") is None
 
@@ -265,7 +267,7 @@ def test_what_a_throttled_table_refuses_is_sent_again_ever_more_slowly(tables: T
     world.add(job("0 3 * * *", id="nightly"))
     written = len(tables.client.scan(TableName=tables.jobs)["Items"])
     client, waits = Throttled(tables.client), list[float]()
-    put_back(client, tables.jobs, copies.jobs, sleep=waits.append)
+    restore(client, tables.jobs, copies.jobs, sleep=waits.append)
     assert len(tables.client.scan(TableName=copies.jobs)["Items"]) == written
     assert client.batches == list(range(written, 0, -1))
     assert waits == [0.1 * 2**n for n in range(written - 1)]
@@ -273,8 +275,8 @@ def test_what_a_throttled_table_refuses_is_sent_again_ever_more_slowly(tables: T
 
 def test_a_long_copy_says_how_far_it_is(tables: Tables) -> None:
     told: list[str] = []
-    put_back(Endless(TOLD_EVERY * 2), tables.jobs, "copy", progress=told.append)
-    assert told == ["10,000 items put back", "20,000 items put back"]
+    restore(Endless(PROGRESS_ITEMS * 2), tables.jobs, "copy", progress=told.append)
+    assert told == ["10,000 items restored", "20,000 items restored"]
 
 
 class Endless:
@@ -299,7 +301,6 @@ class Endless:
 def test_a_wrong_table_is_refused_in_a_sentence(
     ministack: str,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     restored: str,
     table: str,
     said: str,
@@ -308,5 +309,6 @@ def test_a_wrong_table_is_refused_in_a_sentence(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    assert main([restored, table]) == 1
-    assert said in capsys.readouterr().err
+    done = CliRunner().invoke(main, ["restore-table", restored, table])
+    assert done.exit_code == 1
+    assert said in done.stderr

@@ -15,7 +15,7 @@ def world(tables: Tables) -> World:
     return World(tables)
 
 
-def test_a_cursor_that_an_older_version_put_back_with_its_error_is_set_aside_again(world: World) -> None:
+def test_a_cursor_that_an_older_version_put_back_with_its_error_is_quarantined_again(world: World) -> None:
     world.add(job("* * * * *", id="broken"))
     key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
     world.tables.client.update_item(
@@ -40,7 +40,7 @@ def test_a_cursor_that_an_older_version_put_back_with_its_error_is_set_aside_aga
         '{"expression":"* * * * *","timezone":5,"missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}',
     ],
 )
-def test_a_cursor_of_wrong_types_is_set_aside_and_blocks_nobody(world: World, rules: str) -> None:
+def test_a_cursor_of_wrong_types_is_quarantined_and_blocks_nobody(world: World, rules: str) -> None:
     world.add(job("rate(10 seconds)", id="good"))
     world.add(job("rate(10 seconds)", id="bad"))
     world.tables.client.update_item(

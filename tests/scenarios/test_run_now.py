@@ -263,7 +263,7 @@ def test_what_nobody_asked_for_is_no_run(world: World, by_hand: ByHand) -> None:
     assert late
 
 
-def test_a_namesake_of_its_job_does_not_run_it(world: World, by_hand: ByHand) -> None:
+def test_a_recreated_job_does_not_run_it(world: World, by_hand: ByHand) -> None:
     world.add(job("0 0 1 1 *"))
     asked = by_hand.run(key="k-1")
     assert world.jobs.delete(by_hand.job(), deleted_at=NOON - 1)

@@ -381,13 +381,13 @@ def test_a_watch_whose_message_comes_before_it_is_noted_looks_after_the_line_all
     assert standing.nonce == watch.watch
 
 
-def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_sweep(world: World) -> None:
+def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_reconciler(world: World) -> None:
     world.add(by_hand(max_runs=2))
     world.until(NOON + 125)
     watch = next(each for each in world.wheel._held if each.message.watch is not None)
     world.wheel._held.remove(watch)
     world.wheel.dead_letters.append(watch)
-    world.sweep()
+    world.reconcile()
     assert world.wheel.dead_letters == []
     world.until(NOON + 125 + WATCH_SECONDS)
     assert any(each.message.watch is not None for each in world.wheel._held)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
-from duecourse.domain.audit import Turn
+from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.domain.job import Job, Lane
+from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided
-from duecourse.usecases.audit import Audit
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import EditJobs
 from duecourse.usecases.jobs import Jobs
-from duecourse.usecases.judging import Judge
-from duecourse.usecases.looking import Looker
+from duecourse.usecases.maintenance.audit import Audit
+from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
+from duecourse.usecases.maintenance.compare_window import CompareWindow
 from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.report import Report
 from duecourse.usecases.skipping import Skipping
@@ -57,8 +57,8 @@ class AuditedWorld(World):
         assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
 
     def auditor(self, segments: int = 1) -> Audit:
-        judge = Judge(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        return Audit(self.audits, Looker(self.run_store), judge, self.clock, segments, 90)
+        classify = ClassifyGaps(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
+        return Audit(self.audits, CompareWindow(self.run_store), classify, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
         """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""

@@ -16,7 +16,7 @@ from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
 from tests.support.line_promises import BrokenError, Promises
-from tests.support.patrolled import patrolled
+from tests.support.repaired import repaired
 from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, LostAnswerError, Replay
 
 Step = tuple[tuple[object, ...], State]
@@ -46,7 +46,7 @@ class Found:
     states: int = 0
     histories: int = 0
     ends: int = 0
-    patrols: int = 0
+    repairs: int = 0
     most_messages: int = 0
 
 
@@ -148,11 +148,11 @@ class Explorer:
             self._promises.hold_at_the_end(state)
             self.found.ends += 1
         else:
-            called = patrolled(self.case.job, self.kept, self.shared, state)
+            called = repaired(self.case.job, self.kept, self.shared, state)
             if called == state:
-                raise BrokenError("a run never ends, and the patrol finds nothing", ("the patrol",))
-            self.found.patrols += 1
-            yield ("the patrol",), called
+                raise BrokenError("a run never ends, and index repair finds nothing", ("index repair",))
+            self.found.repairs += 1
+            yield ("index repair",), called
 
     def _later(self, state: State) -> Iterator[Step]:
         """Time passes until the next message is visible; who has lived for too long by then is killed."""

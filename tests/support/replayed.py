@@ -165,5 +165,5 @@ class Replay:
         self._drawn += 1
         return f"n{self.names.of((self._beginning, self._drawn))}"
 
-    def publish(self, occasions: Sequence[object]) -> int:
+    def publish(self, events: Sequence[object]) -> int:
         return 0

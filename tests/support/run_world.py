@@ -136,8 +136,8 @@ class World:
         if self.calls:
             self.calls.pop(pick % len(self.calls))
 
-    def sweep(self, letter: Letter, *, skew: float) -> None:
-        """The look into the dead letters."""
+    def reconcile(self, letter: Letter, *, skew: float) -> None:
+        """The dead-letter reconciler looks at a letter."""
         if letter.home != "dead":
             return
         thought = self._think(self._worker(letter, skew), Stranded(letter.offer, letter.kind in STARTS))

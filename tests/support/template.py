@@ -26,6 +26,15 @@ TABLE_ARGUMENTS = (
 )
 
 
+SOURCES = {"Patrol": "repair", "Sweep": "reconcile", "Claims": "token_claims"}
+"""Folders of functions that have another name than their output: a logical id stays as it is."""
+
+
+def source_of(function: str) -> str:
+    """The folder of a function under `functions/`, by its output without the ending."""
+    return SOURCES.get(function, function.lower())
+
+
 @cache
 def template(stage: str, made_from: tuple[str, ...] = MADE_FROM, **context: str) -> dict[str, Any]:
     """The CloudFormation template of a stage, as `cdk synth` makes it, but without building the layer; with the context

@@ -67,7 +67,7 @@ class Wheel:
 
     @property
     def dead_letter_queue(self) -> DeadLetters:
-        """What the sweep sees."""
+        """What the dead-letter reconciler sees."""
         return DeadLetters(self)
 
     def redrive(self) -> None:

@@ -81,7 +81,7 @@ class Workshop:
         return Execute(attempts)
 
     def settler(self, lane: Lane | None) -> Settler:
-        """What writes records and follows them, for a worker or (without a lane) for the sweep."""
+        """What writes records and follows them, for a worker or (without a lane) for the dead-letter reconciler."""
         forwarder = self._forwarder(lane)
         aftermath = Aftermath(
             self.jobs,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
 from typing import Any
 
-from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
+from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, Lane
@@ -16,21 +16,34 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Call, Claim, Claimed, Clock, CursorStore, DeadLetterQueue, Lines, Outgoing, RunStore
+from duecourse.ports import (
+    Call,
+    Claim,
+    Claimed,
+    Clock,
+    CursorStore,
+    DeadLetterQueue,
+    Lines,
+    Outgoing,
+    RepairStore,
+    RunStore,
+)
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
 from duecourse.usecases.execute import Execute
-from duecourse.usecases.patrol import Patrol
+from duecourse.usecases.maintenance.clean_up import CleanUp
+from duecourse.usecases.maintenance.index_check import IndexCheck
+from duecourse.usecases.maintenance.index_repair import IndexRepair
+from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.skipping import Skipping
-from duecourse.usecases.sweep import Sweep
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
+from tests.support.notifications import Announced, RecordedEvents, StoredResults
 from tests.support.tables import Tables
-from tests.support.told import Announced, StoredResults, ToldEvents
 from tests.support.wheel import Wheel
 from tests.support.workers import Workshop
 
@@ -94,7 +107,7 @@ class World:
         self.randomness = Numbered()
         self.caller = RecordedCalls(self.clock)
         self.notices = Announced()
-        self.bus = ToldEvents()
+        self.bus = RecordedEvents()
         self.results = StoredResults()
         self.jobs = tables.job_store(self.clock, rules.shards)
         self.cursors: CursorStore = tables.cursor_store(self.clock)
@@ -130,29 +143,33 @@ class World:
         """A worker of the lane `normal`."""
         return self._workshop(self.worker_clock).worker(Lane.NORMAL, self.wheel.max_receive_count)
 
-    def sweep(self, queue: DeadLetterQueue | None = None) -> Report:
-        """A look into the dead-letter queue, this world's unless another one is given."""
-        settler = self._workshop(self.clock).settler(None)
-        queue = queue or self.wheel.dead_letter_queue
-        sweep = Sweep(queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, settler, 90)
-        report = sweep(self.clock.now() + 60)
+    def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
+        """A call of the dead-letter reconciler, on this world's queue unless another one is given."""
+        reconciler = ReconcileDeadLetters(
+            queue=queue or self.wheel.dead_letter_queue,
+            jobs=self.jobs,
+            runs=self.run_store,
+            lanes=self.wheel,
+            clock=self.clock,
+            randomness=self.randomness,
+            settler=self._workshop(self.clock).settler(None),
+            run_retention_days=90,
+        )
+        report = reconciler(self.clock.now() + 60)
         self.reports.append(report)
         return report
 
-    def patrol(self, *, seconds: float = 600, **changes: Any) -> Report:
-        """A look at everything in the jobs table, with other parts where `changes` has them."""
+    def repair(
+        self, *, store: RepairStore | None = None, seconds: float = 600, every_seconds: int = DAY_SECONDS
+    ) -> Report:
+        """Index repair, on this world's store unless another one is given."""
         client, table = self.tables.client, self.tables.jobs
-        made = Patrol(
-            store=DynamoPatrolStore(client, table),
-            jobs=self.jobs,
-            runs=self.run_store,
-            lines=self.lines,
-            wakes=self.wakes,
-            marks=DynamoTickMark(client, table),
-            clock=self.clock,
-            every_seconds=DAY_SECONDS,
-        )
-        report = replace(made, **changes)(self.clock.now() + seconds)
+        store = store or DynamoRepairStore(client, table)
+        marks = DynamoTickMark(client, table)
+        index = IndexCheck(store, self.jobs, self.run_store, self.lines, self.wakes, marks, self.clock)
+        clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
+        repair = IndexRepair(store, (index, clean_up), self.clock, every_seconds)
+        report = repair(self.clock.now() + seconds)
         self.reports.append(report)
         return report
 

@@ -15,9 +15,9 @@ from duecourse.settings import (
     AuditSettings,
     DispatchSettings,
     ExecuteSettings,
-    PatrolSettings,
+    ReconcilerSettings,
+    RepairSettings,
     SettingsError,
-    SweepSettings,
     TickSettings,
 )
 
@@ -97,7 +97,7 @@ AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_B
 }
 ALL: list[tuple[Any, dict[str, str]]] = [
     (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API),
-    (SweepSettings, SWEEP), (PatrolSettings, PATROL), (AuditSettings, AUDIT),
+    (ReconcilerSettings, SWEEP), (RepairSettings, PATROL), (AuditSettings, AUDIT),
 ]  # fmt: skip
 each = pytest.mark.parametrize(("settings", "environ"), ALL, ids=[settings.__name__ for settings, _ in ALL])
 

@@ -294,7 +294,7 @@ def test_dead_runs_of_deleted_jobs_are_counted_and_left(api: ApiClient, jobs: li
     alpha, beta, _ = jobs
     for gone in (alpha, beta):
         assert api.jobs.delete(gone, deleted_at=NOON + 1000)
-    created(api, "beta", at=NOON + 1001)  # a namesake
+    created(api, "beta", at=NOON + 1001)  # a re-created job
     answer = redriven(api)
     assert (answer["redriven"], answer["refused"], answer["more"]) == (3, 6, False)
     assert {name.split(".")[0] for name in sent(api)} == {"gamma"}

@@ -153,7 +153,7 @@ def test_a_request_that_is_repeated_under_its_key_is_one_record(api: ApiClient) 
     assert history(api)[0]["facts"]["runs"] == 10
 
 
-def test_the_history_of_a_deleted_job_can_be_read_and_goes_on_with_its_namesake(api: ApiClient) -> None:
+def test_the_history_of_a_deleted_job_can_be_read_and_goes_on_with_the_job_recreated_after_it(api: ApiClient) -> None:
     as_(api, "bob").delete(PATH)
     assert [one["action"] for one in history(api)] == ["deleted", "created"]
     assert as_(api, "carl").post({**BODY, "id": "plan"}).status == 201

@@ -302,11 +302,11 @@ def test_a_page_of_large_jobs_ends_before_lambdas_limit(api: ApiClient) -> None:
     assert seen == [f"job-{number:02d}" for number in range(13)]
 
 
-def test_a_job_whose_cursor_was_set_aside_shows_its_error(api: ApiClient, tables: Tables, clock: SettableClock) -> None:
+def test_a_job_with_a_quarantined_cursor_shows_its_error(api: ApiClient, tables: Tables, clock: SettableClock) -> None:
     created(api, id="nightly")
     cursor = tables.job_store(clock).get_cursor("default", "nightly")
     assert isinstance(cursor, Cursor)
-    assert tables.cursor_store(clock).set_aside(cursor, "the zone Europe/Atlantis is gone")
+    assert tables.cursor_store(clock).quarantine(cursor, "the zone Europe/Atlantis is gone")
     job = api.get("/v1/jobs/nightly").json
     assert (job["error"], job["next_occurrence"]) == ("the zone Europe/Atlantis is gone", None)
 

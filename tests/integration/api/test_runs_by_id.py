@@ -175,10 +175,10 @@ def test_a_queued_run_is_not_redriven(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("namesake", [False, True])
-def test_a_dead_run_of_a_deleted_job_is_not_redriven(api: ApiClient, job: Job, namesake: bool) -> None:
+def test_a_dead_run_of_a_deleted_job_is_not_redriven(api: ApiClient, job: Job, recreated: bool) -> None:
     record = recorded(api, run(job, RunState.DEAD))
     assert api.jobs.delete(job, deleted_at=NOON + 1)
-    if namesake:
+    if recreated:
         again = made_job("0 0 1 1 *", id="steady", at=NOON + 2)
         assert api.jobs.create(again, cursor(again))
     answer = api.ask(f"/v1/runs/{NAME}/redrive")

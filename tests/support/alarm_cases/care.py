@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
+from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
-from duecourse.domain.audit import Gap
+from duecourse.domain.coverage import OccurrenceRange
 from duecourse.domain.job import EventKind, Overlap
 from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.messages import MessageKind
 from duecourse.ports import Undecided
 from duecourse.usecases.archive import ArchiveRuns
-from duecourse.usecases.audit import MAX_OPEN
-from duecourse.usecases.clean_up import CleanUp
+from duecourse.usecases.maintenance.audit import MAX_OPEN
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, Broken
 from tests.support.audited import AuditedWorld, Full
-from tests.support.jobs import NOON, job
+from tests.support.jobs import NOON, cursor, job
 from tests.support.observed import Observed
 from tests.support.runs import run
 from tests.support.stream_events import expired
@@ -33,26 +32,26 @@ def lost_to_the_dead_letters(observed: Observed) -> None:
     observed.world.clock.set(NOON + 60)
     observed.wheel.dead_letters += observed.wheel.hold_back(120)
     observed.minutes(4, ticking=False)
-    observed.world.sweep()
+    observed.world.reconcile()
 
 
-def a_death_that_the_sweep_records(observed: Observed, **changes: Any) -> None:
+def a_death_that_the_reconciler_records(observed: Observed, **changes: Any) -> None:
     """Of a job that is to be paused at its first death; its other runs wait for their workers."""
     observed.world.add(job("rate(60 seconds)", pause_on_failure=1, **changes))
     observed.world.clock.set(NOON + 60)
     observed.wheel.dead_letters += observed.wheel.hold_back(120)
     observed.minutes(4, ticking=False, working=False)
-    observed.world.sweep()
+    observed.world.reconcile()
 
 
-def a_death_that_the_sweep_cannot_count(observed: Observed) -> None:
+def a_death_that_the_reconciler_cannot_count(observed: Observed) -> None:
     observed.world.jobs = Broken(observed.world.jobs, "get_cursor")  # type: ignore[assignment]
-    a_death_that_the_sweep_records(observed)
+    a_death_that_the_reconciler_records(observed)
 
 
 def a_death_that_nobody_is_told(observed: Observed) -> None:
     observed.world.bus.refuses = True
-    a_death_that_the_sweep_records(observed, events=(EventKind.ALL,))
+    a_death_that_the_reconciler_records(observed, events=(EventKind.ALL,))
 
 
 def nobody_is_started(observed: Observed) -> None:
@@ -64,39 +63,41 @@ def unreadable(observed: Observed) -> None:
     observed.world.add(job(SOON))
     held = observed.wheel.put_in(observed.world.queued_about("tick-tock", 120, MessageKind.START))
     observed.wheel.dead_letters.append(replace(held, body="not a message"))
-    observed.world.sweep()
+    observed.world.reconcile()
 
 
-def a_sweep_that_fails(observed: Observed) -> None:
+def a_reconciler_that_fails(observed: Observed) -> None:
     observed.world.run_store = Broken(observed.world.run_store, "get")
     lost_to_the_dead_letters(observed)
 
 
-def patrolled(observed: Observed, broken: str = "") -> None:
-    """A patrol on the tables as they are; `broken`: what of its store fails."""
+def repaired(observed: Observed, broken: str = "") -> None:
+    """Index repair on the tables as they are; `broken`: what of its store fails."""
     world = observed.world
     client, table = world.tables.client, world.tables.jobs
     world.cursors.highest_shards(1)
-    store: Any = Broken(DynamoPatrolStore(client, table), broken)
-    observed.publish(world.patrol(store=store), function="patrol")
+    store: Any = Broken(DynamoRepairStore(client, table), broken)
+    observed.publish(world.repair(store=store), function="patrol")
 
 
-def a_patrol_that_fails(observed: Observed) -> None:
-    patrolled(observed, broken="patrolled")
+def a_pass_that_fails(observed: Observed) -> None:
+    repaired(observed, broken="last_pass")
 
 
 def a_clean_up_that_fails(observed: Observed) -> None:
-    found: Any = Broken(None, "pages")
-    traces: Any = None
-    clean_up = CleanUp(found, observed.world.jobs, traces, observed.world.clock, 90)
-    observed.publish(clean_up(observed.world.clock.now() + 60), function="patrol")
+    jobs, long_ago = observed.world.jobs, observed.world.clock.now() - 400 * DAY
+    made = job(id="over", at=long_ago)
+    assert jobs.create(made, cursor(made))
+    assert jobs.complete(made, at=long_ago)
+    observed.world.run_store = Broken(observed.world.run_store, "has_items")
+    repaired(observed)
 
 
 def an_entry_below_the_watermark(observed: Observed) -> None:
     observed.world.add(job("rate(60 seconds)"))
     observed.world.clock.set(NOON + 5 * HOUR)
     observed.world.cursors.advance_watermark(0, bucket_of(NOON + 3 * HOUR))
-    patrolled(observed)
+    repaired(observed)
 
 
 def a_cursor_that_fell_out_of_the_index(observed: Observed) -> None:
@@ -107,12 +108,12 @@ def a_cursor_that_fell_out_of_the_index(observed: Observed) -> None:
         UpdateExpression="REMOVE #slot",
         ExpressionAttributeNames={"#slot": "slot"},
     )
-    patrolled(observed)
+    repaired(observed)
 
 
 def a_cursor_that_nobody_has_corrected(observed: Observed) -> None:
     a_cursor_that_makes_no_sense(observed)
-    patrolled(observed)
+    repaired(observed)
 
 
 def an_audited_hour(observed: Observed) -> AuditedWorld:
@@ -143,8 +144,8 @@ def an_audit_that_fails(observed: Observed) -> None:
 
 def an_audit_with_too_much_open(observed: Observed) -> None:
     world = an_audited_hour(observed)
-    gaps = (Gap(int(NOON), int(NOON), 1),)
-    world.audits = Full(world.audits, [Undecided("default", f"job-{n}", gaps, version=1) for n in range(MAX_OPEN)])
+    ranges = (OccurrenceRange(int(NOON), int(NOON), 1),)
+    world.audits = Full(world.audits, [Undecided("default", f"job-{n}", ranges, version=1) for n in range(MAX_OPEN)])
     observed.publish(world.audit(hour=4, seconds=0.001), function="audit")
 
 

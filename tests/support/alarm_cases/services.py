@@ -7,18 +7,19 @@ from importlib import import_module
 from tests.support.alarm_cases.parts import Case, throttled
 from tests.support.lambda_events import Context, lane_event, scheduled_event
 from tests.support.observed import Observed
+from tests.support.template import source_of
 
 
 def errors_of(function: str) -> Case:
     """The real handler without its settings; the dispatcher answers for itself, so its process is killed."""
     event = {"Tick": scheduled_event(), "Sweep": scheduled_event()}.get(function, lane_event([]))
-    source = "execute" if function.startswith("Execute") else function.lower()
+    source = "execute" if function.startswith("Execute") else source_of(function)
 
     def fail(observed: Observed) -> None:
         def call() -> None:
             if function == "Dispatch":
                 raise SystemExit("Runtime exited: out of memory")
-            import_module(f"functions.{source}.handler").handler({} if source == "claims" else event, Context())
+            import_module(f"functions.{source}.handler").handler({} if source == "token_claims" else event, Context())
 
         observed.minutes(3, each=lambda: observed.invoke(function, call))
 

@@ -37,7 +37,7 @@ class Danger:
     """Whether the fault may rightly cost an attempt: it struck between the records of its start and of its end."""
     clock: Clock | None = None
     last_write_at: float = 0.0
-    """UTC seconds; of whatever the system asked for, but for the patrol."""
+    """UTC seconds; of whatever the system asked for, but for index repair."""
     _component: str | None = None
     _dead: bool = False
     _persists: tuple[str, str] | None = None
@@ -73,7 +73,7 @@ class Danger:
             return None
         if self._dead:
             raise Killed
-        if self.clock is not None and self._component != "patrol":
+        if self.clock is not None and self._component != "index repair":
             self.last_write_at = self.clock.now()
         if self._persists == (operation, keys):
             assert self.aim is not None

@@ -107,7 +107,7 @@ STORIES = (
     ),
     Story(
         "redriven by the API",
-        "The same by the API; the sweep then removes the dead letter.",
+        "The same by the API; the dead-letter reconciler then removes the dead letter.",
         _redriven(_by_the_api, 310),
         {240: BACK},
     ),

@@ -44,8 +44,8 @@ class Ending:
     events: Counter[tuple[str, Name]]
     asked_again: int
     resent: int
-    swept: int
-    patrolled: tuple[str, ...]
+    reconciled: int
+    repaired: tuple[str, ...]
     attempt_lost: bool
     settled_at: float
 
@@ -67,13 +67,15 @@ def ending(stage: Stage) -> Ending:
         ),
         notices=Counter((death.run.occurrence - int(NOON), death.run.suffix) for death in stage.notices.deaths),
         events=Counter(
-            (each.detail_type, _named(each.detail["run_id"].partition(".")[2])) for each in stage.bus.occasions
+            (each.detail_type, _named(each.detail["run_id"].partition(".")[2])) for each in stage.bus.events
         ),
         asked_again=stage.asked_again,
-        resent=sum(report.counts["DeadLettersResent"] for report in stage.swept),
-        swept=sum(report.counts["DeadLettersRemoved"] + report.counts["DeadLettersRecorded"] for report in stage.swept),
-        patrolled=tuple(
-            each.action for report in stage.patrolled for each in report.events if each.action != "patrolled"
+        resent=sum(report.counts["DeadLettersResent"] for report in stage.reconciled),
+        reconciled=sum(
+            report.counts["DeadLettersRemoved"] + report.counts["DeadLettersRecorded"] for report in stage.reconciled
+        ),
+        repaired=tuple(
+            each.action for report in stage.repaired for each in report.events if each.action != "patrolled"
         ),
         attempt_lost=stage.danger.attempt_lost,
         settled_at=stage.danger.last_write_at - NOON,
@@ -89,7 +91,7 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
         if sort == "CURSOR" and "slot" in item:
             yield "a cursor in the due index"
         if sort == "CURSOR" and "error" in item:
-            yield "a cursor that was set aside"
+            yield "a cursor that was quarantined"
     for item in runs:
         match item["SK"]["S"].partition("#")[0]:
             case "ACTIVE":

@@ -10,12 +10,12 @@ from tests.support.fault_table.direct import dynamodb
 from tests.support.fault_table.ending import Ending, ending
 from tests.support.fault_table.oracle import problems
 from tests.support.fault_table.points import Point
-from tests.support.fault_table.stage import SWEEP_SECONDS, Stage
+from tests.support.fault_table.stage import RECONCILER_SECONDS, Stage
 from tests.support.fault_table.story import Story
 from tests.support.tables import create_tables
 
 PATIENCE_SECONDS = 2 * 3600
-"""How long the parts that run every few minutes have to settle everything; after that it is the patrol's turn."""
+"""How long the parts that run every few minutes have to settle everything; after that it is index repair's turn."""
 
 DAY_SECONDS = 86_400
 
@@ -58,11 +58,11 @@ def play(story: Story, aim: Aim | None = None) -> Played:
 def _settled(story: Story, stage: Stage) -> Ending:
     end = stage.clock.now() + PATIENCE_SECONDS
     while problems(story, found := ending(stage)) and stage.clock.now() < end:
-        stage.until(stage.clock.now() + SWEEP_SECONDS)
+        stage.until(stage.clock.now() + RECONCILER_SECONDS)
     if problems(story, found):
         stage.until(stage.clock.now() + DAY_SECONDS - PATIENCE_SECONDS, ticking=False)
-        stage.patrol_once()
-        stage.until(stage.clock.now() + SWEEP_SECONDS)
+        stage.repair_once()
+        stage.until(stage.clock.now() + RECONCILER_SECONDS)
         found = ending(stage)
     return found
 
@@ -74,7 +74,7 @@ def _redriven(stage: Stage) -> list[str]:
         return []
     stage.target.answers.clear()
     stage.wheel.redrive()
-    stage.until(stage.clock.now() + 2 * SWEEP_SECONDS)
+    stage.until(stage.clock.now() + 2 * RECONCILER_SECONDS)
     after = ending(stage)
     states = {record.name: record.state for record in after.records}
     left = [f"left after a redrive: {each}" for each in after.left if "cursor" not in each]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.domain.targets import Failed, Outcome, Succeeded
-from duecourse.ports import Call, Clock, DeadMessage, Death, Occasion, Outgoing
+from duecourse.ports import Call, Clock, DeadMessage, Death, OutboundEvent, Outgoing
 from tests.support.client_faults import SDK_TRIES, Fault
 from tests.support.clock import Numbered
 from tests.support.fault_table.danger import Danger
 from tests.support.fault_table.points import CALL, DELETE, EVENT, NOTICE, SEND, sent
 from tests.support.jobs import NOON
-from tests.support.told import Announced, ToldEvents
+from tests.support.notifications import Announced, RecordedEvents
 from tests.support.wheel import DeadLetters, Wheel
 from tests.support.world import Killed
 
@@ -89,19 +89,17 @@ class FaultyNotices(Announced):
 
 
 @dataclass
-class FaultyBus(ToldEvents):
+class FaultyBus(RecordedEvents):
     """ports.Bus: it counts what was refused, and does not raise."""
 
     danger: Danger = field(default_factory=Danger)
 
-    def publish(self, occasions: Sequence[Occasion]) -> int:
+    def publish(self, events: Sequence[OutboundEvent]) -> int:
         tell = super().publish
         try:
-            struck(
-                self.danger.of_port(EVENT, " + ".join(each.detail_type for each in occasions)), lambda: tell(occasions)
-            )
+            struck(self.danger.of_port(EVENT, " + ".join(each.detail_type for each in events)), lambda: tell(events))
         except OSError:
-            return len(occasions)
+            return len(events)
         return 0
 
 

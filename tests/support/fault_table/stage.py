@@ -23,14 +23,14 @@ from tests.support.tables import Tables
 from tests.support.wheel import Held
 from tests.support.world import World
 
-SWEEP_SECONDS = 300
+RECONCILER_SECONDS = 300
 ASK_AGAIN_SECONDS = 5
 ASKED_AT_MOST = 4
 
 
 class Stage(World):
     """A world whose components are processes that may die. A message whose receiver died comes again; a caller that got
-    no answer asks again; a round is followed by the next tick's; the sweep goes every five minutes.
+    no answer asks again; a round is followed by the next tick's; the dead-letter reconciler goes every five minutes.
     """
 
     def __init__(self, tables: Tables, danger: Danger) -> None:
@@ -44,15 +44,15 @@ class Stage(World):
         self.notices, self.bus = FaultyNotices(danger=danger), FaultyBus(danger=danger)
         self.office = Office(self)
         self.asked_again = 0
-        self.swept: list[Report] = []
-        self.patrolled: list[Report] = []
+        self.reconciled: list[Report] = []
+        self.repaired: list[Report] = []
 
     # What goes by itself.
 
     def dispatch(self, cursors: CursorStore | None = None, shard: int = 0) -> Report:
         _, report = self.danger.process("dispatch", lambda: World.dispatch(self, cursors, shard))
-        if int(self.clock.now()) // 60 % (SWEEP_SECONDS // 60) == 0:
-            self.sweep_once()
+        if int(self.clock.now()) // 60 % (RECONCILER_SECONDS // 60) == 0:
+            self.reconcile_once()
         return report or Report()
 
     def work(self) -> None:
@@ -71,15 +71,15 @@ class Stage(World):
             return True
         return self.danger.of_port(DELETE, "that was worked on") in (Fault.DIES_BEFORE, Fault.REFUSED)
 
-    def sweep_once(self) -> None:
-        """The sweep, whether or not it lives to its end."""
-        _, report = self.danger.process("sweep", self.sweep)
-        self.swept += [] if report is None else [report]
+    def reconcile_once(self) -> None:
+        """The dead-letter reconciler, whether or not it lives to its end."""
+        _, report = self.danger.process("reconciler", self.reconcile)
+        self.reconciled += [] if report is None else [report]
 
-    def patrol_once(self) -> None:
-        """A patrol, a day after the one before."""
-        _, report = self.danger.process("patrol", self.patrol)
-        self.patrolled += [] if report is None else [report]
+    def repair_once(self) -> None:
+        """Index repair, a day after the one before."""
+        _, report = self.danger.process("index repair", self.repair)
+        self.repaired += [] if report is None else [report]
 
     def at(self, second: float, *, ticking: bool = True) -> None:
         """Let time pass until that second after NOON; `ticking`: whether rounds of dispatch are run meanwhile."""

@@ -70,7 +70,7 @@ def _later(calm: Ending, found: Ending) -> Iterable[str]:
     if ended >= 1 and abs(ended - late) >= 1:
         yield f"ended {_long(ended)} later"
     settled = found.settled_at - calm.settled_at
-    if not found.patrolled and settled >= max(late, ended, 0) + 1:
+    if not found.repaired and settled >= max(late, ended, 0) + 1:
         yield f"all settled {_long(settled)} later"
 
 
@@ -88,11 +88,11 @@ def _told(calm: Ending, found: Ending) -> Iterable[str]:
 
 def _by_whom(calm: Ending, found: Ending) -> Iterable[str]:
     if found.resent > calm.resent:
-        yield "sent afresh by the sweep"
-    if found.swept > calm.swept:
-        yield "settled by the sweep"
-    if found.patrolled:
-        yield f"by the patrol ({', '.join(found.patrolled)})"
+        yield "sent afresh by the dead-letter reconciler"
+    if found.reconciled > calm.reconciled:
+        yield "settled by the dead-letter reconciler"
+    if found.repaired:
+        yield f"by index repair ({', '.join(found.repaired)})"
 
 
 def _clock(name: Name) -> str:

@@ -1,4 +1,4 @@
-"""Occasions on the stage's bus."""
+"""Outbound events on the stage's bus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from duecourse.adapters.event_bus import EventBridgeBus
-from duecourse.ports import Occasion
+from duecourse.ports import OutboundEvent
 from tests.support.aws_targets import refusal
 
 AT = 1_795_243_680.25
@@ -36,13 +36,13 @@ class Events:
         return {"FailedEntryCount": len(self.refused), "Entries": answers}
 
 
-def occasions(count: int) -> list[Occasion]:
-    return [Occasion("Run Dead", {"event": f"e-{number}"}, AT) for number in range(count)]
+def outbound_events(count: int) -> list[OutboundEvent]:
+    return [OutboundEvent("Run Dead", {"event": f"e-{number}"}, AT) for number in range(count)]
 
 
-def test_an_occasion_becomes_an_event_of_ours():
+def test_an_outbound_event_is_an_event_of_ours():
     events = Events()
-    assert EventBridgeBus(events, "duecourse-dev").publish([Occasion("Run Dead", {"run_id": "nightly"}, AT)]) == 0
+    assert EventBridgeBus(events, "duecourse-dev").publish([OutboundEvent("Run Dead", {"run_id": "nightly"}, AT)]) == 0
     ((entry,),) = events.requests
     assert orjson.loads(entry.pop("Detail")) == {"run_id": "nightly"}
     assert entry == {
@@ -56,13 +56,13 @@ def test_an_occasion_becomes_an_event_of_ours():
 @pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (10, [10]), (23, [10, 10, 3])])
 def test_ten_go_into_a_request(count, sizes):
     events = Events()
-    assert EventBridgeBus(events, "bus").publish(occasions(count)) == 0
+    assert EventBridgeBus(events, "bus").publish(outbound_events(count)) == 0
     assert [len(request) for request in events.requests] == sizes
 
 
 def test_entries_that_were_refused_are_counted_and_logged(caplog):
     with caplog.at_level(logging.WARNING):
-        assert EventBridgeBus(Events(refused={3, 11}), "bus").publish(occasions(12)) == 2
+        assert EventBridgeBus(Events(refused={3, 11}), "bus").publish(outbound_events(12)) == 2
     assert [(record.event, record.error) for record in caplog.records] == [
         ("e-3", "InternalFailure: oops"),
         ("e-11", "InternalFailure: oops"),
@@ -74,7 +74,7 @@ def test_entries_that_were_refused_are_counted_and_logged(caplog):
 )
 def test_a_bus_that_fails_as_a_whole_raises_nothing(caplog, problem):
     with caplog.at_level(logging.WARNING):
-        assert EventBridgeBus(Events(problem=problem), "bus").publish(occasions(12)) == 12
+        assert EventBridgeBus(Events(problem=problem), "bus").publish(outbound_events(12)) == 12
     assert len(caplog.records) == 2
 
 
@@ -82,5 +82,5 @@ def test_eventbridge_understands_it(mocked):
     events = mocked.get("events")
     arn = events.create_event_bus(Name="duecourse-dev")["EventBusArn"]
     events.create_archive(ArchiveName="all", EventSourceArn=arn)
-    assert EventBridgeBus(events, "duecourse-dev").publish(occasions(11)) == 0
+    assert EventBridgeBus(events, "duecourse-dev").publish(outbound_events(11)) == 0
     assert events.describe_archive(ArchiveName="all")["EventCount"] == 11

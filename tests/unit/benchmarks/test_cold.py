@@ -9,7 +9,7 @@ import pytest
 from benchmarks.cold.figures import Start, alone, budgets, compared, table
 from benchmarks.cold.functions import ENVIRONMENT, FUNCTIONS, Function
 from benchmarks.cold.importtime import Imported, beyond, packages, read, slowest
-from duecourse.settings import ApiSettings, DispatchSettings, ExecuteSettings, SweepSettings, TickSettings
+from duecourse.settings import ApiSettings, DispatchSettings, ExecuteSettings, ReconcilerSettings, TickSettings
 
 SAID = """\
 import time: self [us] | cumulative | imported package
@@ -53,8 +53,8 @@ def test_a_function_is_compared_pair_by_pair() -> None:
 
 @pytest.mark.parametrize(("most", "kept"), [(100, True), (99, False)])
 def test_the_budget_is_for_the_median_beyond_boto3(most: float, *, kept: bool) -> None:
-    functions = [Function("dispatch", "_dispatch", most), Function("claims")]
-    documents = {"dispatch": compared(DISPATCH, BOTO3), "claims": compared(DISPATCH, BOTO3)}
+    functions = [Function("dispatch", "_dispatch", most), Function("token_claims")]
+    documents = {"dispatch": compared(DISPATCH, BOTO3), "token_claims": compared(DISPATCH, BOTO3)}
     assert budgets(functions, documents) == {f"dispatch_at_most_{most}_ms": kept}
 
 
@@ -63,7 +63,7 @@ def test_dispatch_and_execute_have_the_budget_of_the_design() -> None:
     assert budgeted == {"dispatch": 300, "execute": 300}
 
 
-@pytest.mark.parametrize("settings", [TickSettings, DispatchSettings, ExecuteSettings, SweepSettings, ApiSettings])
+@pytest.mark.parametrize("settings", [TickSettings, DispatchSettings, ExecuteSettings, ReconcilerSettings, ApiSettings])
 def test_every_function_finds_its_settings(settings: Any) -> None:
     assert settings.from_env(ENVIRONMENT).stage == "bench"
 

@@ -153,7 +153,7 @@ def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() 
     assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the budget"
 
 
-def test_patrol_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
+def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
     items = IDLE.items(ASSUMED)
     starts = lambda_usd(2_880, 1.0, 1024) + lambda_usd(2_880, 1.0, 512)
     assert starts < items["patrol_and_audit"] < starts + 0.2

@@ -19,7 +19,6 @@ from click.testing import CliRunner
 
 from duecourse_cli.main import main
 from duecourse_cli.worker import Worker
-from scripts import put_back
 from tests.support.http_target import answering, http_target
 
 SESSION = "arn:aws:iam::123456789012:user/someone"
@@ -43,8 +42,8 @@ def doctor() -> None:
     CliRunner().invoke(main, ["doctor", "--stage", "prod"])
 
 
-def put_items_back() -> None:
-    put_back.main(["restored", "own"])
+def restore_table() -> None:
+    CliRunner().invoke(main, ["restore-table", "restored", "own"])
 
 
 def work() -> None:
@@ -56,7 +55,7 @@ def sign() -> None:
     CliRunner().invoke(main, ["jobs", "list", "--sign"])
 
 
-COMMANDS = (doctor, put_items_back, work, sign)
+COMMANDS = (doctor, restore_table, work, sign)
 
 
 def signed_by(monkeypatch: pytest.MonkeyPatch, command: Callable[[], object]) -> str:
@@ -128,7 +127,7 @@ DUECOURSE = ("-c", "from duecourse_cli.main import main; main()")
     [
         (*DUECOURSE, "doctor", "--stage", "prod"),
         (*DUECOURSE, "jobs", "list", "--sign"),
-        ("-m", "scripts.put_back", "restored", "own"),
+        (*DUECOURSE, "restore-table", "restored", "own"),
     ],
 )
 def test_who_has_logged_in_by_aws_login_needs_no_keys(

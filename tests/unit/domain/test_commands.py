@@ -38,7 +38,7 @@ RETRY = RetryPolicy(max_attempts=4, min_seconds=2, max_seconds=60)
 OF = job(retry=RETRY, completion=Completion.CALLBACK)
 GONE = Gone(deleted_at=DUE + 5.0)
 ANEW = job(at=DUE + 20.0)
-"""A namesake, created after the run's job was deleted."""
+"""A re-created job, created after the run's job was deleted."""
 
 OFFER = offer(nonce="nonce-c")
 BY = replace(hand("message-c"), expires_at=EXPIRES + 86_400)

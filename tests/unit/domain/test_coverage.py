@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.audit import Gap, Recorded
-from duecourse.domain.coverage import unrecorded
+from duecourse.domain.coverage import OccurrenceRange, Recorded, unrecorded
 from duecourse.domain.job import Lane
 from tests.support.jobs import NOON, job
 
@@ -25,13 +24,13 @@ def record(first: int, last: int | None = None) -> Recorded:
 
 
 def parts(first: int, last: int, *records: Recorded, most: int = 50) -> list[tuple[int, int, int]]:
-    whole = Gap(minute(first), minute(last), last - first + 1)
+    whole = OccurrenceRange(minute(first), minute(last), last - first + 1)
     found = unrecorded(MINUTELY, whole, records, most=most)
     return [((gap.first - T0) // 60, (gap.last - T0) // 60, gap.count) for gap in found]
 
 
 def test_a_row_without_records_stays_whole_and_is_not_walked() -> None:
-    week = Gap(minute(1), minute(1) + 7 * 86_400, 10_000)
+    week = OccurrenceRange(minute(1), minute(1) + 7 * 86_400, 10_000)
     assert unrecorded(MINUTELY, week, (), most=50) == [week]
 
 
@@ -54,10 +53,10 @@ def test_the_last_of_the_parts_that_may_be_reaches_to_the_end() -> None:
 
 
 def test_a_row_that_was_counted_up_to_a_limit_stays_long_in_its_last_part() -> None:
-    whole = Gap(minute(1), minute(20_000), 10_000)
+    whole = OccurrenceRange(minute(1), minute(20_000), 10_000)
     assert unrecorded(MINUTELY, whole, [record(3)], most=50) == [
-        Gap(minute(1), minute(2), 2),
-        Gap(minute(4), minute(20_000), 9_997),
+        OccurrenceRange(minute(1), minute(2), 2),
+        OccurrenceRange(minute(4), minute(20_000), 9_997),
     ]
 
 

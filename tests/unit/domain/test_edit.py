@@ -182,7 +182,7 @@ def test_an_edit_after_a_pause_remembers_when_that_ended() -> None:
     assert pause(second.job, second.cursor, now=NOON + 260).job.resumed_at is None
 
 
-def test_an_edit_mends_a_cursor_that_was_set_aside() -> None:
+def test_an_edit_mends_a_cursor_that_was_quarantined() -> None:
     broken = replace(cursor(MINUTELY), error="no such zone", schedule=ScheduleSpec("* * * * *", "No/Where"))
     change = edited(MINUTELY, broken, schedule=every("*/2 * * * *"))
     assert (change.cursor.error, change.cursor.occurrence, change.skipped) == (None, T0 + 120, ())

@@ -192,7 +192,7 @@ class TestWithoutARecord:
         assert found.verdict is Verdict.CHANGED
         assert found.facts == {"changed_at": "2026-11-21T15:30:00Z"}
 
-    def test_a_cursor_that_was_set_aside_is_named_with_its_error(self) -> None:
+    def test_a_cursor_that_was_quarantined_is_named_with_its_error(self) -> None:
         of = hourly()
         broken = replace(cursor(of), error="no such zone")
         assert "no such zone" in asked(at("21T13:00:00"), of, broken, now=NOON + 60).sentence

@@ -49,7 +49,7 @@ def test_what_jitter_put_off_until_after_the_pause_began_is_no_part_of_what_came
     assert (again.cursor.occurrence, again.cursor.due) == (standing.occurrence, standing.due)
 
 
-def test_a_paused_job_that_was_set_aside_goes_on_from_where_it_stood() -> None:
+def test_a_paused_job_that_was_quarantined_goes_on_from_where_it_stood() -> None:
     aside = replace(moved(cursor(MINUTELY), T0 + 120), error="the lanes are gone")
     assert through(aside, 86_400, 86_460).skipped[0].first == T0 + 120
 

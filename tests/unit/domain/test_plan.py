@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of
+from duecourse.domain.maintenance.index import Entry, Fault, ReadSlots, fault_of
 from duecourse.domain.plan import MAX_FIRINGS, Firing, Plan, plan
 from duecourse.domain.schedule import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from tests.support.jobs import NOON, cursor, job
@@ -88,8 +88,8 @@ def test_a_schedule_that_newer_zone_data_end_has_what_was_passed_last_as_its_las
     made = planned(standing)
     assert (made.firings, made.skipped, made.reason) == ((), (), "exhausted")
     assert (made.cursor.occurrence, made.cursor.due, made.cursor.last) == (None, None, T0 - 3600)
-    over = Seen(("JOB#default#tick-tock", "CURSOR"), "default", "tick-tock", None, None, made.cursor)
-    assert fault_of(over, Rounds({0: None}, "2026-11-14T12"), now=NOON) is Fault.ENDED
+    over = Entry(("JOB#default#tick-tock", "CURSOR"), "default", "tick-tock", None, None, made.cursor)
+    assert fault_of(over, ReadSlots({0: None}, "2026-11-14T12"), now=NOON) is Fault.ENDED
 
 
 def test_an_exhausted_cursor_has_nothing_to_plan_and_keeps_its_last_occurrence() -> None:

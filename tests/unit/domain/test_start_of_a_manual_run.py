@@ -50,7 +50,7 @@ def test_a_start_deadline_holds_for_it_too() -> None:
     assert decision.run.requested_by == "anna"
 
 
-def test_it_belongs_to_the_job_that_it_was_asked_of_and_to_no_namesake() -> None:
+def test_it_belongs_to_the_job_that_it_was_asked_of_and_to_no_job_recreated_after_it() -> None:
     anew = job(generation=GENERATION + 5, created_generation=GENERATION + 5)
     assert decide(asked(), anew) == Drop("the job was deleted and created anew")
 

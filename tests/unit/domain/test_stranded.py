@@ -252,7 +252,7 @@ def test_a_redrive_without_a_record_is_left_over() -> None:
 
 
 @pytest.mark.parametrize("state", [RunState.SKIPPED, RunState.CANCELLED])
-def test_a_run_that_never_began_is_dead_though_a_deleted_namesake_had_called_it_off(state: RunState) -> None:
+def test_a_run_that_never_began_is_dead_though_a_deleted_predecessor_had_called_it_off(state: RunState) -> None:
     called_off = run(state, attempt=0, generation=GENERATION - 1, nonce="nonce-9")
     dead = buried(decide(called_off), called_off)
     assert (dead.generation, dead.attempt) == (GENERATION, 0)

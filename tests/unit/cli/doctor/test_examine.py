@@ -67,7 +67,7 @@ def test_the_emulator_is_not_asked_for_what_it_does_not_keep() -> None:
     assert of_prod - of_local == {"functions", "tables", "quotas"}
 
 
-def test_audit_and_patrol_are_looked_at_where_the_stage_has_them() -> None:
+def test_audit_and_index_repair_are_looked_at_where_the_stage_has_them() -> None:
     outputs = {"AuditFunction": "x", "PatrolFunction": "x"}
     assert {"audit", "patrol"} <= {each.check.name for each in examine(stage(outputs, {}))}
 

@@ -36,7 +36,7 @@ def test_rounds_that_wait_are_told(queue: Queue, verdict: CheckStatus) -> None:
     assert surroundings.shard_queue(queue, 16).verdict is verdict
 
 
-def test_a_dead_letter_is_bad_also_while_the_sweep_has_it_in_hand() -> None:
+def test_a_dead_letter_is_bad_also_while_the_reconciler_has_it_in_hand() -> None:
     assert surroundings.dead_letters(Queue("dlq", 0, 0, 0)).verdict is OK
     assert surroundings.dead_letters(Queue("dlq", 1, 0, 0)).verdict is BAD
     assert surroundings.dead_letters(Queue("dlq", 0, 0, 1)).verdict is BAD
@@ -131,7 +131,7 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
         (Patrol(None, False, {}, 600), OK, ""),
     ],
 )
-def test_what_the_last_patrol_found_is_told(patrol: Patrol, verdict: CheckStatus, anchor: str) -> None:
+def test_what_the_last_index_repair_found_is_told(patrol: Patrol, verdict: CheckStatus, anchor: str) -> None:
     check = surroundings.patrol(patrol)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor

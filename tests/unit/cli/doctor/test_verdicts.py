@@ -113,7 +113,7 @@ def test_overdue_entries_are_counted_as_at_least_where_there_are_more() -> None:
     assert "5+ entries are due within the lookahead; 3 shards were left out" in says
 
 
-def test_a_cursor_that_was_set_aside_is_named_with_its_error() -> None:
+def test_a_cursor_that_was_quarantined_is_named_with_its_error() -> None:
     check = verdicts.cursors(Cursors([QuarantinedCursor("acme/nightly", "the cursor cannot be read")], 40, True))
     assert check.verdict is BAD
     assert "acme/nightly: the cursor cannot be read" in check.says

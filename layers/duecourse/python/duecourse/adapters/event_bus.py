@@ -1,4 +1,4 @@
-"""Occasions for programs, by EventBridge."""
+"""Outbound events, by EventBridge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.ports import Occasion
+from duecourse.ports import OutboundEvent
 
 _SOURCE = "duecourse"
 _ENTRIES = 10
@@ -21,47 +21,47 @@ _logger = logging.getLogger(__name__)
 
 
 class EventBridgeBus:
-    """Puts occasions on the stage's bus, with source `duecourse`."""
+    """Puts outbound events on the stage's bus, with source `duecourse`."""
 
     def __init__(self, client: Any, bus_name: str) -> None:
         self._client = client
         self._bus_name = bus_name
 
-    def publish(self, occasions: Sequence[Occasion]) -> int:
+    def publish(self, events: Sequence[OutboundEvent]) -> int:
         """Publish, ten a request; how many were not accepted. Why is in the log."""
-        rest = iter(occasions)
+        rest = iter(events)
         refused = 0
         while page := list(islice(rest, _ENTRIES)):
             refused += self._put(page)
         return refused
 
-    def _put(self, page: Sequence[Occasion]) -> int:
+    def _put(self, page: Sequence[OutboundEvent]) -> int:
         try:
-            answer = self._client.put_events(Entries=[self._entry(occasion) for occasion in page])
+            answer = self._client.put_events(Entries=[self._entry(event) for event in page])
         except (BotoCoreError, ClientError) as problem:
             facts = {"action": "events_not_accepted", "events": len(page), "error": str(problem)}
             _logger.warning("events_not_accepted", extra=facts)
             return len(page)
         refused = 0
-        for occasion, entry in zip(page, answer["Entries"], strict=True):
+        for event, entry in zip(page, answer["Entries"], strict=True):
             if code := entry.get("ErrorCode"):
                 refused += 1
                 _logger.warning(
                     "event_not_accepted",
                     extra={
                         "action": "event_not_accepted",
-                        "detail_type": occasion.detail_type,
-                        "event": occasion.detail.get("event"),
+                        "detail_type": event.detail_type,
+                        "event": event.detail.get("event"),
                         "error": f"{code}: {entry.get('ErrorMessage')}",
                     },
                 )
         return refused
 
-    def _entry(self, occasion: Occasion) -> dict[str, Any]:
+    def _entry(self, event: OutboundEvent) -> dict[str, Any]:
         return {
             "EventBusName": self._bus_name,
             "Source": _SOURCE,
-            "DetailType": occasion.detail_type,
-            "Detail": orjson.dumps(occasion.detail).decode(),
-            "Time": datetime.fromtimestamp(occasion.at, UTC),
+            "DetailType": event.detail_type,
+            "Detail": orjson.dumps(event.detail).decode(),
+            "Time": datetime.fromtimestamp(event.at, UTC),
         }

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock
-from duecourse.adapters.dynamodb.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.threads import Threads
 from duecourse.settings import AuditSettings
-from duecourse.usecases.audit import Audit
-from duecourse.usecases.judging import Judge
-from duecourse.usecases.looking import Looker
+from duecourse.usecases.maintenance.audit import Audit
+from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
+from duecourse.usecases.maintenance.compare_window import CompareWindow
 
 PAGE_ITEMS = 500
 """Scanned at once: a job is two items at least, and of 250 jobs a page is done in time whatever they hold."""
@@ -25,7 +25,7 @@ def audit(environ: Mapping[str, str]) -> Audit:
     settings = AuditSettings.from_env(environ)
     clock, dynamodb = SystemClock(), client("dynamodb")
     runs = DynamoRunStore(dynamodb, settings.runs_table)
-    judge = Judge(
+    classify = ClassifyGaps(
         jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
         runs=runs,
         depths=SqsDepths(client("sqs"), settings.queue_urls, clock, bulk_urls=settings.bulk_urls),
@@ -36,8 +36,8 @@ def audit(environ: Mapping[str, str]) -> Audit:
     )
     return Audit(
         store=DynamoAuditStore(dynamodb, settings.jobs_table, limit=PAGE_ITEMS),
-        looker=Looker(runs),
-        judge=judge,
+        compare=CompareWindow(runs),
+        classify=classify,
         clock=clock,
         segments=settings.audit_segments,
         retention_days=settings.run_retention_days,

@@ -1,4 +1,4 @@
-"""What writes records of runs and does what follows from them, wired to AWS: for workers and the sweep."""
+"""What writes records of runs and does what follows from them: for workers and the dead-letter reconciler."""
 
 from __future__ import annotations
 

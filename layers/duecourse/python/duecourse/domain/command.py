@@ -24,7 +24,7 @@ from duecourse.domain.decision import (
 from duecourse.domain.finish import cancel, decide_finish, succeed
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.records import ended, first_record
-from duecourse.domain.recreated import instead_of, of_namesake, own_job
+from duecourse.domain.recreated import instead_of, of_predecessor, own_job
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS, decide_start
 from duecourse.domain.targets import Failed
@@ -36,7 +36,7 @@ def decide_command(event: Command, job: JobSnapshot, run: Run | None, hand: Hand
     """Decide on a message that is about a run rather than its start."""
     if run is None:
         return _without_record(event, job, hand, now)
-    if of_namesake(event.offer, job, run):
+    if of_predecessor(event.offer, job, run):
         return instead_of(run, _without_record(event, job, hand, now))
     if event.offer.is_known_to(run):
         # The run is in the hands of this message: what it asked for is done. If that was a death, it waits among the

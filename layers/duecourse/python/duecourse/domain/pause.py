@@ -88,7 +88,7 @@ def _not_due_yet(cursor: Cursor, now: float) -> int:
 
 
 def _enqueued_through(cursor: Cursor, now: float) -> int:
-    """Until when all that came due has been enqueued: `now`, unless dispatch is behind, or the job was set aside."""
+    """Until when all that came due has been enqueued: `now`, unless dispatch is behind, or the job was quarantined."""
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     return int(now) if at is None else min(int(now), occurrences.due(at) - 1)

@@ -9,7 +9,7 @@ from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run
 
 
-def of_namesake(offer: Offer, job: JobSnapshot, run: Run) -> bool:
+def of_predecessor(offer: Offer, job: JobSnapshot, run: Run) -> bool:
     """Whether the record only says that another job, deleted since, did not run then, while the offer is this job's."""
     return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= offer.generation
 
@@ -27,6 +27,6 @@ def instead_of(run: Run, decision: Decision) -> Decision:
 
 
 def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
-    """The job that a run belongs to: a namesake, created after that one was deleted, is another job."""
+    """The job that a run belongs to: one re-created after that one was deleted is another job."""
     anew = isinstance(job, Job) and run.generation < job.created_generation
     return None if anew else job

@@ -21,7 +21,7 @@ from duecourse.domain.decision import (
 )
 from duecourse.domain.job import Delivery, Gone, Job, JobSnapshot, JobState, MissedMode
 from duecourse.domain.records import begun, ended, first_record, skipped
-from duecourse.domain.recreated import instead_of, of_namesake, own_job
+from duecourse.domain.recreated import instead_of, of_predecessor, own_job
 from duecourse.domain.run import Run, RunState
 
 LEASE_MARGIN_SECONDS = 10
@@ -30,7 +30,7 @@ LEASE_MARGIN_SECONDS = 10
 
 def decide_start(offer: Offer, job: JobSnapshot, run: Run | None, hand: Handover, *, now: float) -> Decision:
     """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
-    if run is not None and of_namesake(offer, job, run):
+    if run is not None and of_predecessor(offer, job, run):
         return instead_of(run, decide_start(offer, job, None, hand, now=now))
     if run is not None:
         # What is in the hands of this message has sent on what it does not stand for.

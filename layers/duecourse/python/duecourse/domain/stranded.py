@@ -12,7 +12,7 @@ from duecourse.domain.decision import Decision, Drop, FollowUp, Handover, Leave,
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.overlap import LOST_SECONDS
 from duecourse.domain.records import ended, first_record
-from duecourse.domain.recreated import instead_of, of_namesake, own_job
+from duecourse.domain.recreated import instead_of, of_predecessor, own_job
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS, adopted, asked_again, late_since, outdated, without_job
 
@@ -27,7 +27,7 @@ def decide_stranded(event: Stranded, job: JobSnapshot, run: Run | None, hand: Ha
     if run is None:
         return _unknown(event, job, hand, now)
     offer = event.offer
-    if of_namesake(offer, job, run):
+    if of_predecessor(offer, job, run):
         return instead_of(run, _unknown(event, job, hand, now))
     in_hand = offer.is_known_to(run)
     match run.state:

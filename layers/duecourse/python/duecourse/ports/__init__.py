@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from duecourse.ports.audit import AuditStore, Finding, JobsPage, Undecided
 from duecourse.ports.basics import Alone, Clock, Crew, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
 from duecourse.ports.jobs import (
@@ -18,7 +17,8 @@ from duecourse.ports.jobs import (
 )
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
 from duecourse.ports.limits import BucketConflict, Depth, Depths, Progress, TenantLimits, TickMark
-from duecourse.ports.patrol import Patrolled, PatrolPage, PatrolStore
+from duecourse.ports.maintenance import AuditStore, Finding, IndexPage, JobsPage, RepairStore, Undecided
+from duecourse.ports.notifications import Bus, Death, Notices, OutboundEvent
 from duecourse.ports.runs import Conflict, DeadMark, Input, Inputs, Lines, RunStore, Watch
 from duecourse.ports.targets import (
     LINK_SECONDS,
@@ -32,7 +32,6 @@ from duecourse.ports.targets import (
     Tasks,
     TasksUnavailableError,
 )
-from duecourse.ports.told import Bus, Death, Notices, Occasion
 
 __all__ = [
     "LINK_SECONDS",
@@ -58,6 +57,7 @@ __all__ = [
     "Depth",
     "Depths",
     "Finding",
+    "IndexPage",
     "Input",
     "Inputs",
     "JobPage",
@@ -68,15 +68,13 @@ __all__ = [
     "Lanes",
     "Lines",
     "Notices",
-    "Occasion",
+    "OutboundEvent",
     "Outgoing",
-    "PatrolPage",
-    "PatrolStore",
-    "Patrolled",
     "Progress",
     "Randomness",
     "Received",
     "RegisteredTask",
+    "RepairStore",
     "Results",
     "RunStore",
     "SeatStore",

@@ -96,7 +96,7 @@ class CursorStore(Protocol):
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         """Each claim by itself, conditional on the cursor being unchanged; what became of each, in their order."""
 
-    def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
+    def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """Take a cursor that cannot be planned or claimed out of the index, with its error; False when it moved
         meanwhile, or cannot be written at all.
         """

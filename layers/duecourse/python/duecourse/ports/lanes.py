@@ -41,7 +41,7 @@ class DeadMessage:
 
 
 class DeadLetterQueue(Protocol):
-    """The dead-letter queue as the sweep sees it."""
+    """The dead-letter queue as its reconciler sees it."""
 
     def receive(self) -> list[DeadMessage]:
         """Up to ten messages, hidden from others for a moment; none when there are no more."""

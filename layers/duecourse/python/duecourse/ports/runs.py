@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from duecourse.domain.audit import Recorded
 from duecourse.domain.backfill import Backfill
+from duecourse.domain.coverage import Recorded
 from duecourse.domain.overlap import Lock, Place
 from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
@@ -45,6 +45,9 @@ class RunStore(Protocol):
         """Records of a job's own occurrences after `low` and up to `high` (UTC seconds), ascending. What was asked for
         by hand is left out. Raises KeyError or ValueError for a record that this version cannot read.
         """
+
+    def has_items(self, tenant: str, job_id: str) -> bool:
+        """Whether a record or a request of a run of the job is left. Strongly consistent."""
 
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
         """Raise the heartbeat deadline of a RUNNING or WAITING run, of this very attempt; nothing else is touched."""

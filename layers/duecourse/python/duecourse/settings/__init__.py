@@ -7,8 +7,8 @@ from duecourse.settings.functions import (
     AuditSettings,
     DispatchSettings,
     ExecuteSettings,
-    PatrolSettings,
-    SweepSettings,
+    ReconcilerSettings,
+    RepairSettings,
     TickSettings,
 )
 from duecourse.settings.reading import PREFIX, SettingsError
@@ -21,8 +21,8 @@ __all__ = [
     "AuditSettings",
     "DispatchSettings",
     "ExecuteSettings",
-    "PatrolSettings",
+    "ReconcilerSettings",
+    "RepairSettings",
     "SettingsError",
-    "SweepSettings",
     "TickSettings",
 ]

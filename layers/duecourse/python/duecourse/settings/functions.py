@@ -70,7 +70,7 @@ class ExecuteSettings(_Lanes):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepSettings(_Lanes):
+class ReconcilerSettings(_Lanes):
     """The dead-letter reconciler."""
 
     dead_letter_queue_url: str
@@ -87,8 +87,8 @@ class ArchiveSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatrolSettings(_Tables):
-    """Index repair: the whole jobs table every `patrol_hours`; completed jobs that are older than
+class RepairSettings(_Tables):
+    """Index repair: a scan of the jobs table every `patrol_hours`; completed jobs that are older than
     `completed_job_retention_days`, and have no history any more, are removed.
     """
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.job import Job
-from duecourse.domain.occasions import detail_of, occasions_of
+from duecourse.domain.outbound_events import detail_of, outbound_events_of
 from duecourse.domain.run import Run
-from duecourse.ports import Bus, Clock, Occasion
+from duecourse.ports import Bus, Clock, OutboundEvent
 from duecourse.usecases.report import Report
 
 
@@ -20,11 +20,11 @@ class Announcements:
 
     def tell(self, run: Run, job: Job, report: Report) -> None:
         """Publish; what the bus did not accept is counted and logged."""
-        wanted = occasions_of(run, job)
+        wanted = outbound_events_of(run, job)
         if not wanted:
             return
         at = self.clock.now()
-        refused = self.bus.publish([Occasion(kind, detail_of(run, kind), at) for kind in wanted])
+        refused = self.bus.publish([OutboundEvent(kind, detail_of(run, kind), at) for kind in wanted])
         report.counts["EventsPublished"] += len(wanted) - refused
         if refused:
             report.counts["EventsRefused"] += refused

@@ -116,7 +116,7 @@ class Copies:
                 again_at = max(again_at, min(deadline + LEASE_MARGIN_SECONDS, now + MAX_DELAY_SECONDS))
             return self.send(message, delivery, again_at, "near the receive limit", report)
         if run is None and self._given_up(message):
-            return Fate.LEFT  # the sweep records it as dead
+            return Fate.LEFT  # the dead-letter reconciler records it as dead
         if run is not None and run.message_id == delivery.message_id:
             if run.state is RunState.DEAD:
                 return Fate.LEFT  # it belongs to the dead letters, and a copy would be dropped

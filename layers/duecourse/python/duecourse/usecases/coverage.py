@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.audit import Gap
-from duecourse.domain.coverage import unrecorded
+from duecourse.domain.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.messages import MessageKind, RunMessage
@@ -51,7 +50,7 @@ class Coverage:
         if run.through is None or (occurrences := offer_of(message).occurrences(job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)
-        whole = Gap(run.occurrence, run.through, run.count)
+        whole = OccurrenceRange(run.occurrence, run.through, run.count)
         first, *rest = unrecorded(occurrences, whole, known, most=MAX_PARTS)
         if first == whole:
             return Fitted(run)

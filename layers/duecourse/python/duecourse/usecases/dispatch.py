@@ -16,7 +16,7 @@ from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, b
 from duecourse.ports import Alone, BrokenCursor, Clock, Crew, CursorStore, Lanes, Randomness, StoreBusyError, Wake
 from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.patience import MAX_WAIT_SECONDS, Patience
-from duecourse.usecases.planning import MIN_GROUP, GroupSize, Planned, Planning, Quarantine
+from duecourse.usecases.planning import MIN_GROUP, GroupSize, Planned, Planning, Rejected
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.send_and_claim import SendAndClaim
 from duecourse.usecases.wake_up import OUT_OF_TIME, wake_up
@@ -36,7 +36,7 @@ TRACE_FRAMES = 8
 """The last calls before an unforeseen failure, which its log line shows."""
 
 MAX_REFUSED = 1000
-"""Cursors set aside in one round because the table refuses their claims."""
+"""Cursors quarantined in one round because the table refuses their claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Round:
     size: GroupSize = field(default_factory=GroupSize)
     groups: int = 0
     first: str | None = None
-    refused: list[Quarantine] = field(default_factory=list)
+    refused: list[Rejected] = field(default_factory=list)
 
     @classmethod
     def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
@@ -113,7 +113,7 @@ class _Round:
             self.report.counts["RoundsFailed"] += 1
             error = in_words(problem)
             self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
-        self._set_refused_aside()
+        self._quarantine_refused()
         counts = {metric: count for metric, count in self.report.counts.items() if count}
         self.report.add("dispatched", first_bucket=self.first, complete=complete, counts=counts)
         return self.report
@@ -170,14 +170,14 @@ class _Round:
         report.counts["CursorsRead"] += len(cursors)
         if wakes and (why := wake_up(wakes, uses.cursors, uses.lanes, self.patience, report)):
             raise _StopSending(why)
-        aside: list[Quarantine] = []
-        for group in self.planning.groups(cursors, self.size, aside):
-            self._group(group, until, aside)
-        for begin in range(0, len(aside), MIN_GROUP):
+        rejected: list[Rejected] = []
+        for group in self.planning.groups(cursors, self.size, rejected):
+            self._group(group, until, rejected)
+        for begin in range(0, len(rejected), MIN_GROUP):
             self._check_time()
-            self._set_aside(aside[begin : begin + MIN_GROUP])
+            self._quarantine(rejected[begin : begin + MIN_GROUP])
 
-    def _group(self, group: list[Planned], until: float, aside: list[Quarantine]) -> None:
+    def _group(self, group: list[Planned], until: float, rejected: list[Rejected]) -> None:
         """Send and claim a group; a cursor that is still due within the lookahead goes on at once."""
         while group:
             self._check_time()
@@ -185,32 +185,31 @@ class _Round:
             done = self.send_and_claim(group, self.patience, self.report, aligned=self.groups <= ALIGNED_GROUPS)
             self.size.went(well=done.well)
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
-            self.refused += [Quarantine(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
+            self.refused += [Rejected(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
             if done.failed is not None:
                 raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
-            group = self.planning.again(done.won, until, aside)
+            group = self.planning.again(done.won, until, rejected)
 
     def _check_time(self) -> None:
         if self.uses.clock.now() >= self.patience.deadline:
             raise _StopSending(OUT_OF_TIME)
 
-    def _set_refused_aside(self) -> None:
+    def _quarantine_refused(self) -> None:
         """A claim that can never be made would be sent again and again. Where no other claim was won it may be the
-        table that is wrong and not the cursor, so nothing is set aside then.
+        table that is wrong and not the cursor, so nothing is quarantined then.
         """
         if not self.refused:
             return
         if self.report.counts["ClaimsWon"]:
-            self._set_aside(self.refused)
+            self._quarantine(self.refused)
         else:
             self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
 
-    def _set_aside(self, aside: Sequence[Quarantine]) -> None:
+    def _quarantine(self, rejected: Sequence[Rejected]) -> None:
         """Take them out of the index, side by side, so that they block nobody."""
         cursors = self.uses.cursors
-        for each, done in zip(
-            aside, self.uses.crew.map(lambda one: cursors.set_aside(one.cursor, one.error), aside), strict=True
-        ):
+        written = self.uses.crew.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
+        for each, done in zip(rejected, written, strict=True):
             self.report.counts["CursorsSetAside"] += done
             match each.cursor:
                 case Cursor(tenant=tenant, job_id=job_id):

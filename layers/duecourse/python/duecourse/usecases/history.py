@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
+from duecourse.domain.coverage import between
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.ids import parse_run_id
@@ -137,11 +138,3 @@ def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int
         else:
             found += reversed(row)
     return found[:count]
-
-
-def between(schedule: Occurrences, low: int, high: int) -> Iterator[int]:
-    """The occurrences after `low` and up to `high`, oldest first."""
-    at = schedule.next(low)
-    while at is not None and at <= high:
-        yield at
-        at = schedule.next(at)

@@ -46,7 +46,7 @@ class GroupSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantine:
+class Rejected:
     """A cursor that is to be taken out of the index, so that it blocks nobody, and why."""
 
     cursor: Cursor | BrokenCursor
@@ -64,16 +64,16 @@ class Planning:
     runs: RunStore
 
     def groups(
-        self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, aside: list[Quarantine]
+        self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, rejected: list[Rejected]
     ) -> Iterator[list[Planned]]:
         """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once.
-        What cannot be read or planned is added to `aside`.
+        What cannot be read or planned is added to `rejected`.
         """
         group: list[Planned] = []
         firings = 0
         known: set[tuple[str, str]] = set()
         for cursor in page:
-            planned = self._plan(cursor, aside)
+            planned = self._plan(cursor, rejected)
             if planned is None or (key := (planned.cursor.tenant, planned.cursor.job_id)) in known:
                 continue
             known.add(key)
@@ -85,26 +85,26 @@ class Planning:
         if group:
             yield group
 
-    def again(self, won: Sequence[Planned], until: float, aside: list[Quarantine]) -> list[Planned]:
+    def again(self, won: Sequence[Planned], until: float, rejected: list[Rejected]) -> list[Planned]:
         """Those cursors that are still due by `until` after their claim, planned anew."""
         left = (planned.plan.cursor for planned in won)
-        plans = (self._plan(cursor, aside) for cursor in left if cursor.due is not None and cursor.due <= until)
+        plans = (self._plan(cursor, rejected) for cursor in left if cursor.due is not None and cursor.due <= until)
         return [planned for planned in plans if planned is not None]
 
-    def _plan(self, cursor: Cursor | BrokenCursor, aside: list[Quarantine]) -> Planned | None:
+    def _plan(self, cursor: Cursor | BrokenCursor, rejected: list[Rejected]) -> Planned | None:
         match cursor:
             case BrokenCursor():
-                aside.append(Quarantine(cursor, cursor.error))
+                rejected.append(Rejected(cursor, cursor.error))
             case Cursor(error=str(error)):
-                # Set aside, and put back into the index by an older version: no claim would take it.
-                aside.append(Quarantine(cursor, error))
+                # Quarantined, and put back into the index by an older version: no claim would take it.
+                rejected.append(Rejected(cursor, error))
             case Cursor():
                 try:
                     return Planned(cursor, self._made(cursor))
                 except (ScheduleError, ExclusionError) as problem:
-                    aside.append(Quarantine(cursor, str(problem)))
+                    rejected.append(Rejected(cursor, str(problem)))
                 except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
-                    aside.append(Quarantine(cursor, f"the cursor cannot be planned: {problem!r}"))
+                    rejected.append(Rejected(cursor, f"the cursor cannot be planned: {problem!r}"))
         return None
 
     def _made(self, cursor: Cursor) -> Plan:

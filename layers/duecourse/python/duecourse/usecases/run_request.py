@@ -37,8 +37,8 @@ class RunRequest:
     correlation_id: str | None = None
 
     def suffix(self, letter: str, job: Job, nonce: str) -> str:
-        """The suffix of the runs that this request names: `.m3kQ…` of its key, or of `nonce` without one. A namesake of
-        the job that was created anew has other names.
+        """The suffix of the runs that this request names: `.m3kQ…` of its key, or of `nonce` without one. The
+        job re-created under the same id has other names.
         """
         seed = f"nonce {nonce}" if self.key is None else f"key {job.created_generation} {self.key}"
         digest = sha256(f"{letter} {seed}".encode()).digest()

@@ -68,7 +68,7 @@ class Settler:
         )
         target = type_of(job.target) if isinstance(job, Job) else None
         previous = decision.previous
-        # A record of another generation is a namesake's: what it says happened to another job.
+        # A record of another generation is a re-created job's: what it says happened to another job.
         before = None if previous is None or previous.generation != kept.generation else previous.state
         if (ended := ENDS.get(kept.state)) is not None and before is not kept.state:
             report.count(ended, target)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from duecourse.domain.audit import Gap
-from duecourse.domain.coverage import unrecorded
+from duecourse.domain.coverage import OccurrenceRange, unrecorded
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.plan import SkippedRange
@@ -34,7 +33,7 @@ class Skipping:
 
     def _parts(self, cursor: Cursor, skipped: SkippedRange) -> Iterable[SkippedRange]:
         known = self.runs.between(cursor.tenant, cursor.job_id, skipped.first - 1, skipped.last, strongly=True)
-        whole = Gap(skipped.first, skipped.last, skipped.count)
+        whole = OccurrenceRange(skipped.first, skipped.last, skipped.count)
         for part in unrecorded(cursor.occurrences(), whole, known, most=MAX_RECORDS):
             yield replace(skipped, first=part.first, last=part.last, count=part.count)
 

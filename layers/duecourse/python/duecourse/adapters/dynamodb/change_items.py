@@ -10,6 +10,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.batch_put import batch_put
 from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, job_key, job_partition, owner_of
+from duecourse.adapters.dynamodb.reading import read_items
 from duecourse.domain.change_record import ChangeRecord
 from duecourse.ports import ChangePage
 
@@ -26,24 +27,17 @@ def put_all(client: Any, table: str, records: Sequence[ChangeRecord]) -> None:
 
 def page(client: Any, table: str, tenant: str, job_id: str, limit: int, before: str | None) -> ChangePage:
     """See ports.JobStore.history."""
-    items: list[Item] = []
-    start = None if before is None else job_key(tenant, job_id, CHANGE_PREFIX + before)
-    while len(items) <= limit:
-        answer = client.query(
-            TableName=table,
-            KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
-            ExpressionAttributeValues=values.pack(
-                {":partition": job_partition(tenant, job_id), ":prefix": CHANGE_PREFIX}
-            ),
-            ScanIndexForward=False,
-            ConsistentRead=True,  # who has just changed a job looks for that
-            Limit=limit + 1 - len(items),
-            **({} if start is None else {"ExclusiveStartKey": start}),
-        )
-        items.extend(answer["Items"])
-        start = answer.get("LastEvaluatedKey")
-        if start is None:
-            break
+    found = read_items(
+        client,
+        TableName=table,
+        KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
+        ExpressionAttributeValues=values.pack({":partition": job_partition(tenant, job_id), ":prefix": CHANGE_PREFIX}),
+        ScanIndexForward=False,
+        ConsistentRead=True,  # who has just changed a job looks for that
+        limit=limit + 1,
+        start=None if before is None else job_key(tenant, job_id, CHANGE_PREFIX + before),
+    )
+    items = list(found)
     following = _place(items[limit - 1]) if len(items) > limit else None
     return ChangePage(tuple(from_item(item) for item in items[:limit]), following)
 

@@ -140,7 +140,7 @@ def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
 
 @lru_cache
 def _text(table: str, written: tuple[str, ...], removed: tuple[str, ...]) -> str:
-    """A cursor that was set aside keeps its due time, and is not to be put back by whoever had read it before."""
+    """A quarantined cursor keeps its due time; whoever had read it before must not put it back into the index."""
     change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in removed]
     conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS) + ' AND "error" IS MISSING'
     return f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}'

@@ -33,7 +33,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["jitter_seconds"] = cursor.jitter_seconds
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
-            # One that was set aside stays out of the index until something mends it.
+            # One that was quarantined stays out of the index until something mends it.
             "slot": cursor.slot(shards, now=now) if cursor.error is None else None,
             "due": cursor.due,
             "occurrence": cursor.occurrence,

@@ -11,8 +11,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import cursor_item, values, wakes
 from duecourse.adapters.dynamodb.claims import Claims
-from duecourse.adapters.dynamodb.errors import THROTTLED, condition_failed
+from duecourse.adapters.dynamodb.errors import THROTTLED, conditional
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.threads import Threads
 from duecourse.domain.cursor import Cursor
@@ -82,7 +83,7 @@ class DynamoCursorStore:
         """See ports.CursorStore."""
         return wakes.clear(self._client, self._table, done, self._clock, self._crew)
 
-    def set_aside(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
+    def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """See ports.CursorStore."""
         stand: dict[str, object]
         match cursor:
@@ -108,7 +109,7 @@ class DynamoCursorStore:
 
     def watermark(self, shard: int) -> str | None:
         """See ports.CursorStore."""
-        item = self._get(shard_key(shard))
+        item = read_item(self._client, self._table, shard_key(shard))
         return None if item is None else values.text(item, "bucket")
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:
@@ -125,25 +126,16 @@ class DynamoCursorStore:
         """See ports.CursorStore."""
         return self._record.highest(shards)
 
-    def _get(self, key: Item) -> Item | None:
-        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
-        return item
-
     def _update(self, key: Item, update: str, condition: str, names: list[str], stand: dict[str, object]) -> bool:
-        try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=key,
-                UpdateExpression=update,
-                ConditionExpression=condition,
-                ExpressionAttributeNames={f"#{name}": name for name in names},
-                ExpressionAttributeValues={f":{name}": v for name, v in values.pack(stand).items()},
-            )
-        except ClientError as error:
-            if not condition_failed(error):
-                raise
-            return False
-        return True
+        return conditional(
+            self._client.update_item,
+            TableName=self._table,
+            Key=key,
+            UpdateExpression=update,
+            ConditionExpression=condition,
+            ExpressionAttributeNames={f"#{name}": name for name in names},
+            ExpressionAttributeValues={f":{name}": v for name, v in values.pack(stand).items()},
+        )
 
 
 def _read(item: Item) -> Cursor | BrokenCursor | Wake:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -29,6 +30,17 @@ Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledExcept
 def condition_failed(error: BotoCoreError | ClientError) -> bool:
     """Whether a write was refused for its condition alone."""
     return isinstance(error, ClientError) and error.response["Error"]["Code"] == "ConditionalCheckFailedException"
+
+
+def conditional(write: Callable[..., Any], **request: Any) -> bool:
+    """Make a write; whether its condition held."""
+    try:
+        write(**request)
+    except ClientError as error:
+        if not condition_failed(error):
+            raise
+        return False
+    return True
 
 
 def found(error: BotoCoreError | ClientError) -> Item | None:

@@ -7,8 +7,9 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.errors import condition_failed, found
+from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
 from duecourse.adapters.dynamodb.keys import Item, job_key
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.backfill import Backfill
 from duecourse.ports import Input
 
@@ -44,24 +45,20 @@ class DynamoInputs:
 
     def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
         """See ports.Inputs."""
-        key = job_key(tenant, job_id, PREFIX + suffix)
-        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+        item = read_item(self._client, self._table, job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
     def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
         """See ports.Inputs."""
-        try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=job_key(tenant, job_id, PREFIX + suffix),
-                UpdateExpression="SET #sent = :yes",
-                ConditionExpression="attribute_exists(PK)",
-                ExpressionAttributeNames={"#sent": "sent"},
-                ExpressionAttributeValues={":yes": {"BOOL": True}},
-            )
-        except ClientError as error:
-            if not condition_failed(error):
-                raise
+        conditional(
+            self._client.update_item,
+            TableName=self._table,
+            Key=job_key(tenant, job_id, PREFIX + suffix),
+            UpdateExpression="SET #sent = :yes",
+            ConditionExpression="attribute_exists(PK)",
+            ExpressionAttributeNames={"#sent": "sent"},
+            ExpressionAttributeValues={":yes": {"BOOL": True}},
+        )
 
 
 def to_item(tenant: str, job_id: str, wanted: Input) -> Item:

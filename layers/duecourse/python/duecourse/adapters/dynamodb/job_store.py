@@ -23,6 +23,7 @@ from duecourse.adapters.dynamodb.job_count import TRIES, JobCount, part_of
 from duecourse.adapters.dynamodb.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.job_reading import JobMissingError, read_job
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.adapters.dynamodb.seats import DynamoSeats, taken
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.transaction import transact
@@ -224,8 +225,7 @@ class DynamoJobStore:
         return read_job(item, self._get)
 
     def _get(self, key: Item) -> Item | None:
-        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
-        return item
+        return read_item(self._client, self._table, key)
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
         return [] if record is None else [change_items.put(record, self._table)]

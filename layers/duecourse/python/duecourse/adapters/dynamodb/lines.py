@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.errors import condition_failed
-from duecourse.adapters.dynamodb.keys import LINE_PREFIX, WATCH, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.errors import conditional
+from duecourse.adapters.dynamodb.keys import LINE_PREFIX, WATCH, job_key, job_partition
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.overlap import Place
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
@@ -26,8 +24,9 @@ class DynamoLines:
         """See ports.Lines."""
         place = Place(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
-        return self._conditionally(
+        return conditional(
             self._client.put_item,
+            TableName=self._table,
             Item=key | values.pack({"message": message.to_json(), "expires_at": expires_at}),
             ConditionExpression="attribute_not_exists(PK)",
         )
@@ -64,8 +63,7 @@ class DynamoLines:
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         """See ports.Lines."""
-        key = job_key(tenant, job_id, WATCH)
-        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+        item = read_item(self._client, self._table, job_key(tenant, job_id, WATCH))
         return None if item is None else Watch(values.text(item, "nonce"), float(item["at"]["N"]))
 
     def set_watch(
@@ -81,19 +79,9 @@ class DynamoLines:
                 "ExpressionAttributeValues": {":nonce": {"S": previous.nonce}},
             }
         if watch is None:
-            return self._conditionally(self._client.delete_item, Key=key, **condition)
+            return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
         item = key | values.pack({"nonce": watch.nonce, "at": watch.at, "expires_at": expires_at})
-        return self._conditionally(self._client.put_item, Item=item, **condition)
-
-    def _conditionally(self, write: Callable[..., Any], **request: Any) -> bool:
-        """Whether its condition held."""
-        try:
-            write(TableName=self._table, **request)
-        except ClientError as error:
-            if not condition_failed(error):
-                raise
-            return False
-        return True
+        return conditional(self._client.put_item, TableName=self._table, Item=item, **condition)
 
 
 def sort_key(place: Place) -> str:

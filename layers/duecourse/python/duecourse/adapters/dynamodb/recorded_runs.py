@@ -6,7 +6,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item, job_partition
-from duecourse.domain.audit import Recorded
+from duecourse.adapters.dynamodb.reading import read_items
+from duecourse.domain.coverage import Recorded
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import to_basic
 from duecourse.domain.job import Lane
@@ -26,22 +27,16 @@ def between(
         ":low": RUN_PREFIX + to_basic(low + 1),
         ":high": RUN_PREFIX + to_basic(high) + _AFTER_SUFFIXES,
     }
-    found: list[Recorded | None] = []
-    start: dict[str, Any] = {}
-    while True:
-        answer = client.query(
-            TableName=table,
-            KeyConditionExpression="#PK = :partition AND #SK BETWEEN :low AND :high",
-            ProjectionExpression=", ".join(f"#{name}" for name in _READ),
-            ExpressionAttributeNames={f"#{name}": name for name in ("PK", *_READ)},
-            ExpressionAttributeValues=values.pack(window),
-            ConsistentRead=strongly,
-            **start,
-        )
-        found += [_recorded(job_id, item) for item in answer["Items"]]
-        if "LastEvaluatedKey" not in answer:
-            return [record for record in found if record is not None]
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+    items = read_items(
+        client,
+        TableName=table,
+        KeyConditionExpression="#PK = :partition AND #SK BETWEEN :low AND :high",
+        ProjectionExpression=", ".join(f"#{name}" for name in _READ),
+        ExpressionAttributeNames={f"#{name}": name for name in ("PK", *_READ)},
+        ExpressionAttributeValues=values.pack(window),
+        ConsistentRead=strongly,
+    )
+    return [record for item in items if (record := _recorded(job_id, item)) is not None]
 
 
 def _recorded(job_id: str, item: Item) -> Recorded | None:

@@ -10,7 +10,8 @@ from duecourse.adapters.dynamodb import recorded_runs, run_item, values
 from duecourse.adapters.dynamodb.dead_index import DeadIndex
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
-from duecourse.domain.audit import Recorded
+from duecourse.adapters.dynamodb.reading import read_item, read_items
+from duecourse.domain.coverage import Recorded
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import Run, RunState
 from duecourse.ports import Conflict, DeadMark
@@ -33,7 +34,7 @@ class DynamoRunStore:
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         """See ports.RunStore."""
-        item = self._get(job_key(tenant, job_id, RUN_PREFIX + local))
+        item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
         return None if item is None else run_item.from_item(item)
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
@@ -76,27 +77,35 @@ class DynamoRunStore:
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
         """See ports.RunStore."""
         partition = job_partition(tenant, job_id)
-        runs: list[Run] = []
-        start = None if before is None else job_key(tenant, job_id, RUN_PREFIX + before)
-        while len(runs) < limit:
-            answer = self._client.query(
-                TableName=self._table,
-                KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
-                ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
-                ScanIndexForward=False,
-                ConsistentRead=True,  # who asks whether all runs have ended has just written the end of one
-                Limit=limit - len(runs),
-                **({} if start is None else {"ExclusiveStartKey": start}),
-            )
-            runs.extend(run_item.from_item(item) for item in answer["Items"])
-            start = answer.get("LastEvaluatedKey")
-            if start is None:
-                break
-        return runs
+        items = read_items(
+            self._client,
+            TableName=self._table,
+            KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
+            ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
+            ScanIndexForward=False,
+            ConsistentRead=True,  # who asks whether all runs have ended has just written the end of one
+            limit=limit,
+            start=None if before is None else job_key(tenant, job_id, RUN_PREFIX + before),
+        )
+        return [run_item.from_item(item) for item in items]
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
         """See ports.RunStore."""
         return recorded_runs.between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
+
+    def has_items(self, tenant: str, job_id: str) -> bool:
+        """See ports.RunStore. The overlap lock does not count: a killed worker may have left it, and it never expires.
+        What has expired and is not removed yet counts.
+        """
+        answer = self._client.query(
+            TableName=self._table,
+            KeyConditionExpression="PK = :job AND SK > :lock",  # which sorts before all the others
+            ExpressionAttributeValues=values.pack({":job": job_partition(tenant, job_id), ":lock": ACTIVE}),
+            ConsistentRead=True,
+            ProjectionExpression="SK",
+            Limit=1,
+        )
+        return bool(answer["Items"])
 
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
         """See ports.RunStore."""
@@ -147,14 +156,14 @@ class DynamoRunStore:
         except ClientError as error:
             if not condition_failed(error):
                 raise
-            item = found(error) or self._get(job_key(tenant, job_id, ACTIVE))
+            item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
             # Released between the refusal and the read: say it was free until now, and the caller asks again.
             return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
         return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         """See ports.RunStore."""
-        item = self._get(job_key(tenant, job_id, ACTIVE))
+        item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
         return None if item is None else run_item.lock_from_item(item)
 
     def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
@@ -180,7 +189,3 @@ class DynamoRunStore:
             raise error
         item = found(error)
         return Conflict(None if item is None else run_item.from_item(item))
-
-    def _get(self, key: Item) -> Item | None:
-        item: Item | None = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
-        return item

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from duecourse.adapters.dynamodb import job_item, values
 from duecourse.adapters.dynamodb.batch_get import batch_get
-from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.job_pages import readable
 from duecourse.adapters.dynamodb.keys import GONE, JOB, Item, job_key, owner_of, tenant_key
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.job import Gone, JobSnapshot, Lane
 from duecourse.domain.seats import Seats
 
@@ -32,8 +31,7 @@ class DynamoSeats:
 
     def seats(self, tenant: str, lane: Lane) -> Seats:
         """See ports.SeatStore."""
-        wanted = {"TableName": self._table, "Key": _key(tenant, lane), "ConsistentRead": True}
-        item: Item | None = self._client.get_item(**wanted).get("Item")
+        item = read_item(self._client, self._table, _key(tenant, lane))
         if item is None:
             return Seats(tenant, lane)
         holders = tuple(sorted(item.get("holders", {}).get("SS", ())))
@@ -56,11 +54,7 @@ class DynamoSeats:
 
     def note(self, seats: Seats) -> None:
         """See ports.SeatStore."""
-        try:
-            self._client.put_item(**_put(seats, self._table))
-        except ClientError as error:
-            if not condition_failed(error):
-                raise
+        conditional(self._client.put_item, **_put(seats, self._table))
 
 
 def _key(tenant: str, lane: Lane) -> Item:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.keys import SHARDS_KEY, Item
 
 
@@ -46,15 +44,12 @@ class ShardRecord:
         return 0 if item is None else values.integer(item, "shards")
 
     def _raise_to(self, shards: int) -> None:
-        try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=SHARDS_KEY,
-                UpdateExpression="SET #shards = :shards",
-                ConditionExpression="attribute_not_exists(PK) OR #shards < :shards",
-                ExpressionAttributeNames={"#shards": "shards"},
-                ExpressionAttributeValues=values.pack({":shards": shards}),
-            )
-        except ClientError as error:
-            if not condition_failed(error):
-                raise  # what failed is not that others have recorded as many meanwhile
+        conditional(  # False: others have recorded as many meanwhile
+            self._client.update_item,
+            TableName=self._table,
+            Key=SHARDS_KEY,
+            UpdateExpression="SET #shards = :shards",
+            ConditionExpression="attribute_not_exists(PK) OR #shards < :shards",
+            ExpressionAttributeNames={"#shards": "shards"},
+            ExpressionAttributeValues=values.pack({":shards": shards}),
+        )

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.dynamodb import job_count, values
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import Item, tenant_key
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.bucket import Bucket
 from duecourse.ports import BucketConflict
 
@@ -27,7 +28,7 @@ class DynamoTenantLimits:
 
     def bucket(self, tenant: str) -> Bucket | None:
         """See ports.TenantLimits."""
-        item = self._get(tenant, BUCKET)
+        item = read_item(self._client, self._table, tenant_key(tenant, BUCKET))
         return None if item is None else _bucket(item)
 
     def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
@@ -57,12 +58,6 @@ class DynamoTenantLimits:
     def jobs(self, tenant: str) -> int:
         """See ports.TenantLimits."""
         return job_count.total(self._client, self._table, tenant)
-
-    def _get(self, tenant: str, sort: str) -> Item | None:
-        item: Item | None = self._client.get_item(
-            TableName=self._table, Key=tenant_key(tenant, sort), ConsistentRead=True
-        ).get("Item")
-        return item
 
 
 def _bucket(item: Item) -> Bucket:

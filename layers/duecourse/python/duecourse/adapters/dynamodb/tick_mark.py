@@ -6,7 +6,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.batch_get import batch_get
-from duecourse.adapters.dynamodb.keys import SHARDS_KEY, Item, key, shard_key
+from duecourse.adapters.dynamodb.keys import SHARDS_KEY, key, shard_key
+from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.ports import Progress
 
 TICK_KEY = key("TICK", "LAST")
@@ -32,19 +33,15 @@ class DynamoTickMark:
 
     def last(self) -> float | None:
         """See ports.TickMark."""
-        item = self._get(TICK_KEY)
+        item = read_item(self._client, self._table, TICK_KEY)
         return None if item is None else values.optional_float(item, "at")
 
     def progress(self) -> Progress:
         """See ports.TickMark."""
-        item = self._get(SHARDS_KEY)
+        item = read_item(self._client, self._table, SHARDS_KEY)
         shards = 0 if item is None else values.integer(item, "shards")
         watermarks: dict[int, str | None] = dict.fromkeys(range(shards))
         numbers = {shard_key(number)["PK"]["S"]: number for number in range(shards)}
         for found in batch_get(self._client, self._table, map(shard_key, numbers.values())):
             watermarks[numbers[found["PK"]["S"]]] = values.text(found, "bucket")
         return Progress(watermarks)
-
-    def _get(self, where: Item) -> Item | None:
-        item: Item | None = self._client.get_item(TableName=self._table, Key=where, ConsistentRead=True).get("Item")
-        return item

@@ -1,4 +1,4 @@
-"""The dead-letter queue as the sweep sees it."""
+"""The dead-letter queue as its reconciler sees it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_RELEASED = "dead_letters_not_released"
 
 BATCH = 10
 HIDDEN_SECONDS = 180
-"""Hidden for longer than a sweep lasts (two minutes), so that each message is looked at once; `hide` says what then."""
+"""Hidden for longer than a call lasts (two minutes), so that each message is looked at once; `hide` says what then."""
 
 
 class SqsDeadLetterQueue:

@@ -1,0 +1,33 @@
+"""The dead-letter reconciler: EventBridge's rate in, the dead-letter queue looked through."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.bootstrap.reconcile import reconcile_dead_letters
+from duecourse.telemetry import function_logger, publish
+from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+
+MARGIN_SECONDS = 20  # what a call keeps of its invocation to give back the messages that it holds
+
+logger = function_logger()
+metrics = Metrics()
+
+
+@cache
+def _reconciler() -> ReconcileDeadLetters:
+    return reconcile_dead_letters(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """What it does not get to is still there at the next one."""
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
+    publish(_reconciler()(deadline), logger, metrics, function="sweep")
+    return {}

@@ -1,0 +1,33 @@
+"""Index repair and clean-up: EventBridge's rate in, pages of the jobs table checked."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools import Metrics
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.bootstrap.repair import index_repair
+from duecourse.telemetry import function_logger, publish
+from duecourse.usecases.maintenance.index_repair import IndexRepair
+
+MARGIN_SECONDS = 60  # what one page may take, with every answer slow
+
+logger = function_logger()
+metrics = Metrics()
+
+
+@cache
+def _index_repair() -> IndexRepair:
+    return index_repair(os.environ)
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """What it does not get to, the next invocation goes on with."""
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
+    publish(_index_repair()(deadline), logger, metrics, function="patrol")
+    return {}

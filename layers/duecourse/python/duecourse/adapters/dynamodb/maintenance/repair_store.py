@@ -1,0 +1,129 @@
+"""The jobs table as index repair reads it: cursors, timers and the states of jobs, and how far a pass is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from duecourse.adapters.dynamodb import cursor_item, values
+from duecourse.adapters.dynamodb.errors import conditional
+from duecourse.adapters.dynamodb.job_pages import readable
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, WAKE_PREFIX, Item, key, owner_of
+from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
+from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import JobState
+from duecourse.domain.maintenance.index import CompletedJob, Entry
+from duecourse.domain.maintenance.scan import RepairPass
+from duecourse.ports import IndexPage
+
+PASS_KEY = key("PATROL", "LAST")
+
+_READ = (
+    "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
+    "tzdata", "error", "last", "state", "updated_at",
+)  # fmt: skip
+"""A cursor's attributes, and a job's state and last change. What is left out is read and paid for all the same."""
+
+
+class DynamoRepairStore:
+    """ports.RepairStore. `limit` items are read at once, a megabyte (DynamoDB's own measure) unless it is given."""
+
+    def __init__(self, client: Any, table: str, *, limit: int | None = None) -> None:
+        self._client = client
+        self._table = table
+        self._bound = {} if limit is None else {"Limit": limit}
+
+    def page(self, start: str | None) -> IndexPage:
+        """See ports.RepairStore."""
+        items, following = scan_page(
+            self._client,
+            self._table,
+            start,
+            read=_READ,
+            where="#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)",
+            stand={":cursor": CURSOR, ":job": JOB, ":timer": WAKE_PREFIX},
+            **self._bound,
+        )
+        jobs = [item for item in items if item["SK"]["S"] == JOB]
+        states = {item["PK"]["S"]: _state(item) for item in jobs}
+        read = (readable(partial(_entry, states), item) for item in items if item["SK"]["S"] != JOB)
+        completed = (readable(_completed, item) for item in jobs if states[item["PK"]["S"]] is JobState.COMPLETED)
+        return IndexPage(
+            entries=[each for each in read if each is not None],
+            completed=[each for each in completed if each is not None],
+            following=following,
+        )
+
+    def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
+        """See ports.RepairStore."""
+        stand: dict[str, object] = {"slot": entry.slot, "due": entry.due}
+        if entry.cursor is not None:
+            was = entry.cursor
+            stand |= {
+                "occurrence": was.occurrence,
+                "after": was.after,
+                "generation": was.generation,
+                "error": was.error,
+            }
+        write: dict[str, object] = {"slot": slot}
+        if cursor is not None:
+            write |= {"due": cursor.due, "occurrence": cursor.occurrence, "tzdata": cursor.tzdata}
+        there = [name for name, value in stand.items() if value is not None]
+        conditions = ["attribute_exists(PK)", *(f"#{name} = :was_{name}" for name in there)]
+        conditions += [f"attribute_not_exists(#{name})" for name in stand if name not in there]
+        known = {f":{name}": value for name, value in write.items()}
+        return conditional(
+            self._client.update_item,
+            TableName=self._table,
+            Key=key(*entry.key),
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in write),
+            ConditionExpression=" AND ".join(conditions),
+            ExpressionAttributeNames={f"#{name}": name for name in {*stand, *write}},
+            ExpressionAttributeValues=values.pack(known | {f":was_{name}": stand[name] for name in there}),
+        )
+
+    def last_pass(self) -> RepairPass | None:
+        """See ports.RepairStore."""
+        item = read_item(self._client, self._table, PASS_KEY)
+        if item is None:
+            return None
+        return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, **position_of(item))
+
+    def save(self, position: RepairPass, *, now: float) -> bool:
+        """See ports.RepairStore."""
+        stand = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
+        return save_position(self._client, self._table, PASS_KEY, position, stand)
+
+
+def _state(item: Item) -> JobState | None:
+    """None for one that this version does not know."""
+    stored = values.optional_text(item, "state")
+    return JobState(stored) if stored is not None and stored in set(JobState) else None
+
+
+def _completed(item: Item) -> CompletedJob:
+    tenant, job_id = owner_of(item["PK"]["S"])
+    return CompletedJob(tenant, job_id, float(item["updated_at"]["N"]))
+
+
+def _entry(states: Mapping[str, JobState | None], item: Item) -> Entry:
+    partition, sort = item["PK"]["S"], item["SK"]["S"]
+    tenant, job_id = owner_of(partition)
+    cursor, unreadable = None, False
+    if sort == CURSOR:
+        try:
+            cursor = cursor_item.from_item(item)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            unreadable = True
+    return Entry(
+        key=(partition, sort),
+        tenant=tenant,
+        job_id=job_id,
+        slot=values.optional_text(item, "slot"),
+        due=values.optional_integer(item, "due"),
+        cursor=cursor,
+        unreadable=unreadable,
+        state=states.get(partition),
+    )

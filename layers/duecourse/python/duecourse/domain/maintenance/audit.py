@@ -1,0 +1,167 @@
+"""Whether every occurrence of a closed window has its record: what should have been, and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from duecourse.domain.coverage import OccurrenceRange, Recorded
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.job import Job, JobState, Lane
+from duecourse.domain.maintenance.scan import Position
+from duecourse.domain.occurrences import MAX_JITTER_SECONDS
+from duecourse.domain.verdict import Verdict
+
+HOUR_SECONDS = 3600
+
+CLOSED_SECONDS = MAX_JITTER_SECONDS + 2 * HOUR_SECONDS
+"""How old an occurrence is before it is audited: jitter may defer it by an hour, and two hours later it has started or
+its dead letter has been reconciled.
+"""
+
+SERVED_SECONDS = HOUR_SECONDS
+"""A lane that has started a run which came due this much later is not holding an older one back."""
+
+MAX_TURN_SECONDS = DAY_SECONDS
+"""After an outage of the audit its windows are made up for day by day, each of which can be finished."""
+
+MAX_RANGES = 25
+"""Ranges reported of one job at a time; more than that are reported as one."""
+
+UNDECIDED = frozenset({Verdict.QUEUED, Verdict.LATE})
+"""Verdicts that are not final: the occurrence may have its record yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`expected` occurrences were compared with records; `missing` have no record, `doubled` were run twice."""
+
+    expected: int
+    missing: tuple[OccurrenceRange, ...]
+    doubled: tuple[OccurrenceRange, ...]
+
+
+def compare(expected: Iterable[int], records: Sequence[Recorded]) -> Comparison:
+    """Compare occurrences (ascending) with the records.
+
+    Missing: no record stands for it. Doubled: two records that ran stand for it (its own and a catch-up's, or two
+    catch-ups'), so its work was done twice; a run has one record whatever its attempts and messages.
+    """
+    rest = sorted(records, key=lambda record: record.occurrence)
+    position, reached, count = 0, float("-inf"), 0
+    ran: list[int] = []
+    missing, doubled = list[OccurrenceRange](), list[OccurrenceRange]()
+    was_missing = was_doubled = False
+    for at in expected:
+        count += 1
+        while position < len(rest) and rest[position].occurrence <= at:
+            record = rest[position]
+            reached = max(reached, record.through)
+            ran += [record.through] if record.ran else []
+            position += 1
+        ran = [through for through in ran if through >= at]
+        if reached < at:
+            _put(missing, at, joins=was_missing)
+        if len(ran) > 1:
+            _put(doubled, at, joins=was_doubled)
+        was_missing, was_doubled = reached < at, len(ran) > 1
+    return Comparison(count, tuple(missing), tuple(doubled))
+
+
+def _put(ranges: list[OccurrenceRange], at: int, *, joins: bool) -> None:
+    """Extend the last range by an occurrence that `joins` it, or begin another."""
+    if joins:
+        ranges[-1] = replace(ranges[-1], last=at, count=ranges[-1].count + 1)
+    else:
+        ranges.append(OccurrenceRange(at, at, 1))
+
+
+def audited_from(job: Job, since: int, low: int) -> int | None:
+    """From where on (UTC seconds, exclusive) a job's occurrences can be derived in a window that begins after `low`:
+    what came due before its last change belongs to a definition that is not kept, `since` is where its present one
+    begins. None for a job that is paused: its change is the pause.
+    """
+    return None if job.state is JobState.PAUSED else max(low, since)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Position):
+    """One audit of one of `segments` segments of the jobs table, over the occurrences after `low` and up to `high` (UTC
+    seconds).
+    """
+
+    segment: int
+    segments: int
+    low: int
+    high: int
+
+
+def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds: int) -> Turn | None:
+    """What to audit now, None if nothing: an unfinished turn, else the segment whose window closed first.
+
+    Segment s has its turn in each hour (UTC) whose number is s modulo `segments`; its window ends CLOSED_SECONDS before
+    that hour and begins where its last one ended, however long ago that was: what was missed is made up for in turns
+    of MAX_TURN_SECONDS. Records are kept for `kept_seconds`, which bounds how far a window reaches back.
+    """
+    ours = {turn.segment: turn for turn in turns if turn.segments == segments and turn.segment < segments}
+    oldest = int(now) - kept_seconds + DAY_SECONDS
+    unfinished = [turn for turn in ours.values() if not turn.done]
+    if unfinished:
+        turn = min(unfinished, key=lambda turn: (turn.high, turn.segment))
+        return replace(turn, low=min(max(turn.low, oldest), turn.high), version=turn.version + 1)
+    hour = int(now) // HOUR_SECONDS
+    # A stage that has another number of segments since goes on where the slowest of the old ones was.
+    others = [turn for turn in turns if turn.segments != segments]
+    before = min((turn.high if turn.done else turn.low for turn in others), default=None)
+    due: list[Turn] = []
+    for segment in range(segments):
+        high = (hour - (hour - segment) % segments) * HOUR_SECONDS - CLOSED_SECONDS
+        last = ours.get(segment)
+        if last is None:
+            low = high - segments * HOUR_SECONDS if before is None else min(before, high)
+            due.append(_bounded(Turn(segment, segments, max(low, oldest), high)))
+        elif last.high < high:
+            due.append(_bounded(Turn(segment, segments, max(last.high, oldest), high, version=last.version + 1)))
+    return min(due, key=lambda turn: (turn.high, turn.segment), default=None)
+
+
+def _bounded(turn: Turn) -> Turn:
+    return replace(turn, high=max(turn.low, min(turn.high, turn.low + MAX_TURN_SECONDS)))
+
+
+def grouped(ranges: Iterable[OccurrenceRange], seconds: int) -> list[list[OccurrenceRange]]:
+    """Ranges (ascending) in groups, each of which spans `seconds` at most, or is one longer range."""
+    groups: list[list[OccurrenceRange]] = []
+    for each in ranges:
+        if groups and each.last - groups[-1][0].first <= seconds:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+def few(ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
+    """The ranges (ascending); one that spans all where there are more than MAX_RANGES."""
+    if len(ranges) <= MAX_RANGES:
+        return list(ranges)
+    last, count = max(each.last for each in ranges), sum(each.count for each in ranges)
+    return [OccurrenceRange(ranges[0].first, last, count)]
+
+
+def joined(known: Iterable[OccurrenceRange], more: Iterable[OccurrenceRange]) -> tuple[OccurrenceRange, ...]:
+    """Ranges of two origins, those that overlap as one, and few in all."""
+    ranges: list[OccurrenceRange] = []
+    for each in sorted({*known, *more}, key=lambda each: (each.first, each.last)):
+        if ranges and each.first <= ranges[-1].last:
+            above = ranges[-1]
+            ranges[-1] = OccurrenceRange(above.first, max(above.last, each.last), max(above.count, each.count))
+        else:
+            ranges.append(each)
+    return tuple(few(ranges))
+
+
+def held_back(due: int, served: Mapping[Lane, int], lane: Lane) -> bool:
+    """Whether a lane that is not empty may still hold a message that came due at `due`; `served` has for each lane the
+    latest due time (UTC seconds) of what is known to have started.
+    """
+    return due + SERVED_SECONDS >= served.get(lane, 0)

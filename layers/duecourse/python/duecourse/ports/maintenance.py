@@ -1,0 +1,102 @@
+"""What the maintenance functions read in the jobs table, and what they leave there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from duecourse.domain.coverage import OccurrenceRange
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Job
+from duecourse.domain.maintenance.audit import Turn
+from duecourse.domain.maintenance.index import CompletedJob, Entry
+from duecourse.domain.maintenance.scan import RepairPass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A range of occurrences of a job, and what is the matter with it: `lost` or `doubled`."""
+
+    kind: str
+    tenant: str
+    job_id: str
+    range: OccurrenceRange
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A job's ranges of which nothing can be said yet. `version` grows with each write."""
+
+    tenant: str
+    job_id: str
+    ranges: tuple[OccurrenceRange, ...]
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """Some jobs of a segment, without their payloads; `following` goes on after them (None: that was all)."""
+
+    jobs: Sequence[Job]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage:
+    """Some cursors, timers and completed jobs; `following` goes on after them (None: that was all)."""
+
+    entries: Sequence[Entry]
+    following: str | None
+    completed: Sequence[CompletedJob] = ()
+
+
+class AuditStore(Protocol):
+    """Definitions by segment, turns and findings."""
+
+    def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
+        """The next page of a segment's jobs; those that cannot be read are left out and logged. May be stale."""
+
+    def after(self, job: Job) -> str:
+        """Where to go on after a job of a page."""
+
+    def turns(self) -> list[Turn]:
+        """The last turn of each segment. Strongly consistent."""
+
+    def save(self, turn: Turn, *, now: float) -> bool:
+        """Write it over the version before its own; False when another audit has written meanwhile."""
+
+    def known(self, finding: Finding) -> bool:
+        """Whether it has been kept. Strongly consistent."""
+
+    def keep(self, finding: Finding, *, now: float) -> None:
+        """Keep a finding; idempotent."""
+
+    def open(self, limit: int) -> list[Undecided]:
+        """Jobs with ranges that are not decided, those with the oldest first. Those that cannot be read are left out
+        and logged. Strongly consistent.
+        """
+
+    def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
+        """Keep ranges beside what is open of the job already; whether nothing was."""
+
+    def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
+        """Leave nothing open of a job but `left`; False, and nothing written, when it was written meanwhile."""
+
+
+class RepairStore(Protocol):
+    """Every cursor and timer, whether or not it is in the due index, and every completed job."""
+
+    def page(self, start: str | None) -> IndexPage:
+        """The next page of all there is. May be stale."""
+
+    def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
+        """Put an entry into a slot, standing at `cursor`'s occurrence where one is given; False, and nothing written,
+        when it does not stand exactly as it was read any more.
+        """
+
+    def last_pass(self) -> RepairPass | None:
+        """How far the last pass came; None before the first. Strongly consistent."""
+
+    def save(self, position: RepairPass, *, now: float) -> bool:
+        """Write it over the version before its own; False when another invocation has written meanwhile."""

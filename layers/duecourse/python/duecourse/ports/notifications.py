@@ -1,0 +1,40 @@
+"""Where people and programs are notified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from duecourse.domain.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """The notice of a dead run."""
+
+    run: Run
+    died_at: float
+
+
+class Notices(Protocol):
+    """Notices for people."""
+
+    def death(self, death: Death) -> None:
+        """Publish; raises when it was not accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundEvent:
+    """An outcome of a run. `detail_type` is one of domain.outbound_events'; `detail` is JSON-able and small."""
+
+    detail_type: str
+    detail: dict[str, Any]
+    at: float
+
+
+class Bus(Protocol):
+    """Events for programs."""
+
+    def publish(self, events: Sequence[OutboundEvent]) -> int:
+        """Publish; how many were not accepted. Never raises for what the bus does."""

@@ -1,0 +1,172 @@
+"""What to say of ranges of occurrences that have no record; all that matters is read strongly before."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from duecourse.domain.coverage import OccurrenceRange, between
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.explain import ExplainContext, explain
+from duecourse.domain.ids import RunName
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.job import Job, JobState, Lane
+from duecourse.domain.maintenance.audit import compare, few, grouped, held_back
+from duecourse.domain.occurrences import Occurrences
+from duecourse.domain.schedule import ScheduleError
+from duecourse.domain.verdict import Verdict
+from duecourse.ports import Clock, Depths, JobStore, RunStore
+from duecourse.usecases.history import LANE_RETENTION_DAYS
+from duecourse.usecases.maintenance.compare_window import PIECE_SECONDS
+from duecourse.usecases.skip_next import SKIPPED
+
+RECORDED_SECONDS = 900
+"""How long occurrences may have run without a claim: as long as a lane holds messages back; one a second at most."""
+
+PAGE = 100
+MAX_READ = 3000
+"""Records read before a range in search of one that reaches over it; more only where many ran by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifyGaps:
+    """`lookahead`, `horizon` (s) and `retention_days` are the stage's own."""
+
+    jobs: JobStore
+    runs: RunStore
+    depths: Depths
+    clock: Clock
+    lookahead: int
+    horizon: int
+    retention_days: int
+
+    def __call__(
+        self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
+    ) -> list[tuple[OccurrenceRange, Verdict]]:
+        """The parts of a job's ranges (ascending) that have no record now, each with the verdict of `explain`, few
+        of each verdict. `served`: see `held_back`. Raises KeyError or ValueError for what this version cannot read.
+
+        The cursor and the lane are read before the records: what starts meanwhile shows as started.
+        """
+        job, cursor = self.jobs.get_both(tenant, job_id)
+        if job is None:
+            return []
+        if cursor is not None and cursor.generation != job.generation:
+            return [(each, Verdict.LATE) for each in ranges]  # an edit came between the two reads: look again later
+        try:
+            occurrences = job.occurrences()
+        except (ScheduleError, ExclusionError):
+            return []
+        depth = self.depths.depth(job.lane)
+        empty = None if depth is None else depth.empty
+        case = _Case(self, job, cursor, occurrences, empty, self._all_empty(job, ranges), served)
+        found = [part for group in grouped(ranges, PIECE_SECONDS) for part in case.classify(group)]
+        verdicts = dict.fromkeys(verdict for _, verdict in found)
+        return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
+
+    def _all_empty(self, job: Job, ranges: Sequence[OccurrenceRange]) -> bool:
+        """Asked only where something came due before the job was written last: its lane may have been another one."""
+        if not ranges or ranges[0].first > job.updated_at:
+            return False
+        return all(depth is not None and depth.empty for depth in map(self.depths.depth, Lane))
+
+    def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
+        """Through which instant a record before `at` (UTC seconds) reaches over it (None: none does), and whether all
+        that may were read. Behind a range only those lie that ran without a claim, for RECORDED_SECONDS at most.
+        """
+        before, newest, read = RunName(job.id, at).local, None, 0
+        while read < MAX_READ:
+            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
+            for run in page:
+                if run.suffix:
+                    continue
+                if run.through is not None and run.through >= at:
+                    return run.through, True
+                if run.reason == SKIPPED:
+                    continue  # recorded ahead of its time: it says nothing of what has been claimed
+                newest = run.occurrence if newest is None else newest
+                if run.occurrence < newest - RECORDED_SECONDS:
+                    return None, True
+            if len(page) < PAGE:
+                return None, True
+            before, read = page[-1].name.local, read + len(page)
+        return None, False
+
+
+@dataclass(slots=True)
+class _Case:
+    """One job with ranges of occurrences without records."""
+
+    by: ClassifyGaps
+    job: Job
+    cursor: Cursor | None
+    occurrences: Occurrences
+    empty: bool | None
+    all_empty: bool
+    served: Mapping[Lane, int]
+    searched: bool = True
+
+    def classify(self, ranges: Sequence[OccurrenceRange]) -> list[tuple[OccurrenceRange, Verdict]]:
+        """Without what a record reaches over, an earlier one too; the rest in parts of one verdict each."""
+        rows = self._missing(ranges)
+        while rows:
+            through, self.searched = self.by.reaching_over(self.job, rows[0][0])
+            if through is None:
+                break
+            rows = [kept for row in rows if (kept := [at for at in row if at > through])]
+        return [part for row in rows for part in self._parts(row)]
+
+    def _missing(self, ranges: Sequence[OccurrenceRange]) -> list[list[int]]:
+        """The occurrences of each range that have no record of their own window. There may be none: an edit may have
+        ended the schedule that named them.
+        """
+        low, high, firsts = ranges[0].first - 1, ranges[-1].last, [each.first for each in ranges]
+        records = self.by.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
+        left = compare(between(self.occurrences, low, high), records).missing
+        rows = [
+            [
+                at
+                for at in between(self.occurrences, each.first - 1, each.last)
+                if (asked := bisect_right(firsts, at)) and at <= ranges[asked - 1].last
+            ]
+            for each in left
+        ]
+        return [row for row in rows if row]
+
+    def _parts(self, row: list[int]) -> list[tuple[OccurrenceRange, Verdict]]:
+        bounds = [0, *self._changes(row, 0, len(row) - 1), len(row)]
+        parts = [row[begin:end] for begin, end in pairwise(bounds)]
+        return [(OccurrenceRange(part[0], part[-1], len(part)), self._verdict(part[0])) for part in parts]
+
+    def _changes(self, row: list[int], low: int, high: int) -> list[int]:
+        """Where the verdict changes along the row. Alike at both ends it is alike in between: time and cursor pass over
+        a schedule's occurrences in their order.
+        """
+        if low >= high or self._verdict(row[low]) is self._verdict(row[high]):
+            return []
+        if high - low == 1:
+            return [high]
+        middle = (low + high) // 2
+        return [*self._changes(row, low, middle), *self._changes(row, middle, high)]
+
+    def _verdict(self, at: int) -> Verdict:
+        by, now = self.by, self.by.clock.now()
+        due = self.occurrences.due(at)
+        drained = None if self.empty is None else self.empty or not held_back(due, self.served, self.job.lane)
+        # What was enqueued before an edit of the priority waits in the lane of then. (The end is no edit.)
+        if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
+            drained = self.all_empty
+        around = ExplainContext(
+            lookahead=by.lookahead,
+            horizon=by.horizon,
+            retention=by.retention_days * DAY_SECONDS,
+            lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
+            # What the API sends at once it sends as best it can: only what the cursor has passed was surely sent.
+            sent_until=None,
+            lane_empty=drained,
+            searched=self.searched,
+        )
+        return explain(at, self.job, self.cursor, None, around, now=now).verdict

@@ -1,0 +1,51 @@
+"""Completed jobs are removed when their history has expired, as a client would remove them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.change_record import deleted
+from duecourse.domain.maintenance.index import CompletedJob, is_worn_out
+from duecourse.ports import Clock, IndexPage, JobStore, RunStore
+from duecourse.usecases.report import Report, in_words
+
+
+@dataclass(frozen=True, slots=True)
+class CleanUp:
+    """A check of index repair's pages, which may be stale: each job is read anew and deleted on the condition that it
+    is still as it was read, with its cursor, payload, tags' markers and its tenant's count in one transaction.
+    """
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    retention_days: int
+
+    def __call__(self, page: IndexPage, report: Report) -> None:
+        """Remove the page's jobs that are worn out. Never raises: what fails is counted, logged and tried again by the
+        next pass.
+        """
+        now = self.clock.now()
+        for each in page.completed:
+            if not is_worn_out(each, now=now, retention_days=self.retention_days):
+                continue
+            try:
+                if self._remove(each):
+                    report.counts["JobsCleanedUp"] += 1
+                    report.add("job_cleaned_up", tenant=each.tenant, job_id=each.job_id)
+            except Exception as problem:  # noqa: BLE001 - one job's fault must not keep the others
+                report.counts["CleanUpsFailed"] += 1
+                error = in_words(problem)
+                report.add("clean_up_failed", alarming=True, tenant=each.tenant, job_id=each.job_id, error=error)
+
+    def _remove(self, found: CompletedJob) -> bool:
+        """Whether this call removed it. The job is read first: whoever asks for a run of it after that finds it
+        deleted, as with any deletion.
+        """
+        job = self.jobs.get(found.tenant, found.job_id)
+        if job is None:
+            return False
+        now, history = self.clock.now(), self.runs.has_items(found.tenant, found.job_id)
+        if not is_worn_out(job, now=now, retention_days=self.retention_days, has_history=history):
+            return False
+        return self.jobs.delete(job, deleted_at=now, record=deleted(job, None, now))

@@ -1,0 +1,77 @@
+"""A job's window as an audit sees it: what its definition names there, compared with its records. It writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.coverage import OccurrenceRange, Recorded, between
+from duecourse.domain.exclusions import ExclusionError
+from duecourse.domain.job import Job, JobState
+from duecourse.domain.maintenance.audit import Turn, audited_from, compare, few
+from duecourse.domain.occurrences import Occurrences
+from duecourse.domain.schedule import ScheduleError
+from duecourse.ports import RunStore
+from duecourse.usecases.job_view import since_when
+from duecourse.usecases.report import in_words
+from duecourse.usecases.unreadable import UNREADABLE
+
+PIECE_SECONDS = 6 * 3600
+"""A window is compared in such pieces: a job that fires each second has 21,600 records in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJob:
+    """What there is in a job's window; `served` is the latest due time of a run that its lane has started."""
+
+    job: Job
+    expected: int = 0
+    missing: tuple[OccurrenceRange, ...] = ()
+    doubled: tuple[OccurrenceRange, ...] = ()
+    served: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareWindow:
+    """Compares one job after the other, or several side by side."""
+
+    runs: RunStore
+
+    def __call__(self, job: Job, turn: Turn) -> ComparedJob:
+        """What cannot be read of one job does not affect the others: it is named in `error`."""
+        try:
+            occurrences = job.occurrences()
+            low, end = audited_from(job, since_when(job, occurrences), turn.low), turn.high
+            if job.state is JobState.COMPLETED:  # its runs were used up, or its end has come: nothing is due since
+                end = min(end, int(job.updated_at))
+            found = ComparedJob(job)
+            while low is not None and low < end and (first := occurrences.next(low)) is not None:
+                high = min(low + PIECE_SECONDS, end)
+                if first <= high:
+                    found = self._piece(found, occurrences, low, high)
+                low = max(high, min(first - 1, end))
+        except (ScheduleError, ExclusionError):
+            return ComparedJob(job)  # it does not fire: its cursor is quarantined
+        except UNREADABLE as problem:
+            return ComparedJob(job, error=in_words(problem))
+        return replace(found, doubled=tuple(few(found.doubled)))
+
+    def _piece(self, found: ComparedJob, occurrences: Occurrences, low: int, high: int) -> ComparedJob:
+        """One piece more. Where a catch-up of it reaches beyond, what ran there by itself is read, too."""
+        job = found.job
+        records = self._records(job, low, high)
+        beyond = max((record.through for record in records if record.ran), default=high)
+        ahead = self._records(job, high, beyond) if beyond > high else []
+        made = compare(between(occurrences, low, high), records)
+        twice = compare(between(occurrences, low, beyond), records + ahead) if ahead else made
+        served = [record.due for record in records if record.ran and record.lane is job.lane]
+        return replace(
+            found,
+            expected=found.expected + made.expected,
+            missing=found.missing + made.missing,
+            doubled=found.doubled + twice.doubled,
+            served=max([found.served, *served]),
+        )
+
+    def _records(self, job: Job, low: int, high: int) -> list[Recorded]:
+        return self.runs.between(job.tenant, job.id, low, high, strongly=False)

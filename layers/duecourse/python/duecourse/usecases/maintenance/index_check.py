@@ -1,0 +1,168 @@
+"""Every cursor and timer: where it stands in the due index is compared with where it belongs, and mended.
+
+Dispatch reads each shard from its watermark on, so what stands below it is never read. Such an entry is moved into the
+slot of the present hour, with its due time as it was: a round's query has no lower bound of due, so the next one reads
+it there, and treats it as missed or sends it at once. The watermark is not lowered instead: a round that is under way
+has read its own before, and would raise it again past the entry (it only ever rises, by a condition that a lowered one
+fulfils). Nor is the slot dispatched from here, which would be a second dispatcher with all of its rights. The present
+hour is safe whatever happens meanwhile, since a watermark stays two hours behind. The write is conditional on slot, due
+time and, for a cursor, generation and occurrence: who claims, edits or clears the entry meanwhile wins. An entry that
+is still to come goes into the slot of its own hour: a watermark would pass it in the present one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+from duecourse.domain.cursor import Cursor
+from duecourse.domain.job import Job, JobState
+from duecourse.domain.maintenance.index import Entry, Fault, ReadSlots, fault_of, long_over, recomputed
+from duecourse.domain.sharding import bucket_of
+from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Wake, Wakes
+from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
+from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
+from duecourse.usecases.line import WATCH_LOST_SECONDS
+from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.unreadable import UNREADABLE
+
+MAX_LOGGED = 100
+"""Log lines of one kind in one invocation; beyond that it is counted only."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCheck:
+    """A check of index repair's pages."""
+
+    store: RepairStore
+    jobs: JobStore
+    runs: RunStore
+    lines: Lines
+    wakes: Wakes
+    marks: TickMark
+    clock: Clock
+
+    def __call__(self, page: IndexPage, report: Report) -> None:
+        """Mend the page's entries; what is wrong with one does not affect the others. Raises LookupError where no shard
+        is recorded: by that measure no entry is ever read, and there is nowhere to move it.
+        """
+        watermarks = self.marks.progress().watermarks  # for each page anew: a shard may have been added since
+        if not watermarks:
+            raise LookupError("no shards are recorded: no tick has ever come")
+        now = self.clock.now()
+        slots = ReadSlots(watermarks, bucket_of(now - FIRST_LOOK_BACK_SECONDS))
+        logged = Counter(event.action for event in report.events)
+        for entry in page.entries:
+            _Mend(self, entry, slots, self.clock.now(), report, logged)()
+        report.counts["EntriesPatrolled"] += len(page.entries)
+        report.counts["EntriesBelowWatermark"] += 0  # counted as 0, too: it shows that the check was made
+
+
+@dataclass(frozen=True, slots=True)
+class _Mend:
+    """One entry."""
+
+    uses: IndexCheck
+    entry: Entry
+    slots: ReadSlots
+    now: float
+    report: Report
+    logged: Counter[str]
+
+    def __call__(self) -> None:
+        try:
+            match fault_of(self.entry, self.slots, now=self.now):
+                case None:
+                    return
+                case Fault.UNREAD:
+                    self._move()
+                case Fault.OUTDATED:
+                    self._bring_forward()
+                case Fault.OUTSIDE:
+                    self._put_into_index()
+                case Fault.QUARANTINED:
+                    self._count_quarantined()
+                case Fault.ENDED:
+                    self._complete()
+        except UNREADABLE as problem:
+            if self.entry.slot is not None:  # dispatch reads it in time, and quarantines it with the error
+                self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
+            else:
+                self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=in_words(problem))
+
+    def _count_quarantined(self) -> None:
+        timer = self.entry.cursor is None and not self.entry.unreadable
+        if not timer and self.entry.state is None:  # the job stands on another page
+            job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
+            if job is None or job.state is not JobState.ACTIVE:
+                return
+        error = "it cannot be read" if self.entry.cursor is None else self.entry.cursor.error
+        self._found("CursorsSetAsideFound", "cursor_found_set_aside", error=error)
+
+    def _move(self) -> None:
+        entry = self.entry
+        slot = self.slots.slot_for(entry, max(entry.due or 0, int(self.now)), self.now)
+        if self._placed(slot):
+            facts: dict[str, Any] = {"slot": entry.slot, "due": entry.due, "moved_to": slot}
+            self._found("EntriesBelowWatermark", "entry_below_watermark", alarming=True, **facts)
+
+    def _bring_forward(self) -> None:
+        if (anew := self._recomputed()) is not None:
+            facts: dict[str, Any] = {"was_due": self.entry.due, "due": anew.due, "tzdata": anew.tzdata}
+            self._found("CursorsOutdated", "cursor_outdated", **facts)
+
+    def _put_into_index(self) -> None:
+        """The job is read anew: what was read may be older than a pause."""
+        job, _ = self._current()
+        if job is not None and job.state is JobState.ACTIVE and (anew := self._recomputed()) is not None:
+            self._found("CursorsOutsideIndex", "cursor_outside_index", alarming=True, due=anew.due)
+
+    def _current(self) -> tuple[Job | None, Cursor | None]:
+        """Job and cursor as they are; None for both where one is missing, or an edit came between."""
+        job, cursor = self.uses.jobs.get_both(self.entry.tenant, self.entry.job_id)
+        fit = job is not None and cursor is not None and job.generation == cursor.generation
+        return (job, cursor) if fit else (None, None)
+
+    def _recomputed(self) -> Cursor | None:
+        """The cursor by today's zone data, once it has been placed so; None where it was not."""
+        anew = None if self.entry.cursor is None else recomputed(self.entry.cursor)
+        if anew is None or anew.due is None:
+            return None
+        return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
+
+    def _placed(self, slot: str, cursor: Cursor | None = None) -> bool:
+        """False where somebody else has claimed, changed or cleared it meanwhile."""
+        done = self.uses.store.place(self.entry, slot, cursor)
+        self.report.counts["CursorsRepaired"] += done
+        return done
+
+    def _complete(self) -> None:
+        """The last run of its schedule may have ended unnoticed: see `complete_if_ended`."""
+        uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
+        if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
+            self._found("JobsCompleted", "job_completed")
+            return
+        # The first of the job's line is called where its watch is lost: no run comes any more that would call it.
+        for first in uses.lines.waiting(*whose, limit=1):
+            watch = uses.lines.watch(*whose)
+            if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
+                uses.wakes.put(Wake(replace(first, not_before=self.now), int(self.now)))
+                self._found(None, "line_found", alarming=True, run_id=str(first.name))
+
+    def _given_up(self) -> bool:
+        job, cursor = self._current()
+        if job is None or cursor is None:
+            return False
+        recent = self.uses.runs.page(job.tenant, job.id, limit=RECENT_RUNS, before=None)
+        return long_over(cursor, recent, now=self.now) and self.uses.jobs.complete(job, at=self.now)
+
+    def _found(self, metric: str | None, action: str, *, alarming: bool = False, **facts: object) -> None:
+        if metric is not None:
+            self.report.counts[metric] += 1
+        self.logged[action] += 1
+        if self.logged[action] <= MAX_LOGGED:
+            entry = self.entry
+            self.report.add(
+                action, alarming=alarming, tenant=entry.tenant, job_id=entry.job_id, item=entry.key[1], **facts
+            )

@@ -1,0 +1,166 @@
+"""The dead-letter reconciler: what lies in the dead-letter queue without its run being dead is found and recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, assert_never
+
+from duecourse.domain.decision import Drop, FollowUp, Handover, Leave, Rearm, Remainder, Settle, Start, Stranded
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.lifecycle import decide
+from duecourse.domain.run import RunState
+from duecourse.messages import MessageError, RunMessage, read_run_message
+from duecourse.ports import (
+    Alone,
+    Clock,
+    Conflict,
+    Crew,
+    DeadLetterQueue,
+    DeadMessage,
+    JobStore,
+    Lanes,
+    Outgoing,
+    Randomness,
+    RunStore,
+)
+from duecourse.usecases.copies import STARTS, Fate
+from duecourse.usecases.hand import Delivery
+from duecourse.usecases.offer import offer_of
+from duecourse.usecases.report import Report, about, in_words
+from duecourse.usecases.settle import Settler
+
+MAX_CONCURRENT_RECEIVES = 8
+"""Receives that are under way at the same time, once one of them has brought something."""
+
+HIDDEN_SECONDS = 3600
+"""For so long the letters stay hidden that a call has seen which did not come to the queue's end: the next ones see
+the others. At some 8,000 a call, twelve calls see nearly as many as SQS lets be hidden at a time (120,000).
+"""
+
+MARGIN_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileDeadLetters:
+    """The use case; one instance serves many calls."""
+
+    queue: DeadLetterQueue
+    jobs: JobStore
+    runs: RunStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    settler: Settler
+    run_retention_days: int
+    crew: Crew = field(default_factory=Alone)
+
+    def __call__(self, deadline: float) -> Report:
+        """Look at every message once, as far as time allows (`deadline`: UTC seconds). Others see them again when this
+        ends, or a while later where messages are left that it did not come to.
+        """
+        report = Report()
+        seen: dict[str, DeadMessage] = {}
+        more, wide = True, 1
+        try:
+            while more and self.clock.now() < deadline - MARGIN_SECONDS:
+                more = self._wave(wide, seen, report)
+                wide = MAX_CONCURRENT_RECEIVES
+        except BaseException:
+            more = False
+            raise
+        finally:
+            self.queue.hide(list(seen.values()), HIDDEN_SECONDS if more else 0)
+        report.counts["DeadLettersKept"] += len(seen)
+        counts = {name: count for name, count in report.counts.items() if count}
+        report.add("swept", kept=len(seen), all_seen=not more, counts=counts)
+        return report
+
+    def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
+        """Look at what so many receives bring; `seen` has what stays. False where there is nothing more to be had."""
+        answers = self.crew.map(self._receive, range(wide))
+        found = [message for messages, _ in answers for message in messages]
+        fresh = list({message.message_id: message for message in found if message.message_id not in seen}.values())
+        # One that was given back meanwhile is held by its newest receipt only.
+        seen.update({message.message_id: replace(message, body="") for message in found})
+        looks = self.crew.map(self._look, fresh)
+        for message, (gone, _) in zip(fresh, looks, strict=True):
+            if gone:
+                del seen[message.message_id]
+        for _, part in [*looks, *answers]:
+            report.merge(part)
+        return bool(fresh) and not any(part.counts["SweepsFailed"] for _, part in answers)
+
+    def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
+        """The next messages; none where the queue does not answer: what was seen until then stands and is reported."""
+        report = Report()
+        try:
+            return self.queue.receive(), report
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the next call asks again
+            report.counts["SweepsFailed"] += 1
+            report.add("dead_letter_failed", alarming=True, error=in_words(problem))
+            return [], report
+
+    def _look(self, found: DeadMessage) -> tuple[bool, Report]:
+        """Whether the message is gone from the queue now."""
+        report = Report()
+        try:
+            message = read_run_message(found.body)
+        except MessageError as problem:
+            report.counts["DeadLettersUnreadable"] += 1
+            report.add("dead_letter_unreadable", alarming=True, message_id=found.message_id, error=str(problem))
+            return False, report
+        report = Report(about(message))
+        try:
+            gone = self._act(found, message, report)
+            if gone:
+                self.queue.delete(found)
+                report.counts["DeadLettersRemoved"] += 1
+        except Exception as problem:  # noqa: BLE001 - one message's fault must not keep the others from being seen
+            report.counts["SweepsFailed"] += 1
+            report.add("dead_letter_failed", alarming=True, error=in_words(problem))
+            return False, report
+        return gone, report
+
+    def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
+        now = self.clock.now()
+        if message.watch is not None:  # it looks after a line, whatever has become of the run that it names
+            return self._resend(message, "it looks after a line", report)
+        hand = Handover(
+            message_id=found.message_id,
+            token=f"sweep/{found.message_id}",
+            lease_until=now,
+            expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
+        )
+        run = self.runs.get(message.tenant, message.job_id, message.name.local)
+        job = self.jobs.snapshot(message.tenant, message.job_id)
+        delivery = Delivery(found.message_id, found.receipt, 1, "sweep")
+        decision = decide(Stranded(offer_of(message), message.kind in STARTS), job, run, hand, now=now)
+        facts: dict[str, Any] = {"asked": message.kind}
+        match decision:
+            case Leave(_, reason):
+                report.add("dead_letter_kept", reason=reason, **facts)
+                return False
+            case Drop(reason):
+                report.add("dead_letter_removed", reason=reason, **facts)
+                return True
+            case Rearm(_, reason):
+                return self._resend(message, reason, report)
+            case FollowUp(past, reason):
+                report.add("followed_up", reason=reason, **facts)
+                return self.settler.follow(past, job, message, delivery, report) is Fate.DONE
+            case Settle():
+                settled = self.settler.settle(decision, job, message, delivery, report)
+                if isinstance(settled, Conflict):
+                    return False  # somebody carries it on after all; the next call sees
+                report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
+                return decision.run.state is not RunState.DEAD
+            case Start() | Remainder():
+                raise AssertionError("nothing is started from the dead-letter queue")
+            case other:
+                assert_never(other)
+
+    def _resend(self, message: RunMessage, reason: str, report: Report) -> bool:
+        report.counts["DeadLettersResent"] += 1
+        report.add("dead_letter_resent", alarming=True, reason=reason, asked=message.kind)
+        again = message.again(nonce=self.randomness.nonce(), not_before=self.clock.now())
+        return self.lanes.send([Outgoing(again, 0)])[0]

@@ -1,0 +1,210 @@
+"""What index repair and the audit write, and when they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
+from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.domain.coverage import OccurrenceRange, Recorded
+from duecourse.domain.job import JobState, Lane
+from duecourse.domain.maintenance.audit import Turn
+from duecourse.domain.maintenance.index import CompletedJob, Entry
+from duecourse.domain.maintenance.scan import RepairPass
+from duecourse.domain.overlap import Lock
+from duecourse.domain.run import RunState
+from duecourse.messages import RunMessage
+from duecourse.ports import Finding, Input, Undecided, Wake
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job, moved
+from tests.support.runs import run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+N = int(NOON)
+ELSEWHERE = "2026-11-21T15/0000"
+
+
+def repair(tables: Tables) -> DynamoRepairStore:
+    return DynamoRepairStore(tables.client, tables.jobs)
+
+
+def stored(tables: Tables, **changes: Any) -> Entry:
+    """A job's cursor as index repair reads it."""
+    made = job("rate(5 minutes)", **changes)
+    assert tables.job_store(SettableClock(NOON)).create(made, cursor(made))
+    (entry,) = repair(tables).page(None).entries
+    return entry
+
+
+def test_a_cursor_is_read_with_its_place_and_its_jobs_state(any_tables: Tables) -> None:
+    entry = stored(any_tables)
+    assert (entry.tenant, entry.job_id, entry.state, entry.unreadable) == (
+        "default",
+        "tick-tock",
+        JobState.ACTIVE,
+        False,
+    )
+    assert (entry.slot, entry.due) == ("2026-11-21T12/0000", N + 300)
+    assert entry.cursor == cursor(job("rate(5 minutes)"))
+
+
+def test_a_timer_is_read_without_its_message_and_placed(any_tables: Tables) -> None:
+    message = RunMessage("default", "gone", N, N, N * 1000, Lane.NORMAL, N, "nonce", attempt=2)
+    any_tables.wakes().put(Wake(message, N))
+    (entry,) = repair(any_tables).page(None).entries
+    assert (entry.slot, entry.due, entry.cursor, entry.unreadable) == ("2026-11-21T12/0000", N, None, False)
+    assert repair(any_tables).place(entry, ELSEWHERE)
+    (again,) = repair(any_tables).page(None).entries
+    assert (again.slot, again.due) == (ELSEWHERE, N)
+    assert not repair(any_tables).place(entry, ELSEWHERE)
+
+
+def test_an_entry_is_placed_once_with_or_without_another_occurrence(any_tables: Tables) -> None:
+    entry, store = stored(any_tables), repair(any_tables)
+    assert entry.cursor is not None
+    assert store.place(entry, ELSEWHERE)
+    assert not store.place(entry, ELSEWHERE)
+    (again,) = store.page(None).entries
+    earlier = replace(entry.cursor, occurrence=N + 60, due=N + 61, tzdata="2099a")
+    assert store.place(again, "2026-11-21T12/0000", earlier)
+    (last,) = store.page(None).entries
+    assert (last.slot, last.due, last.cursor) == ("2026-11-21T12/0000", N + 61, earlier)
+
+
+def test_what_was_claimed_quarantined_or_deleted_meanwhile_is_not_placed(any_tables: Tables) -> None:
+    entry, store = stored(any_tables), repair(any_tables)
+    cursors, jobs = any_tables.cursor_store(SettableClock(NOON)), any_tables.job_store(SettableClock(NOON))
+    assert entry.cursor is not None
+    exhausted = moved(entry.cursor, None)
+    assert cursors.quarantine(entry.cursor, "no")
+    assert not store.place(entry, ELSEWHERE)
+    assert not store.place(replace(entry, slot=None), ELSEWHERE)
+    found = jobs.get("default", "tick-tock")
+    assert found is not None
+    assert jobs.change(found, entry.cursor, replace(found, revision=2), exhausted)
+    assert not store.place(replace(entry, slot=None), ELSEWHERE)
+    assert jobs.delete(replace(found, revision=2), deleted_at=NOON)
+    assert not store.place(replace(entry, slot=None, due=None, cursor=None), ELSEWHERE)
+
+
+def test_of_two_passes_one_writes_how_far_it_is(any_tables: Tables) -> None:
+    store = repair(any_tables)
+    assert store.last_pass() is None
+    begun = RepairPass(NOON)
+    assert store.save(begun, now=NOON)
+    assert not store.save(begun, now=NOON)
+    further = RepairPass(NOON, start='{"PK":{"S":"there"}}', counts={"EntriesPatrolled": 7}, version=2)
+    assert store.save(further, now=NOON)
+    assert store.last_pass() == further
+    assert not store.save(replace(begun, done=True, version=2), now=NOON)
+    finished = replace(further, start=None, done=True, version=3)
+    assert store.save(finished, now=NOON)
+    assert store.last_pass() == finished
+
+
+def test_jobs_that_are_completed_come_with_their_last_change(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    done, running, paused = job(id="done"), job(id="running"), replace(job(id="paused"), state=JobState.PAUSED)
+    for made in (done, running, paused):
+        assert store.create(made, cursor(made))
+    assert store.complete(done, at=NOON + 9)
+    assert repair(any_tables).page(None).completed == [CompletedJob("default", "done", NOON + 9)]
+
+
+def test_records_and_requests_are_items_of_a_job_and_a_lock_is_none(any_tables: Tables) -> None:
+    runs, made = any_tables.run_store(), job()
+    assert not runs.has_items("default", made.id)
+    runs.lock("default", made.id, Lock("tick-tock.20261121T120000Z", NOON), None)
+    assert not runs.has_items("default", made.id)
+    runs.write(run(made, RunState.SUCCEEDED), None)
+    assert runs.has_items("default", made.id)
+    assert not runs.has_items("another", made.id)
+    asked = Input(".mabc", NOON, "alice", "print", made.generation, int(NOON) + 1)
+    any_tables.inputs().put("default", "asked-for", asked)
+    assert runs.has_items("default", "asked-for")
+
+
+def test_of_two_audits_one_writes_how_far_a_turn_is(any_tables: Tables) -> None:
+    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+    turn = Turn(1, 3, N - 3600, N)
+    assert store.save(turn, now=NOON)
+    assert not store.save(turn, now=NOON)
+    further = replace(turn, start="there", done=True, counts={"JobsAudited": 2}, version=2)
+    assert store.save(further, now=NOON)
+    assert store.turns() == [further]
+
+
+def test_a_finding_is_known_once_it_is_kept(any_tables: Tables) -> None:
+    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+    lost = Finding("lost", "default", "tick-tock", OccurrenceRange(N, N + 60, 2))
+    assert not store.known(lost)
+    store.keep(lost, now=NOON)
+    store.keep(lost, now=NOON + 60)
+    assert store.known(lost)
+    assert not store.known(replace(lost, kind="doubled"))
+
+
+def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(any_tables: Tables) -> None:
+    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+    rows = [OccurrenceRange(N + second, N + second, 1) for second in (0, 60, 120)]
+    assert store.undecided("default", "later", rows[1:2], now=NOON)
+    assert store.undecided("default", "tick-tock", rows[:1], now=NOON)
+    assert not store.undecided("default", "tick-tock", rows[2:], now=NOON)
+    standing, later = store.open(9)
+    assert (standing, later) == (
+        Undecided("default", "tick-tock", (rows[0], rows[2]), version=2),
+        Undecided("default", "later", (rows[1],)),
+    )
+    assert store.settle(standing, rows[2:], now=NOON)
+    assert not store.settle(standing, [], now=NOON), "it was written meanwhile"
+    assert store.settle(later, [], now=NOON)
+    (left,) = store.open(9)
+    assert left.ranges == (rows[2],)
+    assert len(store.open(1)) == 1
+
+
+def test_an_audit_goes_on_after_any_job_of_a_page(any_tables: Tables) -> None:
+    store, jobs = (
+        DynamoAuditStore(any_tables.client, any_tables.jobs),
+        any_tables.job_store(SettableClock(NOON)),
+    )
+    for number in range(5):
+        made = job(id=f"job-{number}")
+        assert jobs.create(made, cursor(made))
+    whole = store.jobs(0, 1, None).jobs
+    for position, each in enumerate(whole):
+        assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
+
+
+def test_records_of_a_window_are_those_of_the_schedule_in_their_order(any_tables: Tables) -> None:
+    made, store = job(), any_tables.run_store()
+    caught_up = run(made, RunState.SUCCEEDED, after=20, through=N + 40, count=3)
+    skipped = run(made, RunState.SKIPPED, after=50, attempt=0)
+    by_hand = run(made, RunState.SUCCEEDED, after=30, suffix=".mabc")
+    for each in (skipped, by_hand, caught_up, run(made, RunState.DEAD), run(made, RunState.DEAD, after=60)):
+        assert store.write(each, None) is None
+    records = store.between("default", made.id, N, N + 50, strongly=True)
+    assert records == [
+        Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
+        Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False),
+    ]
+
+
+def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(any_tables: Tables) -> None:
+    store = DynamoAuditStore(any_tables.client, any_tables.jobs, limit=2)
+    jobs = any_tables.job_store(SettableClock(NOON))
+    for number in range(5):
+        made = job(id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
+        assert jobs.create(made, cursor(made))
+    found, start, segment = [], None, 0
+    while segment < 2:
+        page = store.jobs(segment, 2, start)
+        found += page.jobs
+        start = page.following
+        segment += start is None
+    assert sorted(found, key=lambda each: each.id) == [job(id=f"job-{number}") for number in range(5)]
