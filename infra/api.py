@@ -12,14 +12,11 @@ from constructs import Construct
 
 from infra.auth import Auth
 from infra.auth_config import OPEN_TO_READ
-from infra.config import StageConfig
-from infra.jobs_table import TENANT_INDEX, JobsTable
-from infra.lanes import Lanes
+from infra.jobs_table import TENANT_INDEX
 from infra.nag import acknowledge, acknowledge_wildcards
-from infra.python_function import PythonFunction, PythonRuntime, log_group
-from infra.results import Results
-from infra.runs_table import DEAD_INDEX, RunsTable
-from infra.tasks import Tasks
+from infra.parts import Parts
+from infra.python_function import PythonFunction, log_group
+from infra.runs_table import DEAD_INDEX
 
 CALLBACKS = ("heartbeat", "complete", "fail")
 OPEN = (
@@ -78,17 +75,12 @@ class Api(Construct):
         self,
         scope: Construct,
         construct_id: str,
-        *,
-        config: StageConfig,
-        runtime: PythonRuntime,
+        parts: Parts,
         auth: Auth,
-        jobs: JobsTable,
-        runs: RunsTable,
-        lanes: Lanes,
-        results: Results,
-        tasks: Tasks,
     ) -> None:
         super().__init__(scope, construct_id)
+        config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
+        results, tasks, runtime = parts.results, parts.tasks, parts.runtime
         self.function = PythonFunction(
             self,
             "Worker",
@@ -99,16 +91,17 @@ class Api(Construct):
             memory_mb=512,
             reserved_concurrency=config.reserved_concurrency.api,
             environment={
-                "DUECOURSE_JOBS_TABLE": jobs.name,
-                "DUECOURSE_RUNS_TABLE": runs.name,
-                "DUECOURSE_SHARDS": str(config.shards),
-                "DUECOURSE_LOOKAHEAD_SECONDS": str(config.lookahead_seconds),
-                "DUECOURSE_HORIZON_SECONDS": str(config.horizon_seconds),
-                "DUECOURSE_RUN_RETENTION_DAYS": str(config.run_retention_days),
-                "DUECOURSE_DEFAULT_PRECISION": config.default_precision,
-                "DUECOURSE_PRIVATE_TARGETS": config.private_targets,
-                "DUECOURSE_ALLOWED_TARGETS": config.allowed_targets.to_json(),
-                "DUECOURSE_RESULTS_BUCKET": results.name,
+                **parts.settings(
+                    *(
+                        "JOBS_TABLE",
+                        "RUNS_TABLE",
+                        "SHARDS",
+                        "LOOKAHEAD_SECONDS",
+                        "HORIZON_SECONDS",
+                        "RUN_RETENTION_DAYS",
+                    ),
+                    *("DEFAULT_PRECISION", "PRIVATE_TARGETS", "ALLOWED_TARGETS", "RESULTS_BUCKET"),
+                ),
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
                 **config.limits.environment,

@@ -10,7 +10,7 @@ from aws_cdk import App
 from infra import china, nag
 from infra.china import missing_in_china
 from infra.config import ConfigError, StageConfig
-from infra.kept_settings import with_kept
+from infra.deployment_settings import with_deployment_settings
 from infra.stack import DuecourseStack
 from infra.stages import STAGES, from_context
 
@@ -28,14 +28,14 @@ def build(
 ) -> App:
     """The application, ready to be synthesised; the CDK command line brings folder, context and account by itself.
 
-    `settings` is the folder of what deployments set by themselves (infra/kept_settings.py); None: there is none.
+    `settings` is the folder of what deployments set by themselves (infra/deployment_settings.py); None: there is none.
     `checked` stages for AWS are held against cdk-nag's rules when they are synthesised, which then ends with a
     RuntimeError and the findings on stderr. Raises ConfigError, also for an API that asks nobody and is about to be
     deployed to AWS, and for a region that does not have what the stage asks for.
     """
     app = App(outdir=outdir, context=context, analytics_reporting=False)
     context_of = app.node.try_get_context
-    config = from_context(context_of if settings is None else with_kept(context_of, settings, STAGES))
+    config = from_context(context_of if settings is None else with_deployment_settings(context_of, settings, STAGES))
     _refuse_open(config, environ.get("CDK_DEFAULT_ACCOUNT"))
     region = environ.get("CDK_DEFAULT_REGION", "")
     if region.startswith(china.PREFIX) and (missing := "; ".join(missing_in_china(config))):

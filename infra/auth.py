@@ -50,7 +50,6 @@ class Auth(Construct):
         return {
             "UserPoolId": self.users.pool.user_pool_id,
             "UserPoolClientId": self.users.client.user_pool_client_id,
-            "ClaimsFunction": self.users.claims.name,
         }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
-MAX_CLAIM = 64
+MAX_CLAIM_LENGTH = 64
 OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
 """Routes that anybody may read; `infra/api.py` has those of callbacks besides."""
 
@@ -46,8 +46,8 @@ class AuthConfig:
             yield from self._problems_of_tokens(on_this_machine)
         elif self.issuer or self.audience:
             yield "issuer", f"and audience are for the kind jwt, not {self.kind}"
-        if not 1 <= len(self.tenant_claim) <= MAX_CLAIM:
-            yield "claim", f"must have 1 to {MAX_CLAIM} characters"
+        if not 1 <= len(self.tenant_claim) <= MAX_CLAIM_LENGTH:
+            yield "claim", f"must have 1 to {MAX_CLAIM_LENGTH} characters"
 
     def _problems_of_tokens(self, on_this_machine: bool) -> Iterator[tuple[str, str]]:
         schemes = ("https://", "http://") if on_this_machine else ("https://",)

@@ -22,7 +22,7 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
     if config.loop_detection:
         yield "loop_detection must be False, as Lambda has none"
     if config.alarms.metric_math:
-        yield "alarms.metric_math must be False, as event sources have no metrics and ArchiveSilent would ring for ever"
+        yield "alarms.metric_math must be False, as event sources have no metrics: archive-silent would ring for ever"
     for name, lane in config.lanes.items():
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:

@@ -10,24 +10,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS
 from infra.alarms_config import AlarmsConfig
 from infra.archive_config import ArchiveConfig
 from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.encryption_config import key_problem
-from infra.lanes_config import LANES, MAX_CONCURRENCY_ALLOWED, MIN_CONCURRENCY_ALLOWED, LaneConfig
+from infra.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
 from infra.targets_config import AllowedTargetsConfig, task_problems
 from infra.throughput_config import ThroughputConfig
 
-DISPATCH_TIMEOUT_SECONDS = 58  # nearly the whole minute: at its busiest a shard needs it
-ROUND_SECONDS = DISPATCH_TIMEOUT_SECONDS - 12  # less what a round keeps of its invocation (functions/dispatch)
-SHARD_VISIBILITY_SECONDS = 65
-MAX_SQS_DELAY_SECONDS = 900
-MAX_SHARDS = 9_999  # four digits in the names of slots
 SECRET_STORES = ("parameters", "secrets_manager")
 DEPLOYMENTS = ("all_at_once", "canary")
 LOG_RETENTION_DAYS = (7, 14, 30, 90)
 STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 """In names of stacks, alarms, parameters and the metrics' namespace; an alarm is told from another stage's by it."""
+
+DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
 UNRESERVED_CONCURRENCY = 100
 """What AWS keeps back for functions without a reservation (AWS Lambda Developer Guide, "Configuring reserved
@@ -116,6 +114,10 @@ class StageConfig:
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
     """From when on operators are told."""
     alarm_email: str | None = None
+    docs_url: str | None = None
+    """Where the folder docs/ is published, without a slash at its end: an alarm's description ends with the link to its
+    runbook. None: it names the file.
+    """
     encryption_key: str | None = None
     """Under whose key everything is kept: None (AWS's own keys), `own` (one that the stack makes) or the ARN of a KMS
     key (docs/security.md says what its policy must allow).
@@ -148,6 +150,11 @@ class StageConfig:
         return f"Duecourse/{self.stage}"
 
     @property
+    def runbooks(self) -> str:
+        """The page with a section for each alarm."""
+        return f"{self.docs_url or 'docs'}/runbooks.md"
+
+    @property
     def refuses_deletion(self) -> bool:
         """Stack, tables and user pool are deleted only once that is taken off them."""
         return self.retain_data and self.deletion_protection
@@ -174,10 +181,14 @@ class StageConfig:
             ("lookahead_seconds", self.lookahead_seconds >= 120, "must be at least 120, or a late tick delays runs"),
             (
                 "horizon_seconds",
-                self.lookahead_seconds <= self.horizon_seconds < MAX_SQS_DELAY_SECONDS,
-                f"must lie between lookahead_seconds and {MAX_SQS_DELAY_SECONDS - 1}",
+                self.lookahead_seconds <= self.horizon_seconds < MAX_DELAY_SECONDS,
+                f"must lie between lookahead_seconds and {MAX_DELAY_SECONDS - 1}",
             ),
-            ("run_retention_days", self.run_retention_days >= 15, "must be at least 15: dead letters wait for 14"),
+            (
+                "run_retention_days",
+                self.run_retention_days > MESSAGE_RETENTION_DAYS,
+                f"must be at least {MESSAGE_RETENTION_DAYS + 1}: dead letters wait for {MESSAGE_RETENTION_DAYS}",
+            ),
             ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
             ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
             ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
@@ -191,16 +202,21 @@ class StageConfig:
                 self.runs_on_this_machine or self.api.requests_per_second >= 10 * self.limits.requests_per_second,
                 "must be at least ten times limits.requests_per_second: all tenants share it",
             ),
+            (
+                "docs_url",
+                self.docs_url is None or DOCS_URL.fullmatch(self.docs_url) is not None,
+                "must be an address such as https://example.com/duecourse/docs",
+            ),
             ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
         ]
         for name in ("tick", "dispatch", "api"):
             reserved = getattr(self.reserved_concurrency, name)
-            least = MIN_CONCURRENCY_ALLOWED if name == "dispatch" else 1
+            least = MIN_MAX_CONCURRENCY if name == "dispatch" else 1
             fits = reserved is None or reserved >= least
             checks.append((f"reserved_concurrency.{name}", fits, f"must be None or at least {least}"))
         # It is also how many shards the queue's event source works on at a time.
-        fits = (self.reserved_concurrency.dispatch or 0) <= MAX_CONCURRENCY_ALLOWED
-        checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_CONCURRENCY_ALLOWED}"))
+        fits = (self.reserved_concurrency.dispatch or 0) <= MAX_MAX_CONCURRENCY
+        checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_MAX_CONCURRENCY}"))
         taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
         taken += self.reserved_concurrency.whole
         fits = taken <= self.account_concurrency

@@ -4,6 +4,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from infra.config import StageConfig
 from infra.encryption import Encryption
 
@@ -16,7 +17,7 @@ class DeadLetters(Construct):
         self.queue = sqs.Queue(
             self,
             "Queue",
-            retention_period=Duration.days(14),
+            retention_period=Duration.days(MESSAGE_RETENTION_DAYS),
             enforce_ssl=config.refuse_plain_http,
             **encryption.queue,
         )

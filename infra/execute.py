@@ -5,57 +5,25 @@ from collections.abc import Iterator, Mapping
 from aws_cdk import ArnFormat, Aws, Stack
 from aws_cdk import aws_codedeploy as codedeploy
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import StageConfig
-from infra.event_bus import EventBus
-from infra.jobs_table import JobsTable
-from infra.lanes import Lanes
-from infra.live_alias import LiveAlias, counted
+from infra.live_alias import LiveAlias, Release
 from infra.nag import acknowledge_wildcards
-from infra.notices import Notices
-from infra.python_function import PythonFunction, PythonRuntime
-from infra.results import Results
-from infra.runs_table import RunsTable
+from infra.parts import Parts
+from infra.python_function import PythonFunction
 from infra.target_permissions import target_arns, target_statements
-from infra.tasks import Tasks
 
 
 class Execute(Construct):
     """The workers of all lanes."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        config: StageConfig,
-        runtime: PythonRuntime,
-        jobs: JobsTable,
-        runs: RunsTable,
-        lanes: Lanes,
-        notices: Notices,
-        bus: EventBus,
-        results: Results,
-        tasks: Tasks,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: Parts, release: Release | None) -> None:
+        """`release`: None where new code takes over at once."""
         super().__init__(scope, construct_id)
-        self._config = config
-        self._runtime = runtime
-        self._jobs = jobs
-        self._runs = runs
-        self._notices = notices
-        self._lanes = lanes
-        self._bus = bus
-        self._results = results
-        self._tasks = tasks
-        canary = config.deployment == "canary"
-        self._deployments = codedeploy.LambdaApplication(self, "Deployments") if canary else None
-        self.functions: Mapping[str, PythonFunction] = {
-            name: self._worker(name, queue, lanes.bulk[name]) for name, queue in lanes.queues.items()
-        }
+        self._parts = parts
+        self._release = release
+        self._deployments = None if release is None else codedeploy.LambdaApplication(self, "Deployments")
+        self.functions: Mapping[str, PythonFunction] = {name: self._worker(name) for name in parts.lanes.queues}
         # The same for all lanes, so it stands in the template once; each role holds it as a policy of its own.
         rights = iam.Policy(
             self,
@@ -67,51 +35,55 @@ class Execute(Construct):
             rights,
             "Results are objects that come and go with runs; tasks and secrets are registered while the stack is "
             "there. Which ones there are is not known when the role is made, and the prefixes hold nothing else.",
-            [results.objects_arn, tasks.arns, self._secrets()[1]],
+            [parts.results.objects_arn, parts.tasks.arns, self._secrets()[1]],
         )
         acknowledge_wildcards(
             rights,
             "What jobs may call is the operator's list of name patterns (allowed_targets in infra/stages.py), one for "
             "each kind of target: none allows every name, and targets come and go without a deployment of this stack.",
-            target_arns(Stack.of(self), config.allowed_targets),
+            target_arns(Stack.of(self), parts.config.allowed_targets),
         )
         for worker in self.functions.values():
             worker.function.node.add_dependency(rights)  # no message is taken before it may be worked on
 
-    def _worker(self, name: str, queue: sqs.Queue, bulk: sqs.Queue) -> PythonFunction:
+    def _worker(self, name: str) -> PythonFunction:
         """The function of one lane, for both of its queues: each has its own limit of executions."""
-        lane = self._config.lanes[name]
+        parts, lane = self._parts, self._parts.config.lanes[name]
+        queue, bulk = parts.lanes.queues[name], parts.lanes.bulk[name]
         worker = PythonFunction(
             self,
             name.capitalize(),
-            runtime=self._runtime,
+            runtime=parts.runtime,
             source="execute",
             description=f"Duecourse: executes the runs of lane {name}",
             timeout_seconds=lane.timeout_seconds,
             memory_mb=lane.memory_mb,
-            goes_round=True,  # a run's waits and attempts
+            allow_recursion=True,  # a run's waits and attempts
             environment={
                 "DUECOURSE_LANE": name,
-                "DUECOURSE_JOBS_TABLE": self._jobs.name,
-                "DUECOURSE_RUNS_TABLE": self._runs.name,
-                "DUECOURSE_RUN_RETENTION_DAYS": str(self._config.run_retention_days),
-                "DUECOURSE_SHARDS": str(self._config.shards),  # where wake-ups go
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_BULK_URL": bulk.queue_url,
-                "DUECOURSE_DEATHS_TOPIC_ARN": self._notices.deaths.topic_arn,
-                "DUECOURSE_MAX_RECEIVE_COUNT": str(self._config.max_receive_count),
-                "DUECOURSE_PRIVATE_TARGETS": self._config.private_targets,
-                "DUECOURSE_BUS_NAME": self._bus.name,
-                "DUECOURSE_RESULTS_BUCKET": self._results.name,
                 "DUECOURSE_ACCOUNT": Aws.ACCOUNT_ID,
                 "DUECOURSE_PARTITION": Aws.PARTITION,
                 "DUECOURSE_REGION": Aws.REGION,
-                "DUECOURSE_SECRET_STORE": self._config.secret_store,
-                "DUECOURSE_ALLOWED_TARGETS": self._config.allowed_targets.to_json(),
-                **self._lanes.environment,
+                **parts.settings(
+                    *("JOBS_TABLE", "RUNS_TABLE", "RUN_RETENTION_DAYS", "SHARDS", "DEATHS_TOPIC_ARN"),
+                    *("MAX_RECEIVE_COUNT", "PRIVATE_TARGETS", "BUS_NAME", "RESULTS_BUCKET", "SECRET_STORE"),
+                    "ALLOWED_TARGETS",
+                ),
+                **parts.lanes.environment,
             },
         )
-        alias = self._live(name, worker)
+        alias = None
+        if self._release is not None and self._deployments is not None:
+            alias = LiveAlias(
+                self,
+                f"{name.capitalize()}Live",
+                worker,
+                f"execute-{name}",
+                application=self._deployments,
+                release=self._release,
+            ).alias
         for source, construct_id, most, pollers in (
             (queue, "Queue", lane.max_concurrency, lane.pollers),
             (bulk, "BulkQueue", lane.bulk_max_concurrency, lane.bulk_pollers),
@@ -127,38 +99,28 @@ class Execute(Construct):
             )
         return worker
 
-    def _live(self, lane: str, worker: PythonFunction) -> lambda_.Alias | None:
-        """The alias behind which a new version takes over bit by bit, where the stage wants one."""
-        if self._deployments is None:
-            return None
-        told = ("MessagesFailed", "MessagesUnreadable")
-        failures = [counted(self._config, "execute", name, lane=lane) for name in told]
-        name = f"{lane.capitalize()}Live"
-        live = LiveAlias(self, name, function=worker.function, application=self._deployments, failures=failures)
-        return live.alias
-
     def _statements(self) -> Iterator[iam.PolicyStatement]:
         """What every worker may do, whatever its lane. Transactions have no action of their own."""
-        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: wake-ups, and pausing what fails again and again
+        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: timers, and pausing what fails again and again
         record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
         for actions, resource in (
-            ([f"dynamodb:{action}" for action in job], self._jobs.arn),
-            ([f"dynamodb:{action}" for action in record], self._runs.arn),
-            (["sns:Publish"], self._notices.deaths.topic_arn),
-            (["events:PutEvents"], self._bus.arn),
-            (["s3:PutObject"], self._results.objects_arn),
-            (["ssm:GetParameter"], self._tasks.arns),
+            ([f"dynamodb:{action}" for action in job], self._parts.jobs.arn),
+            ([f"dynamodb:{action}" for action in record], self._parts.runs.arn),
+            (["sns:Publish"], self._parts.notices.deaths.topic_arn),
+            (["events:PutEvents"], self._parts.bus.arn),
+            (["s3:PutObject"], self._parts.results.objects_arn),
+            (["ssm:GetParameter"], self._parts.tasks.arns),
             self._secrets(),
         ):
             yield iam.PolicyStatement(actions=actions, resources=[resource])
         # All lanes: a job may have changed to another one since its run was enqueued.
-        yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._lanes.arns)
-        yield from target_statements(Stack.of(self), self._config.allowed_targets)
+        yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._parts.lanes.arns)
+        yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _secrets(self) -> tuple[list[str], str]:
         """The tenants' secrets of this stage. The default keys of both stores need no grant of their own."""
-        stack, stage = Stack.of(self), self._config.stage
-        if self._config.secret_store == "parameters":
+        stack, stage = Stack.of(self), self._parts.config.stage
+        if self._parts.config.secret_store == "parameters":
             name = f"duecourse/{stage}/secrets/*"
             return ["ssm:GetParameter"], stack.format_arn(service="ssm", resource="parameter", resource_name=name)
         return ["secretsmanager:GetSecretValue"], stack.format_arn(

@@ -6,6 +6,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from infra.config import StageConfig
 from infra.dead_letters import DeadLetters
 from infra.encryption import Encryption
@@ -32,7 +33,7 @@ class Lanes(Construct):
                 self,
                 construct_id,
                 visibility_timeout=Duration.seconds(config.lanes[name].visibility_seconds),
-                retention_period=Duration.days(14),
+                retention_period=Duration.days(MESSAGE_RETENTION_DAYS),
                 dead_letter_queue=sqs.DeadLetterQueue(
                     queue=dead_letters.queue, max_receive_count=config.max_receive_count
                 ),

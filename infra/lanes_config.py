@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from infra.throughput_config import OWN_MOST_CONCURRENT, Pollers
+from duecourse.limits import WORKER_SECONDS
+from infra.throughput_config import OWN_MAX_CONCURRENT, Pollers
 
-LANES = ("high", "normal", "low", "long")
-
-MIN_CONCURRENCY_ALLOWED, MAX_CONCURRENCY_ALLOWED = 2, 1_000
+MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY = 2, 1_000
 """What a queue's event source accepts (AWS Lambda API Reference, "ScalingConfig")."""
 
 SEATS_PERCENT = 30
@@ -92,7 +91,7 @@ def lanes(
         large = (bulk or {}).get(name, size if isinstance(size, int) and size != NO_MAXIMUM else DEFAULT_BULK)
         (most, pollers), (bulk_most, bulk_pollers) = _limits(size), _limits(large)
         made[name] = LaneConfig(
-            timeout_seconds=900 if name == "long" else 120,
+            timeout_seconds=WORKER_SECONDS[name],
             batch_size=1 if name == "long" else 10,
             max_concurrency=most,
             pollers=pollers,
@@ -108,11 +107,11 @@ def _limits(size: int | Pollers) -> tuple[int | None, Pollers | None]:
 
 
 def _most_concurrent(max_concurrency: int | None, pollers: Pollers | None) -> int:
-    return pollers.most_concurrent if pollers is not None else max_concurrency or OWN_MOST_CONCURRENT
+    return pollers.most_concurrent if pollers is not None else max_concurrency or OWN_MAX_CONCURRENT
 
 
 def _problems(max_concurrency: int | None, pollers: Pollers | None) -> Iterator[tuple[str, str]]:
-    fewest, most = MIN_CONCURRENCY_ALLOWED, MAX_CONCURRENCY_ALLOWED
+    fewest, most = MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY
     if pollers is None:
         if max_concurrency != NO_MAXIMUM and not fewest <= (max_concurrency or 0) <= most:
             yield "max_concurrency", f"must lie between {fewest} and {most}, unless there are pollers"

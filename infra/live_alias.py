@@ -7,8 +7,6 @@ takes the whole deployment back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_codedeploy as codedeploy
@@ -18,49 +16,79 @@ from constructs import Construct
 
 from infra.config import StageConfig
 from infra.nag import acknowledge_wildcards
+from infra.notices import Notices
+from infra.observability.alarms import AlarmSpec, Severity, Watch, make_alarms
+from infra.observability.metrics import failures
+from infra.python_function import PythonFunction
 
 SHIFT = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_10_MINUTES
 """Ten minutes: CloudWatch has a minute's datapoint some two minutes later, and a lane may take its time to be used."""
 
 
-def counted(config: StageConfig, function: str, name: str, **lane: str) -> cloudwatch.Metric:
-    """What a function of ours counted in a minute, in one lane where it has lanes (duecourse.telemetry)."""
-    return cloudwatch.Metric(
-        namespace=config.metrics_namespace,
-        metric_name=name,
-        dimensions_map={"service": "duecourse", "function": function, **lane},
-        statistic="Sum",
-        period=Duration.minutes(1),
-    )
+class Release(Construct):
+    """What all canaries of a stage have in common: the alarm on what new code reports.
+
+    The alarms that take a deployment back go off at once: one that does so for nothing costs another deployment, one
+    that does not costs runs.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: Notices) -> None:
+        super().__init__(scope, construct_id)
+        self.config, self.notices = config, notices
+        (self.alarm,) = make_alarms(
+            self,
+            config,
+            AlarmSpec(
+                name="release-failing",
+                severity=Severity.TICKET,
+                notifies=False,
+                means="rounds failed, cursors were quarantined, or workers failed or could not read a message. A "
+                "deployment that is under way is taken back.",
+                first="find the cause in the log of Dispatch or of the lane's function, correct it and deploy again.",
+                find="filter action in ['round_failed', 'cursor_set_aside', 'message_failed', 'message_unreadable'] | "
+                "stats count() by action, tenant, job_id, error",
+                watches={"failures": Watch(failures(config, "release", seconds=60), 0)},
+            ),
+            notices,
+        )
 
 
 class LiveAlias(Construct):
-    """The alias, its deployment group and the alarms that are its brake.
-
-    They go off at once: a brake that is pulled for nothing costs another deployment, one that is not costs runs.
-    """
+    """The alias, its deployment group and the alarm on errors of its new version."""
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
+        function: PythonFunction,
+        name: str,
         *,
-        function: lambda_.Function,
         application: codedeploy.ILambdaApplication,
-        failures: Sequence[cloudwatch.Metric],
+        release: Release,
     ) -> None:
-        """`failures`: what else than the function's own errors stops a deployment, counted by the minute."""
+        """`name`: the function's in the names of alarms."""
         super().__init__(scope, construct_id)
-        self.alias = lambda_.Alias(self, "Alias", alias_name="live", version=function.current_version)
-        brakes = [self._brake("Errors", "its new version ends with errors or time-outs", self._errors(function))]
-        for metric in failures:
-            told = f"it counts {metric.metric_name}, in whichever version"
-            brakes.append(self._brake(metric.metric_name, told, metric))
+        self.alias = lambda_.Alias(self, "Alias", alias_name="live", version=function.function.current_version)
+        (errors,) = make_alarms(
+            self,
+            release.config,
+            AlarmSpec(
+                name=f"{name}-errors",
+                section="function-errors",
+                severity=Severity.TICKET,
+                means=f"the newest version of the function {name} ends with errors, by lack of time or of memory. A "
+                "deployment of it that is under way is taken back.",
+                first="read the end of its log: the error, `Task timed out`, or `Runtime exited`.",
+                find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
+                watches={"errors": Watch(self._errors(function.function), 0)},
+            ),
+            release.notices,
+        )
         role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("codedeploy.amazonaws.com"),
-            inline_policies={"Shift": iam.PolicyDocument(statements=self._statements(function))},
+            inline_policies={"Shift": iam.PolicyDocument(statements=self._statements(function.function))},
         )
         acknowledge_wildcards(
             role,
@@ -74,7 +102,7 @@ class LiveAlias(Construct):
             application=application,
             alias=self.alias,
             deployment_config=SHIFT,
-            alarms=brakes,
+            alarms=[errors, release.alarm],
             auto_rollback=codedeploy.AutoRollbackConfig(
                 failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True
             ),
@@ -96,20 +124,6 @@ class LiveAlias(Construct):
             },
             statistic="Sum",
             period=Duration.minutes(1),
-        )
-
-    def _brake(self, name: str, told: str, metric: cloudwatch.IMetric) -> cloudwatch.Alarm:
-        """An alarm for CodeDeploy alone: operators have their own for the same."""
-        return cloudwatch.Alarm(
-            self,
-            f"Brake{name}",
-            alarm_description=f"Takes a deployment of this function back while it lasts: {told}. First: find the cause "
-            "in the function's log, mend it and deploy again. Runbook: docs/upgrading.md#taken-back.",
-            metric=metric,
-            threshold=0,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            evaluation_periods=1,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
 
     def _statements(self, function: lambda_.Function) -> list[iam.PolicyStatement]:

@@ -81,15 +81,15 @@ class PythonFunction(Construct):
         memory_mb: int,
         environment: dict[str, str],
         reserved_concurrency: int | None = None,
-        on_the_clock: bool = False,
-        goes_round: bool = False,
+        scheduled: bool = False,
+        allow_recursion: bool = False,
     ) -> None:
-        """`on_the_clock`: started by a rule, directly or through a queue, whether there is work or not. `goes_round`:
+        """`scheduled`: started by a rule, directly or through a queue, whether there is work or not. `allow_recursion`:
         it sends into the queue that invokes it, on purpose and with bounds of its own; Lambda would stop it after some
         sixteen rounds and drop the message ("Use Lambda recursive loop detection", AWS Lambda Developer Guide).
         """
         super().__init__(scope, construct_id)
-        traced = runtime.config.tracing and (runtime.config.trace_clock or not on_the_clock)
+        traced = runtime.config.tracing and (runtime.config.trace_clock or not scheduled)
         self.timeout_seconds = timeout_seconds
         self.memory_mb = memory_mb
         self.log_group = log_group(self, runtime.config, runtime.encryption)
@@ -109,7 +109,7 @@ class PythonFunction(Construct):
             timeout=Duration.seconds(timeout_seconds),
             memory_size=memory_mb,
             reserved_concurrent_executions=reserved_concurrency,
-            recursive_loop=lambda_.RecursiveLoop.ALLOW if goes_round and runtime.config.loop_detection else None,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if allow_recursion and runtime.config.loop_detection else None,
             # Grants xray:PutTraceSegments and xray:PutTelemetryRecords on "*", which have no resource level (Service
             # Authorization Reference, "AWS X-Ray"). An HTTP API has no X-Ray of its own: its traces begin here.
             tracing=lambda_.Tracing.ACTIVE if traced else lambda_.Tracing.DISABLED,

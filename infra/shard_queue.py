@@ -4,7 +4,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import SHARD_VISIBILITY_SECONDS, StageConfig
+from duecourse.limits import SHARD_RETENTION_SECONDS, SHARD_VISIBILITY_SECONDS
+from infra.config import StageConfig
 from infra.encryption import Encryption
 from infra.nag import acknowledge
 
@@ -20,7 +21,7 @@ class ShardQueue(Construct):
             fifo=True,
             content_based_deduplication=False,  # tick names shard and minute: a second tick of a minute adds no round
             visibility_timeout=Duration.seconds(SHARD_VISIBILITY_SECONDS),
-            retention_period=Duration.minutes(5),
+            retention_period=Duration.seconds(SHARD_RETENTION_SECONDS),
             enforce_ssl=config.refuse_plain_http,
             **encryption.queue,
         )

@@ -6,7 +6,6 @@ from constructs import Construct
 from infra.access_logs import AccessLogs
 from infra.api import Api
 from infra.archive import Archive
-from infra.audit import Audit
 from infra.auth import Auth
 from infra.config import StageConfig
 from infra.dead_letters import DeadLetters
@@ -16,16 +15,16 @@ from infra.event_bus import EventBus
 from infra.execute import Execute
 from infra.jobs_table import JobsTable
 from infra.lanes import Lanes
+from infra.live_alias import Release
 from infra.notices import Notices
 from infra.observability import Observability, Watched
-from infra.patrol import Patrol
+from infra.parts import Parts
 from infra.python_function import PythonRuntime
 from infra.results import Results
 from infra.runs_table import RunsTable
+from infra.scheduled import audit, patrol, sweep, tick
 from infra.shard_queue import ShardQueue
-from infra.sweep import Sweep
 from infra.tasks import Tasks
-from infra.tick import Tick
 
 
 class DuecourseStack(Stack):
@@ -56,78 +55,41 @@ class DuecourseStack(Stack):
         tasks = Tasks(self, "Tasks", config=config)
 
         runtime = PythonRuntime(self, "Python", config=config, encryption=encryption)
-        tick = Tick(self, "Tick", config=config, runtime=runtime, jobs=jobs, shard_queue=shard_queue)
-        dispatch = Dispatch(
-            self,
-            "Dispatch",
-            config=config,
-            runtime=runtime,
-            jobs=jobs,
-            runs=runs,
-            shard_queue=shard_queue,
-            lanes=lanes,
-            bus=bus,
-        )
-        execute = Execute(
-            self,
-            "Execute",
-            config=config,
-            runtime=runtime,
-            jobs=jobs,
-            runs=runs,
-            lanes=lanes,
-            notices=notices,
-            bus=bus,
-            results=results,
-            tasks=tasks,
-        )
-        sweep = Sweep(
-            self,
-            "Sweep",
+        parts = Parts(
             config=config,
             runtime=runtime,
             jobs=jobs,
             runs=runs,
             lanes=lanes,
             dead_letters=dead_letters,
+            shard_queue=shard_queue,
             notices=notices,
             bus=bus,
-        )
-        archive = Archive(self, "Archive", config=config, encryption=encryption, logs=logs, runtime=runtime, runs=runs)
-        patrol = Patrol(self, "Patrol", config=config, runtime=runtime, jobs=jobs, runs=runs)
-        audit = Audit(self, "Audit", config=config, runtime=runtime, jobs=jobs, runs=runs, lanes=lanes)
-        auth = Auth(self, "Auth", config=config, runtime=runtime)
-        api = Api(
-            self,
-            "Api",
-            config=config,
-            runtime=runtime,
-            auth=auth,
-            jobs=jobs,
-            runs=runs,
-            lanes=lanes,
             results=results,
             tasks=tasks,
         )
+        release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
+        execute = Execute(self, "Execute", parts, release)
+        archive = Archive(self, "Archive", config=config, encryption=encryption, logs=logs, runtime=runtime, runs=runs)
+        auth = Auth(self, "Auth", config=config, runtime=runtime)
+        api = Api(self, "Api", parts, auth)
+        functions = {
+            "Tick": tick(self, parts),
+            "Dispatch": Dispatch(self, "Dispatch", parts, release).function,
+            **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
+            "Sweep": sweep(self, parts),
+            "Patrol": patrol(self, parts),
+            "Audit": audit(self, parts),
+            "Archive": archive.function,
+            "Api": api.function,
+            **({} if auth.users is None else {"Claims": auth.users.claims}),
+        }
 
         watched = Watched(
-            jobs=jobs,
-            runs=runs,
-            lanes=lanes,
-            dead_letters=dead_letters,
-            shard_queue=shard_queue,
-            functions={
-                "Tick": tick.function,
-                "Dispatch": dispatch.function,
-                **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
-                "Sweep": sweep.function,
-                "Patrol": patrol.function,
-                "Audit": audit.function,
-                "Archive": archive.function,
-                "Api": api.function,
-                **({} if auth.users is None else {"Claims": auth.users.claims}),
-            },
+            parts=parts,
+            functions=functions,
             archive_source=archive.source,
+            api_id=api.http.api_id,
             letters={"Archive": archive.failures} | ({} if bus.failures is None else {"Events": bus.failures}),
         )
         Observability(self, "Observability", config=config, watched=watched, notices=notices)
@@ -143,20 +105,15 @@ class DuecourseStack(Stack):
             **{f"Lane{name.title().replace(' ', '')}Url": queue.queue_url for name, queue in lanes.every.items()},
             DeathsTopicArn=notices.deaths.topic_arn,
             AlarmsTopicArn=notices.alarms.topic_arn,
+            PagesTopicArn=notices.pages.topic_arn,
+            TicketsTopicArn=notices.tickets.topic_arn,
             BusName=bus.name,
             **({} if bus.failures is None else {"EventFailuresQueueUrl": bus.failures.queue_url}),
             ResultsBucket=results.name,
-            TickFunction=tick.function.name,
-            DispatchFunction=dispatch.function.name,
-            **{f"Execute{name.capitalize()}Function": worker.name for name, worker in execute.functions.items()},
-            SweepFunction=sweep.function.name,
-            PatrolFunction=patrol.function.name,
-            AuditFunction=audit.function.name,
+            **{f"{name}Function": function.name for name, function in functions.items()},
             ArchiveBucket=archive.bucket_name,
             ArchiveDatabase=archive.table.database_name,
             ArchiveFailuresQueueUrl=archive.failures.queue_url,
-            ArchiveFunction=archive.function.name,
-            ApiFunction=api.function.name,
             **auth.outputs,
         )
 

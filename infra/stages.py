@@ -41,7 +41,7 @@ STAGES: Mapping[str, StageConfig] = {
         allowed_targets=AllowedTargetsConfig(actions=("dynamodb:PutItem", "s3:PutObject", "sqs:SendMessage")),
         runs_on_this_machine=True,
         bucket_access_logs=False,  # the emulator writes none
-        alarms=AlarmsConfig(metric_math=False, composite=False),  # the emulator has neither
+        alarms=AlarmsConfig(metric_math=False),
     ),
     "dev": StageConfig(
         stage="dev",
@@ -91,9 +91,10 @@ def stage_named(name: str) -> StageConfig:
 
 def from_context(context: Callable[[str], Any]) -> StageConfig:
     """The stage that the CDK context names, with what a deployment may set by itself: given with `-c`, or kept in a
-    file (infra/kept_settings.py names all of it). Raises ConfigError.
+    file (infra/deployment_settings.py names all of it). Raises ConfigError.
 
-    `alarm_email` subscribes an address to the alarms; `reserved_concurrency=none` reserves nothing, for young
+    `alarm_email` subscribes an address to the alarms; `docs_url` is where docs/ of this release can be read, for the
+    links from alarms to their runbooks; `reserved_concurrency=none` reserves nothing, for young
     accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
     put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
     claim that holds the tenant. `encryption_key` is `own`, `none` or the ARN of a KMS key.
@@ -104,6 +105,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     config = replace(config, auth=_auth_from_context(context, config.auth))
     if email := context("alarm_email"):
         config = replace(config, alarm_email=str(email))
+    if url := context("docs_url"):
+        config = replace(config, docs_url=str(url).rstrip("/"))
     if deployment := context("deployment"):
         config = replace(config, deployment=str(deployment))
     if key := context("encryption_key"):

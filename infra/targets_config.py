@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from duecourse.limits import TASK_NAME
+
 TARGETS = ("duecourse-target-*",)
 TASK_PARTS = ("target", "defaults")
 MAX_TASK_BYTES = 4096  # what a standard parameter holds
@@ -26,7 +28,7 @@ _FORMS = {
     ),
 }
 """The fields that hold no patterns of names: what an entry is."""
-_TASK_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TASK_NAME = re.compile(TASK_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

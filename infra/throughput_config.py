@@ -22,7 +22,7 @@ Amazon SQS event source mappings").
 """
 
 
-OWN_MOST_CONCURRENT = 1_250
+OWN_MAX_CONCURRENT = 1_250
 """Most executions side by side that Lambda's own pollers keep going (AWS Lambda Developer Guide, "Configuring scaling
 behavior for SQS event source mappings").
 """
@@ -84,7 +84,7 @@ class Pollers:
     @property
     def most_concurrent(self) -> int:
         """Most executions side by side that they can keep going."""
-        return self.maximum * CALLS_PER_POLLER or OWN_MOST_CONCURRENT
+        return self.maximum * CALLS_PER_POLLER or OWN_MAX_CONCURRENT
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""

@@ -23,7 +23,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.config import UNRESERVED_CONCURRENCY, ConfigError, ReservedConcurrency, StageConfig
-from infra.kept_settings import with_kept
+from infra.deployment_settings import with_deployment_settings
 from infra.stages import STAGES, from_context
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -109,7 +109,7 @@ def _config(arguments: Sequence[str], settings: Path) -> StageConfig:
     parser.add_argument("-c", "--context", action="append", default=[])
     pairs = (each.partition("=") for each in parser.parse_known_args(arguments)[0].context)
     context = {name: value for name, _, value in pairs}
-    return from_context(with_kept(context.get, settings, STAGES))
+    return from_context(with_deployment_settings(context.get, settings, STAGES))
 
 
 def _find(cloudformation: Any, name: str) -> Found:

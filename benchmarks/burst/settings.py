@@ -16,7 +16,7 @@ from benchmarks.burst.limits import (
 from duecourse.adapters.dynamodb.cursor_store import PAGE
 from duecourse.adapters.dynamodb.statements import FIRST_WAIT_SECONDS, TRIES
 from duecourse.adapters.threads import HANDS
-from infra.config import ROUND_SECONDS
+from duecourse.limits import ROUND_SECONDS
 from infra.stages import STAGES
 
 _PROD = STAGES["prod"]

@@ -37,7 +37,7 @@ from benchmarks.burst.limits import (
 )
 from benchmarks.burst.settings import LOCKED, SETTINGS, Assumptions, Scenario
 from benchmarks.burst.workers import ENQUEUE, JOBS_READS, LANE, POLLERS, RUNS_WRITES, Started, start
-from infra.config import ROUND_SECONDS
+from duecourse.limits import ROUND_SECONDS
 
 FINEST = 1_024
 SHARDS = (16, 64, 256, FINEST)

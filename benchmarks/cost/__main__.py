@@ -9,7 +9,7 @@ Counts come from benchmarks/results/dispatch.json and execute.json where they ex
 notes say which. A dispatch round with nothing due is measured here. Other schedulers: EventBridge Scheduler (directly,
 and through SQS), Step Functions, Google Cloud Scheduler.
 
-Budget (benchmarks/README.md): at most 4 dollars for an idle month of 16 shards. The status is 1 when it is missed.
+Budget (benchmarks/README.md): at most $6 for an idle month of stage prod, all in. The status is 1 when it is missed.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def main(arguments: list[str]) -> int:
         audit_segments=stage.audit_segments,
         patrol_hours=stage.patrol_hours,
         trace_clock=stage.trace_clock,
+        customer_key=stage.encryption_key is not None,
         open_requests_per_second=stage.api.open_requests_per_second * len(OPEN_TO_READ),
         provisioned_pollers=sum(lane.pollers.minimum for lane in stage.lanes.values() if lane.pollers is not None),
     )

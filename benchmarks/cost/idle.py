@@ -1,8 +1,8 @@
 """An idle month: what a stage costs in which no job is due and nobody calls. Pure.
 
-What is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, sweep, patrol and
-audit, the logs of all of these and a little data. What is apart from that, as the budget has it, is in
-benchmarks/cost/apart.py.
+All of it is counted: the clock, the rounds that find nothing, the shard queue, the polls of the lanes, sweep, patrol
+and audit, the logs of all of these, a little data, alarms, metrics and the customer key. What comes on top where
+something is switched on, or somebody calls, is in benchmarks/cost/apart.py.
 """
 
 from __future__ import annotations
@@ -20,8 +20,29 @@ from benchmarks.cost.model import (
 )
 from benchmarks.cost.prices import usd
 
-BUDGET = 4.0
-"""USD a month at 16 shards: benchmarks/README.md."""
+BUDGET = 6.0
+"""USD a month of stage prod, all in."""
+
+ALARM_METRICS = 45
+"""Metrics that the alarms of stage prod watch, with those of its canary: CloudWatch bills each of them
+(tests/infra/test_alarms.py holds the number against the template).
+"""
+
+IDLE_METRICS = 1
+"""Metrics that an idle stage writes all the time (`TicksSent`). What the archive's event source counts while it reads
+nothing is left out: AWS does not say whether it counts zeros.
+"""
+
+TABLES = 2
+KEY_MINUTES = 5
+"""For so long DynamoDB keeps a table's key for a connection with traffic (Amazon DynamoDB Developer Guide, "DynamoDB
+encryption at rest: How it works"), before it asks KMS again.
+"""
+
+QUEUES = 11
+"""Lanes and their bulk queues, shard queue, dead letters, the archive's: each is asked for once an hour by those who
+send and who receive (infra/encryption.py, DATA_KEY_REUSE).
+"""
 
 POLLERS = 5
 """Long polls that an SQS event source keeps open on a queue with nothing in it (AWS Lambda Developer Guide,
@@ -89,6 +110,8 @@ class Idle:
     patrol_hours: int = 24
     trace_clock: bool = False
     open_requests_per_second: int = 0
+    alarm_metrics: int = ALARM_METRICS
+    customer_key: bool = True
 
     @property
     def polls_of_a_queue(self) -> float:
@@ -117,6 +140,10 @@ class Idle:
                 "traces": self.traces_usd if self.trace_clock else 0.0,
                 "logs": usd("log_ingestion", self._log_gb(assume)),
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
+                "alarms": usd("alarm", self.alarm_metrics),
+                "metrics": usd("metric", IDLE_METRICS),
+                "customer_key": usd("kms_key", self.customer_key),
+                "customer_key_requests": usd("kms_request", self._key_requests() if self.customer_key else 0),
             }
         )
 
@@ -162,12 +189,26 @@ class Idle:
         scans = HOURS_OF_MONTH / self.patrol_hours + HOURS_OF_MONTH / self.audit_segments
         return work + usd("rru", CARETAKER_STARTS * CARETAKER_READS + scans * self.jobs_gb * GB / 8192)
 
+    def _key_requests(self) -> float:
+        """At most: each shard's round by an environment of its own, which reads the jobs table alone, as the tick does;
+        patrol and audit, whose starts lie further apart than a key is kept; the queues.
+        """
+        tables = key_requests(self.shards + 1, 1) + 2 * CARETAKER_STARTS * TABLES
+        return tables + 2 * QUEUES * HOURS_OF_MONTH
+
     def _log_gb(self, assume: Assumptions) -> float:
         """Of the rounds, the ticks (with their metrics), the sweeps, the patrols and the audits."""
         rounds, sweeps = self.shards * MINUTES_OF_MONTH, MINUTES_OF_MONTH / self.sweep_minutes + 2 * CARETAKER_STARTS
         written = rounds * (self.round.log_bytes + assume.lambda_log_bytes)
         written += MINUTES_OF_MONTH * (2 * STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)
         return (written + sweeps * (STRUCTURED_LOG_BYTES + assume.lambda_log_bytes)) / GB
+
+
+def key_requests(connections: float, tables: int) -> float:
+    """Requests to KMS in a month of connections that are always in use. A worker has as many as runs in a batch: all
+    read their jobs at once.
+    """
+    return connections * tables * MINUTES_OF_MONTH / KEY_MINUTES
 
 
 def remedies(idle: Idle, assume: Assumptions) -> list[str]:
@@ -179,6 +220,9 @@ def remedies(idle: Idle, assume: Assumptions) -> list[str]:
             assume,
         ),
         "one lane less (its event source polls an empty queue)": (replace(idle, lanes=idle.lanes - 1), assume),
+        "AWS's own keys in the place of the stage's (encryption_key)": (replace(idle, customer_key=False), assume),
+        "no bulk queues": (replace(idle, bulk_queues=0), assume),
+        "no alarms (infra/alarms_config.py)": (replace(idle, alarm_metrics=0), assume),
         "no log line of its own for a round that found nothing": (
             replace(idle, round=replace(idle.round, log_bytes=0)),
             assume,
@@ -186,4 +230,4 @@ def remedies(idle: Idle, assume: Assumptions) -> list[str]:
         "a dispatcher of 512 MB (bursts take it twice as long)": (idle, replace(assume, dispatch_mb=512)),
     }
     found = [(total - other.items(under)["total"], what) for what, (other, under) in others.items()]
-    return [f"{saved:.2f} USD less a month: {what}" for saved, what in sorted(found, reverse=True)]
+    return [f"{saved:.2f} USD less a month: {what}" for saved, what in sorted(found, reverse=True) if saved > 0]

@@ -24,7 +24,7 @@ CPU was measured on this machine with the wire answering at once. A function has
 Polls of empty queues are counted at their most: five long polls of 20 s for each event source. AWS promises no number.
 
 X-Ray's first 100,000 traces of a month are free, too. Runs are traced from their worker on; the clock is not, unless
-`trace_clock` is set (traces of the clock, apart).
+`trace_clock` is set.
 
 A customer key is asked for each table and connection that is in use, every five minutes. A busy worker has ten
 connections (measured: one for each run of its batch, with both tables behind each); half as many make a batch of calls
@@ -92,7 +92,7 @@ def table(result: Mapping[str, Any]) -> str:
     lines: list[str] = []
     for name, items in result["idle_month"].items():
         lines += [f"an idle month, {name.replace('_', ' ')} (USD)", *_rows(items), ""]
-    lines += ["apart from the budget (USD a month)", *_rows(result["idle_apart"]), ""]
+    lines += ["on top where it is switched on (USD a month)", *_rows(result["idle_apart"]), ""]
     lines += ["what would make it less", *(f"  {remedy}" for remedy in result["idle_remedies"]), ""]
     lines += ["a million firings (USD)", *_rows(result["per_million"]), ""]
     lines += ["the same without logs, traces and records"]

@@ -86,7 +86,7 @@ def _units(dispatch: Document, execute: Document) -> Verdict:
 
 def _idle(cost: Document) -> Verdict:
     total = cost["idle_month"]["16_shards"]["total"]
-    return f"{total:.2f} USD", total <= 4
+    return f"{total:.2f} USD", total <= 6
 
 
 def _schedule(schedule: Document) -> Verdict:
@@ -152,7 +152,7 @@ BUDGETS = (
         ("dispatch", "execute"),
         _units,
     ),
-    Budget("idle cost at 16 shards", "<= 4 USD a month", ("cost",), _idle),
+    Budget("idle cost at 16 shards, all in", "<= 6 USD a month", ("cost",), _idle),
     Budget("cold import of dispatch and execute", "<= 300 ms more than `import boto3`", ("cold",), _cold),
     Budget("one next occurrence", ">= 10 times croniter parsed once; <= 5 ms at worst", ("schedule",), _schedule),
     Budget(

@@ -14,7 +14,7 @@ def page(document: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for name, items in document["idle_month"].items():
         lines += [f"**an idle month, {title(name)}**", "", *_dollars(items)]
-    lines += ["**apart from the budget, a month**", "", *_dollars(document["idle_apart"])]
+    lines += ["**on top where it is switched on, a month**", "", *_dollars(document["idle_apart"])]
     lines += ["What would make the month cheaper:", "", *bullets(document["idle_remedies"])]
     bare = document.get("per_million_without_logs_traces_and_records", {})
     million = [

@@ -12,11 +12,10 @@ from aws_lambda_powertools import Metrics
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.dispatch import dispatch
+from duecourse.limits import ROUND_MARGIN_SECONDS
 from duecourse.telemetry import function_logger, publish
 from duecourse.usecases.dispatch import Dispatch
 from duecourse.usecases.report import Report
-
-MARGIN_SECONDS = 12  # what a round keeps of its invocation: a group that is under way, with every answer slow
 
 logger = function_logger()
 metrics = Metrics()
@@ -30,7 +29,7 @@ def _dispatch() -> Dispatch:
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Always answers success: a failed round would block its shard's group, and the next tick repeats it anyway."""
-    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
+    deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - ROUND_MARGIN_SECONDS
     for record in event["Records"]:
         report = Report()
         try:

@@ -2,80 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-RUNBOOKS = "docs/runbooks.md"
+from infra.config import StageConfig
+from infra.notices import Notices
 
-COMPOSITE = "JobsAreNotFiring"
+
+class Severity(StrEnum):
+    """`page`: wake somebody. `ticket`: somebody looks at it on the next working day."""
+
+    PAGE = "page"
+    TICKET = "ticket"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A metric and the value above which it is wrong."""
+
+    metric: cloudwatch.Metric
+    above: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmSpec:
-    """One alarm: what it watches, what it means and what to do first."""
+    """One alarm: what it watches, what it means, what to do first and how to find the jobs concerned."""
 
     name: str
-    """The construct's id, by which the runbook's section is called, too."""
+    """In the alarm's name, and the title of its section in the runbooks unless `section` is."""
+    severity: Severity
     means: str
     first: str
-    metric: cloudwatch.IMetric
-    above: float
-    """It goes off above this; see `below`."""
-    below: bool = False
-    """It goes off below `above` instead, and when nothing is told at all."""
+    find: str
+    """A query (CloudWatch Logs Insights) or a command that names the jobs, or whatever else is concerned."""
+    watches: Mapping[str, Watch] = field(default_factory=dict)
+    """It goes off when any of them is wrong. Where a stage has metric math, one alarm watches all of them (at most ten,
+    all with the same period); elsewhere each has an alarm of its own, with its label in the name.
+    """
+    expression: cloudwatch.IMetric | None = None
+    """Watched instead: wrong above 0."""
     periods: int = 1
     of: int | None = None
     """So many periods of the last `of` must be wrong; the last `periods` in a row unless given."""
-    stops_firing: bool = False
-    """A member of the composite alarm, which tells in its place."""
-    tells_itself: bool = False
-    """A member that tells, too: while another member has the composite in ALARM, that one says nothing new."""
     section: str | None = None
-    """The runbook's section where several alarms share one."""
-
-    @property
-    def runbook(self) -> str:
-        """Where the steps are."""
-        return f"{RUNBOOKS}#{(self.section or self.name).lower()}"
+    notifies: bool = True
+    """Whether the topics are told; otherwise only CodeDeploy looks at it."""
+    silence: bool = False
+    """It goes off below 1 instead, and when there is no data at all."""
 
 
-def make_alarm(scope: Construct, spec: AlarmSpec, action: cloudwatch.IAlarmAction | None) -> cloudwatch.Alarm:
-    """The alarm; one without an action is told by the composite alarm."""
-    teller = "" if action is not None else f" Told by {COMPOSITE}, not by itself."
+def alarm_name(config: StageConfig, name: str) -> str:
+    """As CloudWatch shows it: `Duecourse/prod/ticks-missing`. No stage has a slash in its name."""
+    return f"{config.metrics_namespace}/{name}"
+
+
+def make_alarms(scope: Construct, config: StageConfig, spec: AlarmSpec, notices: Notices) -> Iterator[cloudwatch.Alarm]:
+    """The alarm, or several where metric math would be needed for one."""
+    if spec.expression is not None:
+        yield _alarm(scope, config, spec, spec.name, spec.expression, 0, notices)
+    elif len(spec.watches) > 1 and config.alarms.metric_math:
+        yield _alarm(scope, config, spec, spec.name, _any_of(spec.watches), 0, notices)
+    else:
+        for label, watch in spec.watches.items():
+            name = spec.name if len(spec.watches) == 1 else f"{spec.name}-{label}"
+            yield _alarm(scope, config, spec, name, watch.metric, watch.above, notices)
+
+
+def _any_of(watches: Mapping[str, Watch]) -> cloudwatch.MathExpression:
+    """How far the worst of them is above its threshold. What has no data is left out of the maximum (Amazon CloudWatch
+    User Guide, "Using math expressions with CloudWatch metrics").
+    """
+    terms = [label if watch.above == 0 else f"{label} - {watch.above:.10g}" for label, watch in watches.items()]
+    (seconds,) = {watch.metric.period.to_seconds() for watch in watches.values()}
+    return cloudwatch.MathExpression(
+        expression=f"MAX([{', '.join(terms)}])",
+        using_metrics={label: watch.metric for label, watch in watches.items()},
+        period=Duration.seconds(seconds),
+        label="above its threshold by",
+    )
+
+
+def _alarm(
+    scope: Construct,
+    config: StageConfig,
+    spec: AlarmSpec,
+    name: str,
+    metric: cloudwatch.IMetric,
+    above: float,
+    notices: Notices,
+) -> cloudwatch.Alarm:
     comparison = cloudwatch.ComparisonOperator
     missing = cloudwatch.TreatMissingData
     alarm = cloudwatch.Alarm(
         scope,
-        spec.name,
-        alarm_description=f"{spec.means} First: {spec.first} Runbook: {spec.runbook}.{teller}",
-        metric=spec.metric,
-        threshold=spec.above,
-        comparison_operator=comparison.LESS_THAN_THRESHOLD if spec.below else comparison.GREATER_THAN_THRESHOLD,
+        "".join(part.capitalize() for part in name.replace("_", "-").split("-")),
+        alarm_name=alarm_name(config, name),
+        alarm_description=described(config, spec),
+        metric=metric,
+        threshold=1 if spec.silence else above,
+        comparison_operator=comparison.LESS_THAN_THRESHOLD if spec.silence else comparison.GREATER_THAN_THRESHOLD,
         evaluation_periods=spec.of or spec.periods,
         datapoints_to_alarm=spec.periods,
-        treat_missing_data=missing.BREACHING if spec.below else missing.NOT_BREACHING,
+        treat_missing_data=missing.BREACHING if spec.silence else missing.NOT_BREACHING,
     )
-    if action is not None:
+    for action in notices.actions(spec.severity) if spec.notifies else ():
         alarm.add_alarm_action(action)
     return alarm
 
 
-def make_composite(scope: Construct, members: Sequence[cloudwatch.Alarm], action: cloudwatch.IAlarmAction) -> None:
-    """The one alarm for everything that keeps jobs from firing: whoever is woken by it is woken once."""
-    composite = cloudwatch.CompositeAlarm(
-        scope,
-        COMPOSITE,
-        alarm_description=(
-            "Jobs do not fire, or soon will not: no tick, rounds of dispatch that fail or do not begin, or lanes that "
-            "do not take messages. First: see which of its members is in ALARM, "
-            f"and go on with that one's runbook. Runbook: {RUNBOOKS}#{COMPOSITE.lower()}."
-        ),
-        alarm_rule=cloudwatch.AlarmRule.any_of(
-            *(cloudwatch.AlarmRule.from_alarm(member, cloudwatch.AlarmState.ALARM) for member in members)
-        ),
+def described(config: StageConfig, spec: AlarmSpec) -> str:
+    """What whoever is called reads: severity, stage, meaning, first step, query and runbook."""
+    return (
+        f"[{spec.severity}] Stage {config.stage}: {spec.means} First: {spec.first} Find: {spec.find} "
+        f"Runbook: {config.runbooks}#{spec.section or spec.name}"
     )
-    composite.add_alarm_action(action)
-    composite.add_ok_action(action)

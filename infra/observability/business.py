@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
 from infra.config import StageConfig
-from infra.observability.alarm_list import Watched
-from infra.observability.alarms_of_runs import failure_rate
 from infra.observability.charts import Row, chart, heading, numbers
-from infra.observability.metrics import by_target, labelled, of_queue, ours
+from infra.observability.metrics import FIVE_MINUTES, by_target, labelled, of_queue, ours
+from infra.observability.watched import Watched
 
 TARGETS = ("http", "lambda", "sqs", "sns", "eventbridge", "stepfunctions", "ecs", "aws", "task")
 """The types as a job names them."""
@@ -49,7 +51,7 @@ def _failing(config: StageConfig) -> Iterator[Row]:
             unit="attempts",
             width=8,
         ),
-        chart("Failed attempts", [failure_rate(config, 1)], unit="%", width=8, line=limits.failure_percent),
+        chart("Failed attempts", [_failure_rate(config)], unit="%", width=8),
         chart(
             "Deaths, and jobs paused for them",
             [
@@ -82,13 +84,26 @@ def _failing(config: StageConfig) -> Iterator[Row]:
     ]
 
 
+def _failure_rate(config: StageConfig) -> cloudwatch.MathExpression:
+    """Failed attempts in per cent of those that were started."""
+    return cloudwatch.MathExpression(
+        expression="IF(failed >= 1, 100 * failed / started, 0)",
+        using_metrics={
+            "failed": ours(config, "execute", "AttemptsFailed"),
+            "started": ours(config, "execute", "AttemptsStarted"),
+        },
+        period=Duration.seconds(FIVE_MINUTES),
+        label="failed attempts (%)",
+    )
+
+
 def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
     """Each lane: how many, how late, how many dead."""
     yield heading(
         "## By lane\nLateness is the time from when a run was due to its start. p50 is the middle one, p99 the latest "
         "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."
     )
-    for name, queue in watched.lanes.queues.items():
+    for name, queue in watched.parts.lanes.queues.items():
         ended = [labelled(ours(config, "execute", metric, lane=name), label) for metric, label in ENDS.items()]
         late = [ours(config, "execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
         yield [

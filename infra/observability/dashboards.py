@@ -9,9 +9,9 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from infra.config import StageConfig
-from infra.observability.alarm_list import Watched
 from infra.observability.business import business_rows
 from infra.observability.technical import technical_rows
+from infra.observability.watched import Watched
 
 
 def make_dashboards(

@@ -26,6 +26,11 @@ def ours(
     return _metric(config.metrics_namespace, name, dimensions, statistic, seconds)
 
 
+def failures(config: StageConfig, symptom: str, *, seconds: int = FIVE_MINUTES) -> cloudwatch.Metric:
+    """What all functions of the stage counted as failures of a symptom (duecourse.telemetry, SYMPTOMS)."""
+    return _metric(config.metrics_namespace, "Failures", {"service": "duecourse", "symptom": symptom}, "Sum", seconds)
+
+
 def by_target(config: StageConfig, name: str, target: str, *, seconds: int = FIVE_MINUTES) -> cloudwatch.Metric:
     """What became of runs that call one type of target."""
     dimensions = {"service": "duecourse", "function": "execute", "target": target}
@@ -44,6 +49,11 @@ def of_function(
 ) -> cloudwatch.Metric:
     """What Lambda says of a function, all its versions and aliases together."""
     return _metric("AWS/Lambda", name, {"FunctionName": function.function_name}, statistic, seconds)
+
+
+def of_api(api_id: str, name: str, *, seconds: int) -> cloudwatch.Metric:
+    """What API Gateway says of an HTTP API, all its routes together."""
+    return _metric("AWS/ApiGateway", name, {"ApiId": api_id}, "Sum", seconds)
 
 
 def of_event_source(source: str, name: str, *, seconds: int) -> cloudwatch.Metric:

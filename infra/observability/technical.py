@@ -9,9 +9,9 @@ from aws_cdk import aws_sqs as sqs
 
 from infra.config import StageConfig
 from infra.jobs_table import DUE_INDEX, TENANT_INDEX
-from infra.observability.alarm_list import Watched
 from infra.observability.charts import Row, chart, heading, states, weighted
 from infra.observability.metrics import FIVE_MINUTES, labelled, of_function, of_queue, of_table, ours
+from infra.observability.watched import Watched
 from infra.runs_table import DEAD_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
@@ -49,8 +49,8 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     }
     age = labelled(ours(config, "dispatch", "WatermarkAge", statistic="Maximum"), "oldest bucket")
     yield heading(
-        "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is normally two to "
-        "three hours old."
+        "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is drawn where it is "
+        "more than three hours old."
     )
     yield [
         chart(
@@ -67,8 +67,8 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
 
 def _queues(watched: Watched) -> Iterator[Row]:
     """Lanes, shard queue, dead letters."""
-    lanes = watched.lanes.every
-    others = {"shards": watched.shard_queue.queue, "dead letters": watched.dead_letters.queue}
+    lanes = watched.parts.lanes.every
+    others = {"shards": watched.parts.shard_queue.queue, "dead letters": watched.parts.dead_letters.queue}
     every: dict[str, sqs.IQueue] = {**lanes, **others}
     every |= {f"{name.lower()}'s dead letters": queue for name, queue in watched.letters.items()}
     yield heading(
@@ -169,7 +169,7 @@ def _costs(watched: Watched) -> Iterator[Row]:
     ]
     sent = [
         (of_queue(queue, "NumberOfMessagesSent", statistic="Sum", seconds=FIVE_MINUTES), 1.0)
-        for queue in watched.lanes.every.values()
+        for queue in watched.parts.lanes.every.values()
     ]
     yield heading(
         "## What costs\nUnits of the tables, GB-seconds (duration times memory, an estimate: Lambda bills each "
@@ -197,7 +197,7 @@ def _costs(watched: Watched) -> Iterator[Row]:
 
 def _stores(watched: Watched) -> list[tuple[str, str, str | None]]:
     """Label, table, index."""
-    jobs, runs = watched.jobs.name, watched.runs.name
+    jobs, runs = watched.parts.jobs.name, watched.parts.runs.name
     return [
         ("jobs", jobs, None),
         ("jobs, index due", jobs, DUE_INDEX),

@@ -113,7 +113,7 @@ def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> 
     assert "the rule that starts the tick once a minute is DISABLED" in checks["tick"]["says"]
     assert "default/broken: the cursor cannot be read" in checks["cursors"]["says"]
     assert "messages of dead runs that wait, for 14 days at most: 1" in checks["dead letters"]["says"]
-    assert checks["tick"]["runbook"] == "docs/runbooks.md#notick"
+    assert checks["tick"]["runbook"] == "docs/runbooks.md#ticks-missing"
     assert checks["lane high"]["verdict"] == "ok"
 
     told = patient.told()

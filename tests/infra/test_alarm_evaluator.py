@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.alarm_evaluator import ALARM, OK, MetricAlarm, composite_state
+from tests.support.alarm_evaluator import ALARM, OK, MetricAlarm
 from tests.support.metric_data import MetricData, dimensions
 from tests.support.metric_math import NotUsedError, evaluate
 
@@ -88,6 +88,9 @@ def test_a_period_has_the_value_of_its_statistic(statistic: dict[str, str], valu
         ("failed / (started - 100)", None),
         ("failed + missing", None),
         ("IF(missing > 1, 1, 0)", None),
+        ("MAX([failed - 20, started, missing])", 100.0),
+        ("MIN([FILL(missing - started, 0), failed])", 0.0),
+        ("MAX([missing])", None),
     ],
 )
 def test_an_expression_is_worked_out_per_period(expression: str, value: float | None) -> None:
@@ -111,11 +114,3 @@ def test_what_no_alarm_of_ours_uses_is_refused_and_not_guessed() -> None:
         evaluate("RATE(failed)", {"failed": 1.0})
     with pytest.raises(NotUsedError):
         evaluate("FILL(failed, REPEAT) + 1", {"failed": None})
-    with pytest.raises(NotUsedError):
-        composite_state('ALARM("a") AND ALARM("b")', {"a": OK, "b": OK})
-
-
-def test_an_alarm_over_others_goes_off_with_any_of_them() -> None:
-    rule = '(ALARM("a") OR ALARM("b"))'
-    assert composite_state(rule, {"a": OK, "b": ALARM}) == ALARM
-    assert composite_state(rule, {"a": OK, "b": OK}) == OK

@@ -20,12 +20,7 @@ EVERY = {"high": 5, "normal": 5, "low": 5, "long": 5}
         ("watermark_seconds", 10_800),
         ("shard_queue_seconds", 300),
         ("deaths", -1),
-        ("failure_percent", 0),
-        ("failure_percent", 100),
-        ("failure_least", 0),
         ("throttled_minutes", 1),
-        ("function_errors", -1),
-        ("table_throttles", -1),
         ("lateness_seconds", {"high": 5}),
         ("patience_seconds", EVERY),
     ],
@@ -35,10 +30,15 @@ def test_a_threshold_that_cannot_be_is_refused_by_its_name(field: str, value: An
         replace(STAGES["prod"], alarms=replace(AlarmsConfig(), **{field: value}))
 
 
-@pytest.mark.parametrize("field", ["metric_math", "composite"])
-def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine(field: str) -> None:
-    with pytest.raises(ConfigError, match=rf"alarms\.{field} must be False on this machine"):
-        replace(STAGES["local"], alarms=replace(STAGES["local"].alarms, **{field: True}))
+def test_what_the_emulator_cannot_deploy_is_refused_on_this_machine() -> None:
+    with pytest.raises(ConfigError, match=r"alarms\.metric_math must be False on this machine"):
+        replace(STAGES["local"], alarms=replace(STAGES["local"].alarms, metric_math=True))
+
+
+@pytest.mark.parametrize("field", ["failure_percent", "failure_least", "function_errors", "table_throttles"])
+def test_a_threshold_of_an_alarm_that_is_no_more_is_ignored_with_a_warning(field: str) -> None:
+    with pytest.warns(FutureWarning, match=rf"alarms\.{field}: no alarm has this threshold any more"):
+        AlarmsConfig(**{field: 7})
 
 
 def test_a_message_whose_worker_died_is_not_too_old_for_that_alone() -> None:

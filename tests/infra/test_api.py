@@ -11,7 +11,8 @@ from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
 
 OUTPUTS = {
-    "AlarmsTopicArn", "ApiFunction", "ApiId", "ApiUrl", "BusName", "DeadLetterQueueUrl", "DeathsTopicArn",
+    "AlarmsTopicArn", "PagesTopicArn", "TicketsTopicArn",
+    "ApiFunction", "ApiId", "ApiUrl", "BusName", "DeadLetterQueueUrl", "DeathsTopicArn",
     "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
     "JobsTable", *LANE_OUTPUTS, "ResultsBucket", "RunsTable",
     "ShardQueueUrl", "SweepFunction", "TickFunction",
@@ -93,7 +94,7 @@ def test_a_dead_letter_raises_an_alarm(stack: Stack) -> None:
         if each.get("MetricName") == "ApproximateNumberOfMessagesVisible" and each["Dimensions"][0]["Value"] == queue
     ]
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
-    assert alarm["AlarmActions"] == [{"Ref": stack.output("AlarmsTopicArn")}]
+    assert alarm["AlarmActions"] == [{"Ref": stack.output("TicketsTopicArn")}, {"Ref": stack.output("AlarmsTopicArn")}]
 
 
 def test_the_outputs_are_those_that_clients_read(stack: Stack) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from duecourse.settings import AllowedTargets
 from infra.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
-from infra.kept_settings import KEPT
+from infra.deployment_settings import DEPLOYMENT_SETTINGS
 from infra.lanes_config import LaneConfig, lanes
 from infra.python_function import LOG_RETENTION
 from infra.stages import STAGES, from_context
@@ -199,7 +199,7 @@ def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_ke
     assert configured(stage="prod").refuses_deletion
     assert not configured(stage="prod", deletion_protection="off").refuses_deletion
     assert not configured(stage="dev").refuses_deletion, "its data go with it"
-    assert "deletion_protection" not in KEPT
+    assert "deletion_protection" not in DEPLOYMENT_SETTINGS
 
 
 def test_protection_from_deletion_can_be_said_one_way_only() -> None:

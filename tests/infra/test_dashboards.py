@@ -13,7 +13,7 @@ from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import CallableTarget, TaskTarget
 from infra.observability.business import TARGETS
 from tests.support.metric_contract import OURS, problem_of
-from tests.support.stage_alarms import alarms, name_of
+from tests.support.stage_alarms import alarms
 from tests.support.template import ROOT, resources, template
 
 STAGES = ("local", "dev", "prod")
@@ -128,7 +128,9 @@ def test_a_widget_has_no_more_metrics_or_alarms_than_cloudwatch_shows() -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_state_of_every_alarm_is_shown(stage: str) -> None:
     (shown,) = [each["properties"] for each in dashboard(stage, "technical")["widgets"] if each["type"] == "alarm"]
-    assert {name_of(each) for each in shown["alarms"]} == set(alarms(stage))
+    made = resources(stage, "AWS::CloudWatch::Alarm")
+    ours = {name for name in made if name.startswith("Observability")}
+    assert set(shown["alarms"]) == ours
 
 
 def test_every_type_of_target_has_a_line() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.telemetry import SYMPTOMS
 from infra.config import ConfigError
 from infra.stages import STAGES, from_context
 from tests.infra.conftest import LANE_OUTPUTS, Stack
@@ -88,8 +89,7 @@ def test_an_alarm_takes_the_deployment_back(prod: Stack, worker: str) -> None:
     group = group_of(prod, worker)
     assert group["AlarmConfiguration"]["Enabled"]
     assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
-    ours = {"RoundsFailed", "CursorsSetAside"} if worker == "Dispatch" else {"MessagesFailed", "MessagesUnreadable"}
-    assert set(brakes_of(prod, worker)) == {"Errors", *ours}
+    assert set(brakes_of(prod, worker)) == {"Errors", "Failures"}
 
 
 @pytest.mark.parametrize("worker", WORKERS)
@@ -112,11 +112,10 @@ def test_only_errors_of_the_new_version_count_so_that_a_fix_can_replace_what_fai
     }
 
 
-def test_a_lane_is_stopped_by_its_own_failures_only(prod: Stack) -> None:
-    for worker in WORKERS[1:]:
-        alarm = brakes_of(prod, worker)["MessagesFailed"]
-        lane = worker.removeprefix("Execute").lower()
-        assert dimensions(alarm) == {"service": "duecourse", "function": "execute", "lane": lane}
+def test_what_new_code_reports_as_failed_stops_every_deployment(prod: Stack) -> None:
+    for worker in WORKERS:
+        assert dimensions(brakes_of(prod, worker)["Failures"]) == {"service": "duecourse", "symptom": "release"}
+    assert SYMPTOMS["release"] == {"RoundsFailed", "CursorsSetAside", "MessagesFailed", "MessagesUnreadable"}
 
 
 @pytest.mark.parametrize("worker", WORKERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from infra.bundling import SERVICES
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
@@ -115,8 +117,9 @@ def test_the_layer_knows_every_service_that_a_role_may_use(stack: Stack) -> None
     )
 
 
-def test_this_accounts_alarms_may_publish(aws_stack: Stack) -> None:
-    topic = {"Ref": aws_stack.output("AlarmsTopicArn")}
+@pytest.mark.parametrize("name", ["Alarms", "Pages", "Tickets"])
+def test_this_accounts_alarms_may_publish(aws_stack: Stack, name: str) -> None:
+    topic = {"Ref": aws_stack.output(f"{name}TopicArn")}
     policies = aws_stack.resources("AWS::SNS::TopicPolicy").values()
     (policy,) = [policy for policy in policies if policy["Topics"] == [topic]]
     (allow,) = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Allow"]

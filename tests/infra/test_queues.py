@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from duecourse.domain.seats import WORKER_SECONDS
-from infra.config import ROUND_SECONDS
+from duecourse.limits import ROUND_MARGIN_SECONDS, ROUND_SECONDS
 from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.template import ROOT
@@ -73,12 +72,6 @@ def test_a_tenant_has_seats_for_a_third_of_a_lanes_workers_at_most_and_for_one_a
         assert 1 <= seats <= max(lane.most_concurrent // 3, 1)
 
 
-def test_a_workers_life_is_no_longer_than_seats_are_kept_for_it() -> None:
-    assert {lane.value: seconds for lane, seconds in WORKER_SECONDS.items()} == {
-        name: lane.timeout_seconds for name, lane in STAGES["prod"].lanes.items()
-    }
-
-
 def test_the_shard_queue_is_a_short_lived_lock_per_shard(stack: Stack) -> None:
     queue = stack.resource(stack.output("ShardQueueUrl"))["Properties"]
     assert queue["FifoQueue"]
@@ -96,9 +89,7 @@ def test_a_round_ends_before_its_shard_is_given_to_another(stack: Stack) -> None
 
 
 def test_a_round_has_its_functions_time_less_what_the_handler_keeps(stack: Stack) -> None:
-    handler = (ROOT / "functions" / "dispatch" / "handler.py").read_text()
-    (margin,) = re.findall(r"^MARGIN_SECONDS = (\d+)", handler, re.MULTILINE)
-    assert stack.function("DispatchFunction")["Timeout"] - int(margin) == ROUND_SECONDS
+    assert stack.function("DispatchFunction")["Timeout"] - ROUND_MARGIN_SECONDS == ROUND_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from aws_cdk import App
 
 from infra.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.lanes_config import MAX_CONCURRENCY_ALLOWED, MIN_CONCURRENCY_ALLOWED, NO_MAXIMUM, LaneConfig, lanes
+from infra.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, NO_MAXIMUM, LaneConfig, lanes
 from infra.stack import DuecourseStack
 from infra.stages import STAGES
 from infra.throughput_config import (
@@ -144,7 +144,7 @@ def test_lambda_takes_as_many_as_a_stage_may_ask_for() -> None:
     }
     assert ranges["MaximumNumberOfPollers"][1] == MAX_POLLERS
     assert ranges["MinimumNumberOfPollers"][1] == MAX_MINIMUM_POLLERS
-    assert ranges["MaximumConcurrency"] == (MIN_CONCURRENCY_ALLOWED, MAX_CONCURRENCY_ALLOWED)
+    assert ranges["MaximumConcurrency"] == (MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY)
 
 
 @pytest.mark.long

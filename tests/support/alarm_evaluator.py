@@ -130,11 +130,3 @@ def _statistic(
         case "SampleCount":
             return float(len(values))
     raise NotUsedError(f"no alarm of ours uses the statistic {which}")
-
-
-def composite_state(rule: str, states: Mapping[str, str]) -> str:
-    """Of an alarm rule that says `(ALARM("a") OR ALARM("b") …)`; `states` by the names that the rule uses."""
-    members = re.findall(r'ALARM\("([^"]+)"\)', rule)
-    if not members or re.sub(r'ALARM\("[^"]+"\)|\bOR\b|[()\s]', "", rule):
-        raise NotUsedError(f"no rule of ours says {rule}")
-    return ALARM if any(states[name] == ALARM for name in members) else OK

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from duecourse.telemetry import SYMPTOMS
+
 ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
 
 BY_TARGET = ENDS | {"AttemptsStarted", "AttemptsFailed"}
@@ -60,6 +62,7 @@ AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
         for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions", "IteratorAge")
     }
     | {"PolledEventCount": frozenset({"EventSourceMappingUUID"})},
+    "AWS/ApiGateway": {"5xx": frozenset({"ApiId"})},
     "AWS/DynamoDB": {
         name: frozenset({"TableName"})
         for name in (
@@ -80,10 +83,15 @@ def problem_of(namespace: str, name: str, dimensions: Mapping[str, str]) -> str 
     known, given = AWS[namespace][name], frozenset(dimensions)
     if namespace == "AWS/DynamoDB":
         given -= {"GlobalSecondaryIndexName"}
+    if name == "Errors":  # of a version behind an alias, all three together
+        given -= {"Resource", "ExecutedVersion"} if {"Resource", "ExecutedVersion"} <= given else set()
     return None if given == known else f"{name} has the dimensions {sorted(known)}, not {sorted(given)}"
 
 
 def _problem_of_ours(name: str, dimensions: Mapping[str, str]) -> str | None:
+    if "symptom" in dimensions:
+        fits = name == "Failures" and set(dimensions) == {"service", "symptom"} and dimensions["symptom"] in SYMPTOMS
+        return None if fits else f"{name} is not told of {dimensions['symptom']}"
     function = dimensions.get("function", "")
     if dimensions.get("service") != "duecourse" or name not in OURS.get(function, frozenset()):
         return f"the function {function} tells no {name}"

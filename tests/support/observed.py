@@ -26,7 +26,7 @@ from tests.support.world import World
 
 SHARD_QUEUE_RETENTION_SECONDS = 300
 TICKS = dimensions({"service": "duecourse", "function": "tick"})
-CARETAKERS = ("Sweep", "Patrol", "Audit")
+MAINTENANCE = ("Sweep", "Patrol", "Audit")
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Observed:
         self.outputs = template(stage)["Outputs"]
         for minute in range(10):  # a system that has been running
             self.data.put(self.namespace, "TicksSent", TICKS, NOON - 60 * minute, 1)
-        self._caretakers(NOON - 60)
+        self.maintain(NOON - 60)
 
     def publish(self, report: Report, **told: str) -> None:
         """What a handler does with its use case's report."""
@@ -137,7 +137,7 @@ class Observed:
                 self.world.dispatch()
             if working:
                 self.world.work()
-            self._caretakers(at)
+            self.maintain(at)
             if each is not None:
                 each()
             self.look()
@@ -151,11 +151,25 @@ class Observed:
             failed = 1
         self.of_function(function, "Invocations", 1)
         self.of_function(function, "Errors", failed)
+        self._of_version(function, failed)
 
     def of_function(self, function: str, metric: str, value: float) -> None:
         """What Lambda says of a function, at this moment."""
         name = self.outputs[f"{function}Function"]["Value"]
         self._put("AWS/Lambda", metric, {"FunctionName": name}, value)
+
+    def _of_version(self, function: str, failed: int) -> None:
+        """Errors of the version that a function's alias has, if it has one."""
+        name = self.outputs[f"{function}Function"]["Value"]
+        for alias in resources(self.stage, "AWS::Lambda::Alias").values():
+            if alias["Properties"]["FunctionName"] == name:
+                of = {"Resource": {"Fn::Join": ["", [name, ":live"]]}}
+                version = {"ExecutedVersion": alias["Properties"]["FunctionVersion"]}
+                self._put("AWS/Lambda", "Errors", {"FunctionName": name} | of | version, failed)
+
+    def answered(self, status: int) -> None:
+        """What API Gateway counts of an answer."""
+        self._put("AWS/ApiGateway", "5xx", {"ApiId": self.outputs["ApiId"]["Value"]}, float(status >= 500))
 
     def of_table(self, output: str, metric: str, value: float, index: str | None = None) -> None:
         """What DynamoDB says of a table or index."""
@@ -191,11 +205,13 @@ class Observed:
         """What is in the lane."""
         return self.wheel._held
 
-    def _caretakers(self, at: float) -> None:
-        """Their rules start them."""
-        for name in CARETAKERS:
+    def maintain(self, at: float, *, without: str = "", failing: str = "") -> None:
+        """The rules start the functions that look for what went wrong, but for one that is not started, or fails."""
+        for name in MAINTENANCE:
             of = dimensions({"FunctionName": self.outputs[f"{name}Function"]["Value"]})
-            self.data.put("AWS/Lambda", "Invocations", of, at, 1)
+            if name != without:
+                self.data.put("AWS/Lambda", "Invocations", of, at, 1)
+                self.data.put("AWS/Lambda", "Errors", of, at, float(name == failing))
 
     def _tick(self) -> None:
         report = Tick(self.ticks, self.ticks, MemoryMark(), self.world.clock, 1)()  # type: ignore[arg-type]

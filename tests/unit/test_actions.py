@@ -58,7 +58,7 @@ def test_what_is_written_though_it_is_zero_is_a_metric_and_named_above_the_table
     _, _, section = PAGE.partition("Always written, zero or not:")
     assert set(METRICS) >= EVEN_WHEN_ZERO
     named = set(re.findall(r"`(\w+)`", section.partition("\n\n")[0]))
-    assert named == EVEN_WHEN_ZERO | {"WatermarkAge"}
+    assert named == EVEN_WHEN_ZERO
 
 
 def test_names_are_alike() -> None:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.plan import plan
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.usecases.attempt import CLOCK_SLACK_SECONDS
-from duecourse.usecases.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, MAX_DELAY_SECONDS, delay, message, outgoing
+from duecourse.usecases.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

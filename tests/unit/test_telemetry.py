@@ -104,6 +104,8 @@ def test_a_rounds_metrics_are_over_all_shards(capsys: pytest.CaptureFixture[str]
     assert emitted(report, capsys, function="dispatch") == {
         (("function", "dispatch"), SERVICE): {"SlotsRead": ("Count", [3.0]), "WatermarkAge": ("Seconds", [7812.25])}
     }
+    report.ages.clear()
+    assert emitted(report, capsys, function="dispatch") == {}, "what every round counts is not emitted alone"
 
 
 def test_what_is_zero_is_not_emitted_but_for_what_somebody_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,6 +116,17 @@ def test_what_is_zero_is_not_emitted_but_for_what_somebody_waits_for(capsys: pyt
     }
     report.counts.pop("TicksSent")
     assert emitted(report, capsys, function="tick") == {}
+
+
+def test_failures_are_emitted_once_more_by_symptom_over_all_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report()
+    report.counts.update({"ClaimsFailed": 2, "RoundsFailed": 1, "ClaimsWon": 7, "SendsRefused": 0})
+    found = emitted(report, capsys, function="dispatch")
+    assert found.pop((("function", "dispatch"), SERVICE)).keys() == {"ClaimsFailed", "RoundsFailed", "ClaimsWon"}
+    assert found == {
+        (SERVICE, ("symptom", "dispatch")): {"Failures": ("Count", [3.0])},
+        (SERVICE, ("symptom", "release")): {"Failures": ("Count", [1.0])},
+    }
 
 
 def test_one_publication_leaves_nothing_behind_for_the_next(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,9 +23,10 @@ COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta
 def doctor(stage: str, as_json: bool) -> None:
     """Look at a stage: does its clock go, does it keep up, did anything fail?
 
-    Looks at the tick, the rules that start functions, shards and watermarks, what is overdue, cursors set aside, every
-    queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's clock.
-    It reads and changes nothing. What is found is said with what to do first and the section of docs/runbooks.md.
+    Looks at the tick, the rules that start functions, shards and watermarks, what is overdue, quarantined cursors,
+    every queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's
+    clock. It reads and changes nothing. What is found is said with what to do first and the section of
+    docs/runbooks.md.
 
     The exit status is 0 where nothing is bad, 1 where something is, 2 where the stage or a part of it could not be
     looked at and nothing else is bad.

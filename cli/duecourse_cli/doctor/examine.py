@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse_cli.doctor import care, metrics, queues, rules, sources, surroundings, tables, verdicts
+from duecourse_cli.doctor import maintenance, metrics, queues, surroundings, tables, verdicts
 from duecourse_cli.doctor.check import Check, unknown
 from duecourse_cli.doctor.facts import Queue
 from duecourse_cli.doctor.stage import Stage
@@ -40,23 +40,25 @@ def examinations(stage: Stage) -> Iterator[Examination]:
     """What there is to look at, in the order in which a run is made: clock, index, lanes, end, surroundings."""
     yield Examination("clock", lambda stage: stage.skew, verdicts.clock)
     yield Examination("tick", tables.tick, verdicts.tick)
-    yield Examination("rules", rules.rules, verdicts.rules)
-    yield Examination("event sources", sources.sources, verdicts.event_sources)
+    yield Examination("rules", queues.rules, verdicts.rules)
+    yield Examination("event sources", queues.sources, verdicts.event_sources)
     yield Examination("shards", tables.shards, verdicts.shards)
     yield Examination("watermarks", tables.watermarks, verdicts.watermarks)
     yield Examination("due index", tables.due, verdicts.due)
     yield Examination("cursors", tables.cursors, verdicts.cursors)
     yield Examination("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
-    for name in queues.lanes(stage):
-        yield Examination(f"lane {name}", partial(queues.lane, name=name), surroundings.lane)
-    yield Examination("dead letters", queues.dead_letters, surroundings.dead_letters)
+    for name, output in queues.lanes(stage).items():
+        yield Examination(f"lane {name}", partial(queues.queue, name=name, output=output), surroundings.lane)
+    letters = partial(queues.queue, name="dead letters", output="DeadLetterQueueUrl")
+    yield Examination("dead letters", letters, surroundings.dead_letters)
     if "ArchiveFailuresQueueUrl" in stage.outputs:
-        yield Examination("archive", queues.archive_letters, surroundings.archive_letters)
+        letters = partial(queues.queue, name="archive", output="ArchiveFailuresQueueUrl")
+        yield Examination("archive", letters, surroundings.archive_letters)
     yield Examination("alarms", metrics.alarms, surroundings.alarms)
     if "AuditFunction" in stage.outputs:
-        yield Examination("audit", care.audit, surroundings.audit)
+        yield Examination("audit", maintenance.audit, surroundings.audit)
     if "PatrolFunction" in stage.outputs:
-        yield Examination("patrol", care.patrol, surroundings.patrol)
+        yield Examination("patrol", maintenance.patrol, surroundings.patrol)
     if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
         return
     yield Examination("functions", metrics.functions, surroundings.functions)
@@ -84,7 +86,7 @@ def examine(stage: Stage) -> Iterator[Examined]:
 
 def _rounds(stage: Stage) -> tuple[Queue, int | None]:
     """The shard queue, and how many shards are ticked."""
-    return queues.shard_queue(stage), tables.highest(stage)
+    return queues.queue(stage, "shards", "ShardQueueUrl"), tables.highest(stage)
 
 
 def _plain(facts: Any) -> Any:

@@ -79,7 +79,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedCursor:
-    """A cursor that was set aside: of which job (`tenant/job`), and why."""
+    """A cursor that was quarantined: of which job (`tenant/job`), and why."""
 
     job: str
     error: str
@@ -87,7 +87,7 @@ class QuarantinedCursor:
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """Cursors set aside among the `looked_at` items of the jobs table; `complete`: that was all of it."""
+    """Cursors quarantined among the `looked_at` items of the jobs table; `complete`: that was all of it."""
 
     aside: Sequence[QuarantinedCursor]
     looked_at: int

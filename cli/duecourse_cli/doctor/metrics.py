@@ -16,8 +16,7 @@ Key = TypeVar("Key")
 
 HOUR = 3600
 PERIOD = 60
-NAME = re.compile(r"Observability(\w+?)[0-9A-F]{8}(?:-\w+)?$")
-SECTION = re.compile(rf"{re.escape(RUNBOOKS)}#\w+")
+SECTION = re.compile(r"\S*runbooks\.md#[\w-]+$")
 RECENT = 600
 """How far back (s) the newest figure of a queue is looked for: SQS tells CloudWatch every minute, if it is in use."""
 
@@ -36,26 +35,17 @@ class Asked:
 
 
 def alarms(stage: Stage) -> Alarms:
-    """Those whose names begin with the stack's: with it, a hyphen and a logical id (a capital: `prod-acme` is another
-    stage than `prod`), or (composite ones) with the construct's path.
-    """
-    found: list[dict[str, Any]] = []
-    for prefix in (f"{stage.stack}-", f"{stage.stack.replace('-', '')}Observability"):
-        pages = stage.clients("cloudwatch").get_paginator("describe_alarms")
-        for page in pages.paginate(AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm", "CompositeAlarm"]):
-            found += [*page.get("MetricAlarms", ()), *page.get("CompositeAlarms", ())]
-    ours = re.compile(rf"{re.escape(stage.stack)}-[A-Z]|(?!{re.escape(stage.stack)}-)")
-    found = [each for each in found if ours.match(each["AlarmName"])]
-    return Alarms([_alarm(each) for each in found if each["StateValue"] == "ALARM"], len(found))
+    """Those in the stage's folder of names: `Duecourse/prod/ticks-missing`."""
+    prefix = f"Duecourse/{stage.name}/"
+    pages = stage.clients("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
+    found = [each for page in pages for each in page.get("MetricAlarms", ())]
+    return Alarms([_alarm(each, prefix) for each in found if each["StateValue"] == "ALARM"], len(found))
 
 
-def _alarm(found: Mapping[str, Any]) -> Alarm:
-    """By the id of its construct, which the name has between the path and a hash."""
+def _alarm(found: Mapping[str, Any], prefix: str) -> Alarm:
     described = str(found.get("AlarmDescription") or "it has no description")
-    named = NAME.search(found["AlarmName"])
     section = SECTION.search(described)
-    name = found["AlarmName"] if named is None else named.group(1)
-    return Alarm(name, described, RUNBOOKS if section is None else section.group())
+    return Alarm(found["AlarmName"].removeprefix(prefix), described, RUNBOOKS if section is None else section.group())
 
 
 def functions(stage: Stage) -> list[Function]:

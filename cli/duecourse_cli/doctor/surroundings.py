@@ -36,7 +36,7 @@ AUDIT_SECONDS = 3 * 3_600.0
 PATROL_FINDS: Mapping[str, str] = {
     "EntriesBelowWatermark": "entries below their watermark (moved)",
     "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
-    "CursorsSetAsideFound": "cursors set aside",
+    "CursorsSetAsideFound": "cursors quarantined",
 }
 """What a patrol counts, worst first; each has an alarm of its name."""
 
@@ -75,7 +75,7 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
         CheckStatus.BAD if old else CheckStatus.WARNING,
         f"{said}{age}: the dispatcher does not keep up with the ticks",
         "is the dispatcher throttled or failing? Is its reserved concurrency too small for the shards?",
-        runbook("shardqueueold"),
+        runbook("rounds-not-starting"),
     )
 
 
@@ -89,7 +89,7 @@ def dead_letters(found: Queue) -> Check:
         CheckStatus.BAD,
         f"messages of dead runs that wait, for 14 days at most: {count}",
         "duecourse dead-letters list, mend the target, duecourse dead-letters redrive",
-        runbook("deadletterswaiting"),
+        runbook("dead-letters-waiting"),
     )
 
 
@@ -144,13 +144,13 @@ def functions(found: Sequence[Function]) -> Check:
         for each in failing
     )
     first = max(failing, key=lambda each: each.errors + each.throttles)
-    kind = "errors" if first.errors >= first.throttles else "throttles"
+    section = "function-errors" if first.errors >= first.throttles else "functionthrottles"
     return Check(
         "functions",
         CheckStatus.BAD if bad else CheckStatus.WARNING,
         f"in the last hour: {told}",
         f"look at the log of {first.name} (errors), and at concurrency (throttles)",
-        runbook(f"function{kind}"),
+        runbook(section),
     )
 
 

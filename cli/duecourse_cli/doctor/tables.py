@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse_cli.doctor.facts import Cursors, Due, LastTick, QuarantinedCursor, Shards, Slot, Watermarks
-from duecourse_cli.doctor.rules import rule_of
+from duecourse_cli.doctor.queues import rule_of
 from duecourse_cli.doctor.stage import Stage
 
 HOUR = 3600
@@ -27,7 +27,7 @@ MAX_ENTRIES = 100
 
 MAX_SHARDS, MAX_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
 MAX_PAGES = 8
-"""Pages of 1 MB of the jobs table that are searched for cursors set aside: 1,000 read units, a hundredth of a cent."""
+"""Pages of 1 MB of the jobs table searched for quarantined cursors: 1,000 read units, a hundredth of a cent."""
 
 
 def bucket_of(instant: float) -> str:

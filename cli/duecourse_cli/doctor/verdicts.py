@@ -48,7 +48,7 @@ def clock(found: Skew) -> Check:
 
 def tick(found: LastTick) -> Check:
     """Whether the stage's own clock goes."""
-    where = runbook("notick")
+    where = runbook("ticks-missing")
     if found.rule != "ENABLED":
         state = "is missing" if found.rule is None else f"is {found.rule}"
         return Check(
@@ -82,7 +82,7 @@ def rules(found: ClockRules) -> Check:
         CheckStatus.BAD,
         f"rules that do not start their function: {told}; what it looks for is not found",
         "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
-        runbook("functionsilent"),
+        runbook("maintenance-silent"),
     )
 
 
@@ -97,7 +97,7 @@ def event_sources(found: Sequence[Source]) -> Check:
     if not told:
         return fine("event sources", f"those of {', '.join(each.name for each in found)} are enabled")
     first = (off + ill + passing)[0].name
-    where = {"shards": runbook("shardqueueold"), "archive": runbook("archivesilent")}
+    where = {"shards": runbook("rounds-not-starting"), "archive": runbook("archive-silent")}
     bad = off or any(each.result != OF_THE_FUNCTION for each in ill)
     return Check(
         "event sources",
@@ -147,7 +147,7 @@ def shards(found: Shards) -> Check:
 
 def watermarks(found: Watermarks) -> Check:
     """Whether rounds come to their end in every shard."""
-    where = runbook("watermarkbehind")
+    where = runbook("watermark-behind")
     silent = sorted(shard for shard, behind in found.behind.items() if behind is None)
     known = ((behind, shard) for shard, behind in found.behind.items() if behind is not None)
     late = sorted((each for each in known if each[0] > WATERMARK_OK), reverse=True)
@@ -189,7 +189,7 @@ def due(found: Due) -> Check:
         CheckStatus.BAD if late[0].oldest > OVERDUE_BAD else CheckStatus.WARNING,
         f"{entries}{plus} entries are overdue and not claimed, the oldest by {span(late[0].oldest)} ({worst}); {soon}",
         "the dispatcher does not keep up, or does not run: look at the tick, the shard queue and its log",
-        runbook("jobsarenotfiring"),
+        runbook("jobs-not-firing"),
     )
 
 
@@ -197,12 +197,12 @@ def cursors(found: Cursors) -> Check:
     """Whether a job was taken out of the index."""
     part = "" if found.complete else f" (of the first {found.looked_at} items; the patrol looks at all)"
     if not found.aside:
-        return fine("cursors", f"none is set aside{part}")
+        return fine("cursors", f"none is quarantined{part}")
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
     return Check(
         "cursors",
         CheckStatus.BAD,
-        f"{len(found.aside)} jobs do not fire since their cursor was set aside{part}: {named}",
+        f"{len(found.aside)} jobs do not fire since their cursor was quarantined{part}: {named}",
         "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
         runbook("cursorssetaside"),
     )

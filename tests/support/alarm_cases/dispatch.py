@@ -44,7 +44,7 @@ def rounds_that_fail(observed: Observed) -> None:
 def rounds_that_run_out_of_time(observed: Observed) -> None:
     fill(observed, 1, "rate(300 seconds)")
     observed.world.cursors = Slow(observed)
-    observed.minutes(6, working=False)
+    observed.minutes(11, working=False)
 
 
 @dataclass

@@ -44,7 +44,7 @@ def nobody_at_work(observed: Observed) -> None:
 
 def workers_that_take_nothing(observed: Observed) -> None:
     observed.world.add(job(SOON))
-    observed.minutes(9, working=False)
+    observed.minutes(17, working=False)
 
 
 def workers_that_fail(observed: Observed) -> None:
@@ -58,6 +58,12 @@ def a_table_of_runs_that_does_not_answer(observed: Observed) -> None:
     observed.world.run_store = Broken(observed.world.run_store, "get")
     observed.world.jobs = Broken(observed.world.jobs, "snapshot")  # type: ignore[assignment]
     observed.minutes(20)
+
+
+def records_that_cannot_be_written(observed: Observed) -> None:
+    observed.world.add(job("rate(60 seconds)"))
+    observed.world.run_store = Broken(observed.world.run_store, "write")
+    observed.minutes(12)
 
 
 def a_bus_that_refuses(observed: Observed) -> None:

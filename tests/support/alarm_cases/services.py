@@ -1,48 +1,70 @@
-"""What Lambda, DynamoDB and SQS say when there is too little of them, or a function breaks."""
+"""A function breaks, or there is too little of it: what follows for those who use it."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from tests.support.alarm_cases.parts import Case, throttled
+from tests.support.alarm_cases.maintenance import an_archive_that_does_not_keep_up, lost_to_the_dead_letters
+from tests.support.alarm_cases.parts import Case
 from tests.support.lambda_events import Context, lane_event, scheduled_event
-from tests.support.observed import Observed
+from tests.support.observed import MAINTENANCE, Observed
 from tests.support.template import source_of
+
+QUARTER = 900
 
 
 def errors_of(function: str) -> Case:
     """The real handler without its settings; the dispatcher answers for itself, so its process is killed."""
-    event = {"Tick": scheduled_event(), "Sweep": scheduled_event()}.get(function, lane_event([]))
+    event = scheduled_event() if function in ("Tick", *MAINTENANCE) else lane_event([])
     source = "execute" if function.startswith("Execute") else source_of(function)
 
-    def fail(observed: Observed) -> None:
-        def call() -> None:
-            if function == "Dispatch":
-                raise SystemExit("Runtime exited: out of memory")
-            import_module(f"functions.{source}.handler").handler({} if source == "token_claims" else event, Context())
+    def call() -> None:
+        if function == "Dispatch":
+            raise SystemExit("Runtime exited: out of memory")
+        import_module(f"functions.{source}.handler").handler({} if source == "token_claims" else event, Context())
 
-        observed.minutes(3, each=lambda: observed.invoke(function, call))
+    def fail(observed: Observed) -> None:
+        def invoke() -> None:
+            observed.invoke(function, call)
+            if function == "Api":
+                observed.answered(500)
+
+        if function in MAINTENANCE:
+            hours_without(observed, failing=function)
+        elif function == "Archive":
+            an_archive_that_does_not_keep_up(observed)
+        else:
+            observed.minutes(6, ticking=function != "Tick", dispatching=function != "Dispatch", each=invoke)
 
     return fail
 
 
 def throttles_of(function: str) -> Case:
-    return lambda observed: observed.minutes(4, each=lambda: observed.of_function(function, "Throttles", 1))
+    """Its invocations are refused."""
+
+    def refuse(observed: Observed) -> None:
+        def invoke() -> None:
+            observed.of_function(function, "Throttles", 1)
+            if function == "Api":
+                observed.answered(503)
+
+        if function in MAINTENANCE:
+            hours_without(observed, without=function)
+        elif function == "Archive":
+            an_archive_that_does_not_keep_up(observed)
+        elif function.startswith("Execute"):  # each refusal counts as a receive of the messages
+            lost_to_the_dead_letters(observed)
+        else:
+            observed.minutes(6, ticking=function != "Tick", dispatching=function != "Dispatch", each=invoke)
+
+    return refuse
 
 
-def throttles_of_table(output: str, metric: str, index: str | None) -> Case:
-    return lambda observed: observed.minutes(2, each=lambda: observed.of_table(output, metric, 80, index))
-
-
-def throttled_claims(index: str | None) -> Case:
-    """What the table did not take of claims, as the client that asked for them saw it."""
-
-    def ask(observed: Observed) -> None:
-        client = throttled(observed, jobs=60)
-        observed.minutes(2, working=False)
-        observed.of_table("JobsTable", "WriteThrottleEvents", client.count, index)
-
-    return ask
+def hours_without(observed: Observed, *, without: str = "", failing: str = "") -> None:
+    """One of the functions that a rule starts does not come to its end for hours."""
+    for _ in range(16):
+        observed.maintain(observed.world.clock.now(), without=without, failing=failing)
+        observed.world.clock.advance(QUARTER)
 
 
 def letters_in(output: str) -> Case:

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.cost import prices
 from benchmarks.cost.alignment import alignment_seconds
-from benchmarks.cost.apart import apart, key_requests
+from benchmarks.cost.apart import apart
 from benchmarks.cost.counts import CASES, DOCUMENTED_RUN, Counts
-from benchmarks.cost.idle import BUDGET, Idle, IdleRound, remedies
+from benchmarks.cost.idle import BUDGET, Idle, IdleRound, key_requests, remedies
 from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, round_firings, totalled, traced
 from benchmarks.cost.months import months
 from benchmarks.cost.per_million import break_even, duecourse, everything, google, step_functions
@@ -119,17 +119,18 @@ def test_a_round_that_finds_nothing_reads_strongly_once_and_queries_for_half_a_u
     assert ROUND.requests == 4
 
 
-def test_bulk_queues_are_polled_like_lanes_and_take_the_idle_month_over_its_budget() -> None:
+def test_bulk_queues_are_polled_like_lanes() -> None:
     items = replace(IDLE, bulk_queues=4).items(ASSUMED)
     assert items["bulk_polls"] == items["lane_polls"] == pytest.approx(1.04, abs=0.01)
-    assert items["total"] > BUDGET
 
 
-def test_the_stage_for_production_but_for_its_bulk_queues_is_idle_for_less_than_its_budget() -> None:
+def test_the_stage_for_production_would_keep_its_budget_without_alarms_bulk_queues_and_a_key_of_its_own() -> None:
+    """With them it does not: what the budget leaves out of account is said in docs/operations.md."""
     stage = stage_named("prod")
     idle = idle_of(stage)
     assert stage.shards == 16
-    assert idle.items(ASSUMED)["total"] <= BUDGET
+    assert idle.items(ASSUMED)["total"] > BUDGET
+    assert replace(idle, alarm_metrics=20, customer_key=False).items(ASSUMED)["total"] <= BUDGET
 
 
 def idle_of(stage: StageConfig) -> Idle:
@@ -150,7 +151,7 @@ def test_a_clock_that_is_traced_costs_more_than_the_idle_months_budget_leaves() 
     assert items["traces"] == pytest.approx((17 * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
     assert items["total"] > BUDGET
     assert IDLE.items(ASSUMED)["traces"] == 0
-    assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the budget"
+    assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the month"
 
 
 def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:
@@ -161,11 +162,12 @@ def test_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs
     assert seldom["patrol_and_audit"] < items["patrol_and_audit"]
 
 
-def test_metrics_alarms_keys_and_provisioned_pollers_are_apart() -> None:
+def test_provisioned_pollers_are_apart_and_alarms_metrics_and_the_key_are_not() -> None:
     pollers = replace(IDLE, provisioned_pollers=8)
     assert pollers.items(ASSUMED) == IDLE.items(ASSUMED)
     assert apart(pollers, ASSUMED)["provisioned_pollers"] == pytest.approx(8 * 6.66)
-    assert apart(pollers, ASSUMED)["customer_key"] == 1
+    items = replace(IDLE, alarm_metrics=20).items(ASSUMED)
+    assert (items["alarms"], items["metrics"], items["customer_key"]) == (2.0, pytest.approx(0.3), 1.0)
 
 
 def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minutes() -> None:
@@ -179,7 +181,7 @@ def test_a_customer_key_is_asked_for_each_table_and_connection_every_five_minute
 
 
 def test_a_customer_key_is_asked_while_idle_too_by_each_shard_at_most() -> None:
-    few, many = (apart(replace(IDLE, shards=shards), ASSUMED)["customer_key_while_idle"] for shards in (16, 32))
+    few, many = (replace(IDLE, shards=shards).items(ASSUMED)["customer_key_requests"] for shards in (16, 32))
     assert 0.4 < few < 1
     assert many - few == pytest.approx(16 * 8_640 * 0.03 / 10_000, abs=1e-3)
 
@@ -285,8 +287,8 @@ def test_where_a_job_costs_less_than_at_google_is_said_both_ways() -> None:
 
 
 def test_the_document_names_budget_and_notes() -> None:
-    result = document(Counts.from_results(None, EXECUTE), IDLE, ASSUMED)
-    assert result["budgets"] == {"idle_month_16_shards_at_most_4_dollars": True}
+    result = document(Counts.from_results(None, EXECUTE), replace(IDLE, alarm_metrics=0), ASSUMED)
+    assert result["budgets"] == {"idle_month_16_shards_at_most_6_dollars": True}
     assert result["idle_month"]["16_shards"]["total"] == pytest.approx(
         sum(value for name, value in result["idle_month"]["16_shards"].items() if name != "total"), abs=1e-3
     )
@@ -308,7 +310,7 @@ def test_logs_traces_and_records_can_be_left_out_of_the_comparison() -> None:
 
 def test_a_missed_budget_is_said_with_what_it_is_missed_by() -> None:
     result = document(Counts.from_results(None, None), replace(IDLE, shards=64), ASSUMED)
-    assert result["budgets"] == {"idle_month_64_shards_at_most_4_dollars": False}
+    assert result["budgets"] == {"idle_month_64_shards_at_most_6_dollars": False}
     assert "misses its budget by" in result["notes"][0]
     assert "MISSED" in table(result)
 

@@ -128,7 +128,7 @@ def documents() -> dict[str, dict[str, Any]]:
                 },
             },
             "notes": ["Free tiers are not counted."],
-            "budgets": {"idle_month_16_shards_at_most_4_dollars": True},
+            "budgets": {"idle_month_16_shards_at_most_6_dollars": True},
         },
     }
 

@@ -13,21 +13,38 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 from duecourse.usecases.report import Report
 
-EVEN_WHEN_ZERO = frozenset(
-    {
-        "TicksSent",
-        "AttemptsFailed",
-        "RunsDead",
-        "DeadLettersKept",
-        "EntriesBelowWatermark",
-        "JobsAudited",
-        "OccurrencesLost",
-    }
-)
-"""Counts that are emitted as 0, too: a rate needs its numerator, and who looks for losses must show that it looked.
+EVEN_WHEN_ZERO = frozenset({"TicksSent", "AttemptsFailed", "RunsDead"})
+"""Counts that are emitted as 0, too: a rate needs its numerator, and an alarm waits for ticks.
 
 CloudWatch bills a metric for each hour in which anything was emitted of it (Amazon CloudWatch pricing), so nothing else
 is: for an alarm on a sum, a count that is missing is none.
+"""
+
+ROUTINE = frozenset({"SlotsRead"})
+"""Counts of every round of dispatch, whether it finds anything or not: by themselves they are not emitted."""
+
+SYMPTOMS: Mapping[str, frozenset[str]] = {
+    "dispatch": frozenset({"RoundsFailed", "SendsRefused", "ClaimsFailed", "ClaimsRefused", "ClaimsDeferred"}),
+    "capacity": frozenset({"RoundsUnfinished", "StatementsThrottled"}),
+    "workers": frozenset({"MessagesFailed", "RescueReadsFailed"}),
+    "completeness": frozenset(
+        {
+            *("OccurrencesLost", "OccurrencesDoubled", "EntriesBelowWatermark", "CursorsOutsideIndex"),
+            "DeadLettersRecorded",
+        }
+    ),
+    "stopped_jobs": frozenset({"CursorsSetAside", "CursorsSetAsideFound", "JobsPaused", "PausesFailed"}),
+    "outcomes": frozenset({"EventsRefused", "ResultsLost"}),
+    "maintenance": frozenset(
+        {
+            *("SweepsFailed", "DeadLettersUnreadable", "PatrolsFailed", "CleanUpsFailed", "AuditsFailed"),
+            *("AuditsWaiting", "ArchivesFailed"),
+        }
+    ),
+    "release": frozenset({"RoundsFailed", "CursorsSetAside", "MessagesFailed", "MessagesUnreadable"}),
+}
+"""By symptom, the counts that are failures of it. Their sum is the metric `Failures`, with the symptom as its only
+dimension beside the service: one alarm watches all functions, and the metric costs nothing while nothing fails.
 """
 
 _TAKEN = frozenset(vars(makeLogRecord({}))) | {"message", "asctime"}
@@ -58,13 +75,14 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
 
     `dimensions` (a function, a lane) are added to every metric; anything of high cardinality belongs into the log line.
     With a lane everything is emitted once more over all lanes, and what was counted by target once more by that.
+    Failures are emitted once more by symptom (SYMPTOMS).
     """
     for event in report.events:
         log = logger.error if event.alarming else logger.info
         log(event.action, extra={"action": event.action, **loggable(event.facts)})
     whole = {name: value for name, value in dimensions.items() if name != "lane"}
     counts = {metric: count for metric, count in report.counts.items() if count or metric in EVEN_WHEN_ZERO}
-    if counts or report.seconds or report.ages:
+    if counts.keys() - ROUTINE or report.seconds or report.ages:
         for name, value in dimensions.items():
             metrics.add_dimension(name=name, value=value)
         if "lane" in dimensions:  # an alarm watches one metric, and knows no sums
@@ -83,3 +101,13 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
         for metric, count in counted.items():
             metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
         metrics.flush_metrics()
+    for symptom, count in failures(report.counts).items():
+        metrics.add_dimension(name="symptom", value=symptom)
+        metrics.add_metric(name="Failures", unit=MetricUnit.Count, value=count)
+        metrics.flush_metrics()
+
+
+def failures(counts: Mapping[str, int]) -> dict[str, int]:
+    """What of these counts is a failure, by symptom; without those that have none."""
+    found = {symptom: sum(counts.get(name, 0) for name in names) for symptom, names in SYMPTOMS.items()}
+    return {symptom: count for symptom, count in found.items() if count}

@@ -139,7 +139,7 @@ def test_every_event_source_of_the_stack_is_looked_at() -> None:
 
 def test_a_stream_that_nobody_reads_is_told_as_that_of_a_restored_table() -> None:
     off = event_sources(RunsTable=None)
-    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archivesilent")
+    assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#archive-silent")
     assert "archive has none" in off.says
 
 

@@ -1,4 +1,4 @@
-"""What the doctor reads from CloudWatch: alarms by the names that CloudFormation gives them, sums of the last hour."""
+"""What the doctor reads from CloudWatch: alarms by their names, sums of the last hour."""
 
 from __future__ import annotations
 
@@ -12,24 +12,21 @@ from duecourse_cli.doctor.stage import Stage
 
 NOW = 1.8e9
 OUTPUTS = {"TickFunction": "tick-1", "ApiFunction": "api-1", "JobsTable": "jobs-1", "RunsTable": "runs-1"}
-ALARMS = {
-    "MetricAlarms": [
-        {
-            "AlarmName": "Duecourse-prod-ObservabilityNoTick1A2B3C4D-x1Y2z3",
-            "AlarmDescription": "No tick. First: look. Runbook: docs/runbooks.md#notick.",
-            "StateValue": "ALARM",
-        },
-        {"AlarmName": "Duecourse-prod-ObservabilityRunsDying99887766-q", "StateValue": "OK"},
-        {"AlarmName": "Duecourse-prod-acme-ObservabilityNoTick1A2B3C4D-x1Y2z3", "StateValue": "ALARM"},
-    ],
-    "CompositeAlarms": [
-        {
-            "AlarmName": "DuecourseprodObservabilityJobsAreNotFiring00FFAA11",
-            "AlarmDescription": "Jobs do not fire. Runbook: docs/runbooks.md#jobsarenotfiring.",
-            "StateValue": "ALARM",
-        },
-    ],
-}
+LINK = "https://example.com/docs/runbooks.md#jobs-not-firing"
+ALARMS = [
+    {
+        "AlarmName": "Duecourse/prod/ticks-missing",
+        "AlarmDescription": "No tick. First: look. Runbook: docs/runbooks.md#ticks-missing",
+        "StateValue": "ALARM",
+    },
+    {"AlarmName": "Duecourse/prod/runs-dying", "StateValue": "OK"},
+    {"AlarmName": "Duecourse/prod-acme/ticks-missing", "StateValue": "ALARM"},
+    {
+        "AlarmName": "Duecourse/prod/jobs-not-firing",
+        "AlarmDescription": f"Jobs do not fire. Runbook: {LINK}",
+        "StateValue": "ALARM",
+    },
+]
 
 
 class CloudWatch:
@@ -43,9 +40,9 @@ class CloudWatch:
         pages = {"describe_alarms": self.alarms, "get_metric_data": self.data}[operation]
         return type("Paginator", (), {"paginate": staticmethod(pages)})
 
-    def alarms(self, *, AlarmNamePrefix: str, AlarmTypes: list[str]) -> Iterator[dict[str, Any]]:  # noqa: N803
-        for kind, found in ALARMS.items():
-            yield {kind: [each for each in found if str(each["AlarmName"]).startswith(AlarmNamePrefix)]}
+    def alarms(self, *, AlarmNamePrefix: str) -> Iterator[dict[str, Any]]:  # noqa: N803
+        for each in ALARMS:
+            yield {"MetricAlarms": [each] if each["AlarmName"].startswith(AlarmNamePrefix) else []}
 
     def data(
         self,
@@ -72,17 +69,17 @@ def stage(values: Mapping[tuple[str, ...], list[float]]) -> Stage:
     return Stage("prod", OUTPUTS, 1e6, NOW, Skew(0.0), clients.__getitem__)
 
 
-def test_alarms_are_found_by_the_stacks_name_and_composite_ones_by_their_construct() -> None:
+def test_alarms_are_found_by_the_stages_name_and_have_the_link_to_their_runbook() -> None:
     found = metrics.alarms(stage({}))
     assert found.all == 3
     assert [(each.name, each.runbook) for each in found.ringing] == [
-        ("NoTick", "docs/runbooks.md#notick"),
-        ("JobsAreNotFiring", "docs/runbooks.md#jobsarenotfiring"),
+        ("ticks-missing", "docs/runbooks.md#ticks-missing"),
+        ("jobs-not-firing", LINK),
     ]
 
 
 def test_alarms_of_a_stage_whose_name_begins_alike_are_not_this_ones() -> None:
-    assert [each.name for each in metrics.alarms(stage({})).ringing].count("NoTick") == 1
+    assert [each.name for each in metrics.alarms(stage({})).ringing].count("ticks-missing") == 1
 
 
 def test_functions_are_summed_over_the_last_hour_and_what_has_no_data_is_none() -> None:

@@ -43,10 +43,10 @@ def test_a_dead_letter_is_bad_also_while_the_reconciler_has_it_in_hand() -> None
 
 
 def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> None:
-    ringing = [Alarm("NoTick", "No tick for three minutes", "docs/runbooks.md#notick")]
+    ringing = [Alarm("ticks-missing", "No tick for three minutes", "docs/runbooks.md#ticks-missing")]
     check = surroundings.alarms(Alarms(ringing, 40))
-    assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#notick")
-    assert "1 of 40 ring: NoTick: No tick for three minutes" in check.says
+    assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#ticks-missing")
+    assert "1 of 40 ring: ticks-missing: No tick for three minutes" in check.says
     assert surroundings.alarms(Alarms([], 40)).verdict is OK
 
 
@@ -70,7 +70,7 @@ def test_functions_are_judged_by_the_share_that_failed(function: Function, verdi
 
 
 def test_the_section_of_a_function_is_that_of_what_it_has_most_of() -> None:
-    assert surroundings.functions([Function("Api", 10, 3, 1)]).runbook == "docs/runbooks.md#functionerrors"
+    assert surroundings.functions([Function("Api", 10, 3, 1)]).runbook == "docs/runbooks.md#function-errors"
     assert surroundings.functions([Function("Api", 10, 1, 3)]).runbook == "docs/runbooks.md#functionthrottles"
 
 

@@ -31,7 +31,7 @@ def test_a_disabled_rule_is_bad_while_the_last_tick_is_still_fresh() -> None:
     check = verdicts.tick(LastTick(5, "DISABLED", OLD))
     assert check.verdict is BAD
     assert "DISABLED" in check.says
-    assert check.runbook == "docs/runbooks.md#notick"
+    assert check.runbook == "docs/runbooks.md#ticks-missing"
 
 
 def test_a_rule_that_is_gone_is_bad() -> None:

@@ -14,12 +14,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.domain.target_document import target_of
 from duecourse.domain.targets import TaskTarget
+from duecourse.limits import TASK_NAME
 from duecourse.ports import Clock, RegisteredTask, TasksUnavailableError
 
 _KNOWN_SECONDS = 60
 _UNKNOWN_SECONDS = 5
 _KEPT = 256
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = re.compile(TASK_NAME)
 
 _logger = logging.getLogger(__name__)
 

@@ -10,8 +10,9 @@ from duecourse.domain.job import Completion, Delivery, Job, JobSnapshot
 from duecourse.domain.records import ended
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 
-KEPT_SECONDS = 14 * DAY_SECONDS
+KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
 """How long a record is kept at least beyond its next attempt, whose message may wait so long in its lane."""
 
 

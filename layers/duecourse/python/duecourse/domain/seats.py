@@ -14,14 +14,10 @@ from dataclasses import dataclass, replace
 from duecourse.domain.exclusions import ExclusionError
 from duecourse.domain.job import Gone, Job, JobSnapshot, JobState, Lane, Overlap
 from duecourse.domain.schedule import ScheduleError
+from duecourse.limits import WORKER_SECONDS
 
 CLOCK_MARGIN_SECONDS = 10
 """Clocks of an API function and a worker may differ by seconds."""
-
-WORKER_SECONDS: Mapping[Lane, int] = {Lane.HIGH: 120, Lane.NORMAL: 120, Lane.LOW: 120, Lane.LONG: 900}
-"""How long an invocation of a lane's worker lives at most (infra.lanes_config): so long a call may go on after its job
-has left.
-"""
 
 LOOK_SECONDS = 60
 """How often it is looked whether seats that are all taken have become free."""

@@ -10,7 +10,6 @@ from time import gmtime, strftime
 from duecourse.domain.instants import from_iso
 
 BUCKET_SECONDS = 3600
-MAX_SHARDS = 9999
 
 
 def shard_of(tenant: str, job_id: str, shards: int) -> int:

@@ -20,7 +20,7 @@ from duecourse.http.request import Request, read_request
 from duecourse.http.routes import ROUTES
 from duecourse.http.scopes import admitted
 from duecourse.http.unavailable import unavailable
-from duecourse.telemetry import loggable
+from duecourse.telemetry import failures, loggable
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
@@ -84,10 +84,12 @@ class Application:
             response = _response(answer, request, PROBLEM_JSON)
         line = {"action": answer.action, "status": int(answer.status), **self._caller(), **ids}
         self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
-        for name, count in answer.counts.items():
+        measured = [(name, count, "function", "api") for name, count in answer.counts.items()]
+        measured += [("Failures", count, "symptom", symptom) for symptom, count in failures(answer.counts).items()]
+        for name, count, dimension, value in measured:
             namespace = f"Duecourse/{self._api.settings.stage}"
             with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
-                metric.add_dimension(name="function", value="api")
+                metric.add_dimension(name=dimension, value=value)
         return response
 
     def _caller(self) -> dict[str, str]:

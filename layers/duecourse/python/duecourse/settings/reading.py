@@ -14,7 +14,7 @@ from typing import Any, Self, get_type_hints
 
 from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.domain.job import Lane, Precision
-from duecourse.domain.sharding import MAX_SHARDS
+from duecourse.limits import MAX_SHARDS
 
 PREFIX = "DUECOURSE_"
 

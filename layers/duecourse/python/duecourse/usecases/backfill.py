@@ -10,9 +10,9 @@ from duecourse.domain.change_record import ChangeAction
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Job
 from duecourse.domain.overlap import needs_lock
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, Wake, Wakes
-from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.job_errors import KeyReusedError
 from duecourse.usecases.limits import Charge, free
 from duecourse.usecases.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run

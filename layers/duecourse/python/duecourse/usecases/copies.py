@@ -10,9 +10,9 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore
-from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 from duecourse.usecases.hand import Delivery, Forwarder, WorkerRules
 from duecourse.usecases.report import Report, in_words
 

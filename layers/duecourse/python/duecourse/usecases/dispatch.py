@@ -123,8 +123,11 @@ class _Round:
         behind = bucket_of(now - WATERMARK_LAG_SECONDS)
         watermark = self.uses.cursors.watermark(self.shard)
         self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
-        if watermark is not None:  # a shard that has none yet looks back far, and is not behind
-            self.report.age("WatermarkAge", now - bucket_start(first))
+        age = now - bucket_start(first)
+        # A shard that has no watermark yet looks back far, and is not behind; one that has begins two to three hours
+        # back, which needs no metric: it would be paid for in every month.
+        if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
+            self.report.age("WatermarkAge", age)
         until = now + self.uses.rules.lookahead
         empty_through: str | None = None
         unbroken = True

@@ -9,11 +9,9 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Precision
 from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.plan import Firing, Plan
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Outgoing
-
-MAX_DELAY_SECONDS = 900
-"""Amazon SQS: DelaySeconds is a whole number from 0 to 900, counted from the moment of sending."""
 
 ALIGNED_SECONDS = 0.15
 """What is sent this soon after a second's start counts as sent at its start."""

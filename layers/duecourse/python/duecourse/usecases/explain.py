@@ -12,8 +12,9 @@ from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Explanation, Verdict
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, JobStore, Lines, RunStore
-from duecourse.usecases.history import LANE_RETENTION_DAYS, queued_run
+from duecourse.usecases.history import queued_run
 from duecourse.usecases.job_errors import JobUnknownError
 from duecourse.usecases.job_view import at_once_until
 from duecourse.usecases.runs import JUST_AFTER
@@ -85,7 +86,7 @@ class Explain:
             lookahead=self.lookahead_seconds,
             horizon=self.horizon_seconds,
             retention=self.run_retention_days * DAY_SECONDS,
-            lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
+            lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
             sent_until=self._sent_until(job),
             lane_empty=None if depth is None else depth.empty,
             searched=searched,

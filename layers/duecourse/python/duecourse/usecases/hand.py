@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from duecourse.domain.job import Lane
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lanes, Outgoing, Received, Wake, Wakes
-from duecourse.usecases.enqueue import MAX_DELAY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,10 @@ from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.recreated import binds_nobody
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.schedule import ScheduleError
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.job_view import since_when
 from duecourse.usecases.jobs import JobUnknownError, at_once_until
-
-LANE_RETENTION_DAYS = 14
-"""How long a lane keeps a message (SQS's maximum): what is older and has no record is not waiting any more."""
-
 
 Window = tuple[int, int]
 """The instants after the first and up to the second."""
@@ -85,7 +82,7 @@ class History:
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
         """From when to when occurrences of the job's present schedule have been handed to their lane."""
-        days = min(LANE_RETENTION_DAYS, self.run_retention_days)
+        days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
         low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
         until = at_once_until(job, schedule, self.horizon_seconds)
         if cursor.generation != job.generation:

@@ -12,8 +12,9 @@ from duecourse.domain.job import Job
 from duecourse.domain.recreated import binds_nobody
 from duecourse.domain.run import Run
 from duecourse.domain.schedule import ScheduleError
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Input, Inputs, Results, RunStore
-from duecourse.usecases.history import LANE_RETENTION_DAYS, History
+from duecourse.usecases.history import History
 from duecourse.usecases.job_errors import JobUnknownError
 from duecourse.usecases.run_request import requested_run
 
@@ -71,7 +72,7 @@ class Runs:
         if asked is None or job is None or asked.generation < job.created_generation:
             return None
         due = _due(job, asked, name.occurrence)
-        if due is None or self.history.clock.now() > due + LANE_RETENTION_DAYS * DAY_SECONDS:
+        if due is None or self.history.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
             return None
         return replace(requested_run(job, asked, name.occurrence, due), generation=asked.generation)
 

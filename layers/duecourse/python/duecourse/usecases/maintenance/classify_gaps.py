@@ -18,8 +18,8 @@ from duecourse.domain.maintenance.audit import compare, few, grouped, held_back
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.verdict import Verdict
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, JobStore, RunStore
-from duecourse.usecases.history import LANE_RETENTION_DAYS
 from duecourse.usecases.maintenance.compare_window import PIECE_SECONDS
 from duecourse.usecases.skip_next import SKIPPED
 
@@ -163,7 +163,7 @@ class _Case:
             lookahead=by.lookahead,
             horizon=by.horizon,
             retention=by.retention_days * DAY_SECONDS,
-            lane_kept=LANE_RETENTION_DAYS * DAY_SECONDS,
+            lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
             # What the API sends at once it sends as best it can: only what the cursor has passed was surely sent.
             sent_until=None,
             lane_empty=drained,

@@ -14,11 +14,12 @@ from typing import Any
 
 from infra.config import ConfigError
 
-KEPT = (
+DEPLOYMENT_SETTINGS = (
     "alarm_email",
     "audience",
     "auth",
     "deployment",
+    "docs_url",
     "encryption_key",
     "issuer",
     "reserved_concurrency",
@@ -29,7 +30,9 @@ without protection for good if it were kept.
 """
 
 
-def with_kept(context: Callable[[str], Any], folder: Path, stages: Collection[str]) -> Callable[[str], Any]:
+def with_deployment_settings(
+    context: Callable[[str], Any], folder: Path, stages: Collection[str]
+) -> Callable[[str], Any]:
     """The context, and for what it does not say the file of its stage in `folder`, if there is one.
 
     Raises ConfigError for a file that is no object of texts by the names above, each once and not empty, and for one of
@@ -64,8 +67,14 @@ def _read(file: Path) -> dict[str, str]:
         raise ConfigError(f"{where} must be JSON: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f'{where} must be an object, such as {{"alarm_email": "you@example.com"}}')
-    wrong = [f"{name} is no setting, there are {', '.join(KEPT)}" for name in found if name not in KEPT]
-    wrong += [f"{name} must be a text" for name in found if name in KEPT and not isinstance(found[name], str)]
+    wrong = [
+        f"{name} is no setting, there are {', '.join(DEPLOYMENT_SETTINGS)}"
+        for name in found
+        if name not in DEPLOYMENT_SETTINGS
+    ]
+    wrong += [
+        f"{name} must be a text" for name in found if name in DEPLOYMENT_SETTINGS and not isinstance(found[name], str)
+    ]
     wrong += [
         f"{name} must not be empty" for name, value in found.items() if isinstance(value, str) and not value.strip()
     ]

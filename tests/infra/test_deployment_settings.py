@@ -16,7 +16,7 @@ import pytest
 
 from infra.application import build
 from infra.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.kept_settings import KEPT, with_kept
+from infra.deployment_settings import DEPLOYMENT_SETTINGS, with_deployment_settings
 from infra.stages import STAGES, from_context
 from tests.support.template import ROOT
 
@@ -43,7 +43,7 @@ def keep(folder: Path, stage: str, settings: Any) -> None:
 
 
 def configured(folder: Path, **context: str) -> StageConfig:
-    return from_context(with_kept(context.get, folder, STAGES))
+    return from_context(with_deployment_settings(context.get, folder, STAGES))
 
 
 def test_what_the_file_of_a_stage_says_holds_for_its_deployments(folder: Path) -> None:
@@ -129,7 +129,7 @@ def test_every_setting_of_the_context_can_be_kept(folder: Path) -> None:
         return "prod" if name == "stage" else None
 
     from_context(context)
-    assert set(asked) - {"stage", "deletion_protection"} == set(KEPT)
+    assert set(asked) - {"stage", "deletion_protection"} == set(DEPLOYMENT_SETTINGS)
 
 
 def test_the_application_is_built_with_what_is_kept(folder: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_app_reads_the_folder_beside_it_wherever_it_is_started(tmp_path: Pat
 
 
 def test_the_context_of_this_checkout_overrides_nothing_that_is_kept() -> None:
-    assert set(json.loads((ROOT / "cdk.json").read_text())["context"]) & set(KEPT) == set()
+    assert set(json.loads((ROOT / "cdk.json").read_text())["context"]) & set(DEPLOYMENT_SETTINGS) == set()
 
 
 def deploying(page: Path) -> Iterator[list[str]]:
@@ -209,7 +209,7 @@ def test_going_back_gives_what_is_kept_to_a_release_that_does_not_read_it(folder
         (folder / program).chmod(0o755)
     if reads_the_file:
         (folder / "infra").mkdir()
-        (folder / "infra" / "kept_settings.py").touch()
+        (folder / "infra" / "deployment_settings.py").touch()
     path = f"{folder}/bin:{os.environ['PATH']}"
     subprocess.run(["bash", "-euc", commands], cwd=folder, env={"PATH": path, "STAGE": "prod"}, check=True)
     command, *words = (folder / "called").read_text().splitlines()

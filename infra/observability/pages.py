@@ -1,0 +1,180 @@
+"""The alarms that wake somebody: jobs do not fire, runs are late, lost or dying, the API fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from aws_cdk import aws_sqs as sqs
+
+from duecourse.limits import MAX_DELAY_SECONDS, ROUND_SECONDS
+from infra.config import StageConfig
+from infra.observability.alarms import AlarmSpec, Severity, Watch
+from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_function, of_queue, ours
+from infra.observability.watched import Watched
+
+MINUTE = 60
+
+page = partial(AlarmSpec, severity=Severity.PAGE)
+
+
+def pages(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """In the order of the flow."""
+    yield from _firing(config, watched)
+    yield from _starting(config, watched)
+    yield from _ending(config)
+    # Errors and throttles of the API's function are answers of the gateway, too.
+    users = {
+        f"claims_{name.lower()}": of_function(each.function, name, seconds=MINUTE)
+        for each in [watched.functions.get("Claims")]
+        if each is not None
+        for name in ("Errors", "Throttles")
+    }
+    yield page(
+        name="api-failing",
+        means="the API answers requests with 500 or 503, or nobody gets a token of the user pool, in three of five "
+        "minutes. Jobs go on firing.",
+        first="read the error in the log of the function Api: throttling, a right, a key, or the last deployment.",
+        find="filter action = 'request_failed' | stats count() by status, tenant, exception",
+        watches={"api": Watch(of_api(watched.api_id, "5xx", seconds=MINUTE), 0)}
+        | {label: Watch(metric, 0) for label, metric in users.items()},
+        periods=3,
+        of=5,
+    )
+
+
+def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """Clock and dispatcher."""
+    limits = config.alarms
+    # CloudWatch looks a little further back than three periods for numbers that it can use, so the alarm comes three to
+    # five minutes after the last tick (Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing
+    # data"): within the lookahead, for which nothing is late.
+    yield page(
+        name="ticks-missing",
+        means="there was no tick for three minutes. From five minutes on runs are late.",
+        first="see whether the rule that starts the function Tick is enabled, and the function's errors and throttles.",
+        find="duecourse doctor (due index: how many entries are overdue)",
+        watches={"ticks": Watch(ours(config, "tick", "TicksSent", seconds=MINUTE), 1)},
+        periods=3,
+        silence=True,
+    )
+    yield page(
+        name="jobs-not-firing",
+        means="rounds of dispatch fail, claims fail or are refused, or a lane takes no messages, in three of five "
+        "minutes. What is due waits in the index.",
+        first="read the error in the log of the function Dispatch: throttling, a right, a key, or the last deployment.",
+        find="filter action in ['round_failed', 'round_stopped', 'claims_refused', 'claim_deferred', 'send_refused'] | "
+        "stats count() by action, tenant, job_id, reason, error",
+        watches={"failures": Watch(failures(config, "dispatch", seconds=MINUTE), 0)},
+        periods=3,
+        of=5,
+    )
+    yield page(
+        name="rounds-not-starting",
+        means=f"a shard's tick has waited for more than {limits.shard_queue_seconds} s: rounds of dispatch do not "
+        f"start, or do not end within their {ROUND_SECONDS} s. After five minutes ticks are dropped.",
+        first="see errors and throttles of the function Dispatch, and whether its event source is enabled.",
+        find="filter action = 'dispatched' | stats count() by shard, complete",
+        watches={
+            "age": Watch(
+                of_queue(watched.parts.shard_queue.queue, "ApproximateAgeOfOldestMessage"), limits.shard_queue_seconds
+            )
+        },
+        periods=2,
+    )
+    yield page(
+        name="watermark-behind",
+        means=f"a shard has entries in the due index from more than {limits.watermark_seconds // 60} minutes ago: what "
+        "was due then was not claimed.",
+        first="find the shard by its first_bucket, then what keeps its claims from being made. After an outage it "
+        "passes by itself.",
+        find="filter action = 'dispatched' | stats sortsFirst(first_bucket) as oldest by shard | sort oldest",
+        watches={
+            "age": Watch(
+                ours(config, "dispatch", "WatermarkAge", statistic="Maximum", seconds=MINUTE), limits.watermark_seconds
+            )
+        },
+        periods=3,
+    )
+
+
+def _starting(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """Lanes and workers."""
+    limits = config.alarms
+    yield page(
+        name="runs-late",
+        means="one of a hundred runs of a lane starts later after its time than the lane allows ("
+        + ", ".join(f"{lane} {seconds} s" for lane, seconds in limits.lateness_seconds.items())
+        + ").",
+        first="see what waits: workers at the limit of their concurrency, a burst, or rounds of dispatch that "
+        "take long.",
+        find="filter action = 'run_settled' and lateness_seconds > 5 | "
+        "stats count(), max(lateness_seconds) by tenant, job_id",
+        watches={
+            lane: Watch(ours(config, "execute", "Lateness", lane=lane, statistic="p99"), seconds * 1000)
+            for lane, seconds in limits.lateness_seconds.items()
+        },
+        periods=2,
+    )
+    yield page(
+        name="lanes-not-draining",
+        means="messages of a lane are due, and workers do not take them, or do not finish with them: in high and "
+        "normal some have waited at each moment of ten minutes, in the other queues one is older than the 15 minutes "
+        "for which it may be held back and the lane's patience.",
+        first="see whether the queue's event source is enabled, then errors and throttles of its workers.",
+        find="duecourse doctor (lanes, event sources), then GET /v1/jobs/{id}/runs?state=QUEUED",
+        watches=dict(_lanes(config, watched)),
+        periods=2,
+    )
+    yield page(
+        name="workers-failing",
+        means="workers fail by a fault of ours or of AWS, not of a target, in two of three times five minutes. Their "
+        "messages come again.",
+        first="read the error in the log of the lane's function: throttling, a right, or a defect.",
+        find="filter action in ['message_failed', 'rescue_read_failed'] | stats count() by tenant, job_id, error",
+        watches={"failures": Watch(failures(config, "workers"), 0)},
+        periods=2,
+        of=3,
+    )
+
+
+def _lanes(config: StageConfig, watched: Watched) -> Iterator[tuple[str, Watch]]:
+    """Whether each queue is worked on. A message is in its queue from up to 15 minutes before its time on, and until
+    the worker has finished with it. SQS leaves what was received three times or more out of the age.
+    """
+    # On the emulator, whose alarms ignore dimensions, the depth that is told is that of the dead letters.
+    urgent = {"high", "normal"} if config.alarms.metric_math else set()
+    for lane, queue in watched.parts.lanes.queues.items():
+        label = f"{lane}_queue"
+        if lane in urgent:
+            waiting = of_queue(queue, "ApproximateNumberOfMessagesVisible", statistic="Minimum", seconds=FIVE_MINUTES)
+            yield label, Watch(waiting, 0)
+        else:
+            yield label, _old(config, lane, queue)
+    for lane, queue in watched.parts.lanes.bulk.items():
+        yield f"{lane}_bulk", _old(config, lane, queue)
+
+
+def _old(config: StageConfig, lane: str, queue: sqs.IQueue) -> Watch:
+    age = of_queue(queue, "ApproximateAgeOfOldestMessage", seconds=FIVE_MINUTES)
+    return Watch(age, MAX_DELAY_SECONDS + config.alarms.patience_seconds[lane])
+
+
+def _ending(config: StageConfig) -> Iterator[AlarmSpec]:
+    """What became of occurrences and runs."""
+    yield page(
+        name="runs-lost-or-doubled",
+        means="occurrences have no record, or more than one; jobs stood where no round finds them; or a worker died "
+        "over a run and left no record of it. The maintenance functions have repaired what they can.",
+        first="read which jobs and occurrences they are, run what is missing by a backfill, then look for the cause.",
+        find="filter action in ['occurrence_lost', 'occurrence_doubled', 'entry_below_watermark', "
+        "'cursor_outside_index', 'run_settled'] | stats count() by action, tenant, job_id",
+        watches={"failures": Watch(failures(config, "completeness"), 0)},
+    )
+    yield page(
+        name="runs-dying",
+        means=f"more than {config.alarms.deaths} runs died within five minutes.",
+        first="see whether they call the same target, and pause its jobs while it is down; redrive afterwards.",
+        find="filter action = 'run_settled' and state = 'DEAD' | stats count() by tenant, job_id, error",
+        watches={"deaths": Watch(ours(config, "execute", "RunsDead"), config.alarms.deaths)},
+    )

@@ -1,0 +1,201 @@
+"""The alarms that can wait for the morning: single jobs that stand still, maintenance, the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_sqs as sqs
+
+from infra.config import StageConfig
+from infra.observability.alarms import AlarmSpec, Severity, Watch
+from infra.observability.metrics import (
+    FIVE_MINUTES,
+    failures,
+    of_event_source,
+    of_function,
+    of_queue,
+    of_table,
+    ours,
+)
+from infra.observability.watched import Watched
+
+MINUTE, HOUR = 60, 3600
+
+MAINTENANCE = ("Sweep", "Patrol", "Audit")
+"""Functions that a rule starts every fifteen minutes or, the sweep, at least every hour."""
+
+SILENT_ARCHIVE_HOURS = 3
+"""From the hour of a write on: what is written at the end of an hour is read in the next one."""
+
+ticket = partial(AlarmSpec, severity=Severity.TICKET)
+
+
+def tickets(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """Single jobs and runs first."""
+    yield from _jobs(config, watched)
+    yield from _load(config)
+    yield from _maintenance(config, watched)
+    yield from _archive(config, watched)
+
+
+def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """What one job's owner has to do something about."""
+    yield ticket(
+        name="dead-letters-waiting",
+        means="the dead-letter queue is not empty: runs used up their attempts. Messages wait there for 14 days.",
+        first="mend what the jobs call, then redrive them or let them go.",
+        find="duecourse dead-letters list",
+        # The sweep hides them for some seconds every few minutes, which must not look as if they were gone.
+        watches={
+            "dead_letters": Watch(
+                of_queue(watched.parts.dead_letters.queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES),
+                0,
+            )
+        },
+    )
+    yield ticket(
+        name="jobs-stopped",
+        means="a job does not fire any more: its cursor is quarantined, since it cannot be read, planned or claimed, "
+        "or the job was paused since its runs died in a row, or could not be paused for that and goes on.",
+        first="read the job's error, correct the job or what it calls; an edit of its schedule, or resume, lets it go "
+        "on.",
+        find="filter action in ['cursor_set_aside', 'cursor_found_set_aside', 'job_paused', 'job_not_paused'] | "
+        "stats count() by action, tenant, job_id, error, reason",
+        watches={"failures": Watch(failures(config, "stopped_jobs"), 0)},
+    )
+    letters = watched.letters.get("Events")
+    yield ticket(
+        name="outcomes-not-delivered",
+        means="the event bus refused outcomes of runs, or could not pass them on, or the bucket refused a large "
+        "result. The runs themselves are not affected.",
+        first="read the error in the log: a quota, a policy or a key. What the bus has put into its queue of failures "
+        "can be sent again.",
+        find="filter action in ['event_refused', 'result_lost'] | stats count() by action, tenant, job_id, error",
+        watches={"failures": Watch(failures(config, "outcomes"), 0)}
+        | ({} if letters is None or not config.alarms.metric_math else {"events": Watch(_waiting(letters), 0)}),
+    )
+
+
+def _load(config: StageConfig) -> Iterator[AlarmSpec]:
+    """More than the stage can take."""
+    minutes, size = config.alarms.throttled_minutes, config.catch_up_alarm_size
+    yield ticket(
+        name="capacity-short",
+        means=f"for {minutes} minutes in a row claims were throttled, or rounds of dispatch ended before their work "
+        "was done. Runs get late; nothing is lost.",
+        first="compare what the tables consume with what they are warmed up for, and the shards with what comes due: "
+        "docs/sizing.md has the arithmetic.",
+        find="filter action = 'dispatched' | stats sum(counts.CursorsRead), sum(counts.StatementsThrottled) by shard",
+        watches={"failures": Watch(failures(config, "capacity", seconds=MINUTE), 0)},
+        periods=minutes,
+    )
+    yield ticket(
+        name="catch-up-large",
+        means=f"more than {size} missed occurrences were caught up within five minutes: something had kept the "
+        "dispatcher from running, and the lanes are filling.",
+        first="find out what it was (tick, shard queue, throttling), then watch the age of the lanes.",
+        find="filter action = 'caught_up' | stats sum(missed) as occurrences by tenant, job_id | sort occurrences desc",
+        watches={"missed": Watch(ours(config, "dispatch", "Missed"), size)},
+    )
+
+
+def _maintenance(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """Those who look for what went wrong."""
+    yield ticket(
+        name="maintenance-failing",
+        means="dead letters could not be looked at or make no sense, the index repair, the audit or the clean-up "
+        "ended with an error, the audit waits since too much is open, or expired runs could not be archived.",
+        first="read the error in the log of the function: throttling, a right, or a defect. The next one tries again.",
+        find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'patrol_failed', 'audit_failed', "
+        "'audit_waits', 'clean_up_failed', 'archive_failed'] | stats count() by action, tenant, job_id, error",
+        watches={"failures": Watch(failures(config, "maintenance"), 0)},
+    )
+    yield ticket(
+        name="maintenance-silent",
+        means="a function that looks for lost runs, the index's faults or dead letters (Audit, Patrol, Sweep) has not "
+        "come to an end without an error for two hours: what it looks for is not found meanwhile.",
+        first="see whether its rule is enabled (`duecourse doctor` names those that are not), then the end of its log.",
+        find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
+        watches={}
+        if config.alarms.metric_math
+        else {
+            name.lower(): Watch(of_function(watched.functions[name].function, "Invocations", seconds=HOUR), 1)
+            for name in MAINTENANCE
+        },
+        expression=_succeeding(watched) if config.alarms.metric_math else None,
+        periods=2,
+        silence=True,
+    )
+
+
+def _succeeding(watched: Watched) -> cloudwatch.MathExpression:
+    """Invocations without an error in an hour, of the function that has fewest. Two hours are looked at, as the latest
+    may be filled before its data are there.
+    """
+    metrics = {
+        f"{name.lower()}_{kind.lower()}": of_function(watched.functions[name].function, kind, seconds=HOUR)
+        for name in MAINTENANCE
+        for kind in ("Invocations", "Errors")
+    }
+    each = (f"FILL({name.lower()}_invocations - {name.lower()}_errors, 0)" for name in MAINTENANCE)
+    return cloudwatch.MathExpression(
+        expression=f"MIN([{', '.join(each)}])",
+        using_metrics=metrics,
+        period=Duration.hours(1),
+        label="invocations without an error",
+    )
+
+
+def _archive(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
+    """What expires must have been written before the stream forgets it, a day later."""
+    late = config.archive.give_up_after_hours * HOUR // 2
+    age = of_function(watched.functions["Archive"].function, "IteratorAge", statistic="Maximum")
+    letters = {"letters": Watch(_waiting(watched.letters["Archive"]), 0)} if config.alarms.metric_math else {}
+    yield ticket(
+        name="archive-behind",
+        means=f"the archive reads what expired more than {late / HOUR:g} hours ago, or what it could not write waits "
+        "in its queue of failures. The stream forgets records 24 hours after they expired.",
+        first="see whether the function Archive fails or is throttled; then let it have the queue's records again.",
+        find="filter action in ['archived', 'archive_failed'] | stats count(), sum(rows) by action, error",
+        watches={"age": Watch(age, late * 1000)} | letters,
+    )
+    if config.alarms.metric_math:
+        yield ticket(
+            name="archive-silent",
+            means=f"the table of runs was written to, and for {SILENT_ARCHIVE_HOURS} hours from then on nothing of its "
+            "stream was read. The stream forgets records 24 hours after they expired.",
+            first="see whether the archive's event source is there, enabled and able to read.",
+            find="duecourse doctor (event sources)",
+            expression=_unread(watched),
+            periods=SILENT_ARCHIVE_HOURS,
+        )
+
+
+def _unread(watched: Watched) -> cloudwatch.MathExpression:
+    """1 from an hour on in which something was written and nothing read of the stream, 0 from one on in which something
+    was read. What expires is no measure: with a record go locks and requests, which the archive is not invoked for.
+
+    An hour with neither is 0 / 0, which is no number, and repeats what was before it: a stage of nightly jobs writes in
+    one hour of a day. So it makes no difference whether polls that find nothing count 0 or nothing at all, which a
+    source that is off does as well. CloudWatch repeats within the hours that an alarm looks at: after the last write
+    the alarm goes off once, and back to OK by itself.
+    """
+    return cloudwatch.MathExpression(
+        expression="FILL(IF(FILL(polled, 0) > 0, 0, FILL(written, 0)) / (FILL(polled, 0) + FILL(written, 0)), REPEAT)",
+        using_metrics={
+            "polled": of_event_source(watched.archive_source, "PolledEventCount", seconds=HOUR),
+            "written": of_table(watched.parts.runs.name, "ConsumedWriteCapacityUnits", seconds=HOUR),
+        },
+        period=Duration.hours(1),
+        label="written and not read",
+    )
+
+
+def _waiting(queue: sqs.IQueue) -> cloudwatch.Metric:
+    """How much waits in a queue of failures. Not asked for on the emulator: its alarms ignore dimensions, and this one
+    would go off for every message of the lanes' dead letters.
+    """
+    return of_queue(queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES)

@@ -1,0 +1,58 @@
+"""The stores, queues and topics of a stage, made once and given to every construct that has functions."""
+
+from dataclasses import dataclass
+
+from infra.config import StageConfig
+from infra.dead_letters import DeadLetters
+from infra.event_bus import EventBus
+from infra.jobs_table import JobsTable
+from infra.lanes import Lanes
+from infra.notices import Notices
+from infra.python_function import PythonRuntime
+from infra.results import Results
+from infra.runs_table import RunsTable
+from infra.shard_queue import ShardQueue
+from infra.tasks import Tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What functions read, write and send to; each construct grants its own function what that one uses."""
+
+    config: StageConfig
+    runtime: PythonRuntime
+    jobs: JobsTable
+    runs: RunsTable
+    lanes: Lanes
+    dead_letters: DeadLetters
+    shard_queue: ShardQueue
+    notices: Notices
+    bus: EventBus
+    results: Results
+    tasks: Tasks
+
+    def settings(self, *names: str) -> dict[str, str]:
+        """Environment variables by their names without `DUECOURSE_`. Raises KeyError."""
+        config = self.config
+        known = {
+            "JOBS_TABLE": self.jobs.name,
+            "RUNS_TABLE": self.runs.name,
+            "SHARDS": str(config.shards),
+            "LOOKAHEAD_SECONDS": str(config.lookahead_seconds),
+            "HORIZON_SECONDS": str(config.horizon_seconds),
+            "RUN_RETENTION_DAYS": str(config.run_retention_days),
+            "COMPLETED_JOB_RETENTION_DAYS": str(config.completed_job_retention_days),
+            "PATROL_HOURS": str(config.patrol_hours),
+            "AUDIT_SEGMENTS": str(config.audit_segments),
+            "MAX_RECEIVE_COUNT": str(config.max_receive_count),
+            "PRIVATE_TARGETS": config.private_targets,
+            "ALLOWED_TARGETS": config.allowed_targets.to_json(),
+            "SECRET_STORE": config.secret_store,
+            "DEFAULT_PRECISION": config.default_precision,
+            "SHARD_QUEUE_URL": self.shard_queue.queue.queue_url,
+            "DEAD_LETTER_QUEUE_URL": self.dead_letters.queue.queue_url,
+            "DEATHS_TOPIC_ARN": self.notices.deaths.topic_arn,
+            "BUS_NAME": self.bus.name,
+            "RESULTS_BUCKET": self.results.name,
+        }
+        return {f"DUECOURSE_{name}": known[name] for name in names}
