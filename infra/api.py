@@ -23,7 +23,7 @@ OPEN = (
     *((apigateway.HttpMethod.GET, path) for path in OPEN_TO_READ),
     *((apigateway.HttpMethod.POST, f"/v1/runs/{{run_id}}/{callback}") for callback in CALLBACKS),
 )
-"""The routes that anybody may call; `duecourse/http/scopes.py` has the same list."""
+"""The routes that anybody may call; `OPEN` in `duecourse/http/routes.py` is the same list."""
 
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account: they show the token of the run that "

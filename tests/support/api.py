@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.domain.bucket import BucketRules
 from duecourse.domain.job import Lane, Precision
+from duecourse.http.api import Api
 from duecourse.http.app import Application
 from duecourse.messages import RunMessage
 from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Wakes
@@ -103,32 +104,6 @@ class Untouchable:
         raise AssertionError(f"the store was asked to {name}")
 
 
-@dataclass(frozen=True)
-class TestApi:
-    """routes.Api."""
-
-    __test__ = False
-
-    jobs: Jobs
-    editing: EditJobs
-    pausing: Pausing
-    history: History
-    job_history: JobHistory
-    runs: Runs
-    callbacks: Callbacks
-    commands: Commands
-    dead_letters: DeadLetters
-    preview: Preview
-    manual: Manual
-    backfills: Backfills
-    skip_next: SkipNext
-    explain: Explain
-    stats: Stats
-    health: Health
-    limits: Limits
-    settings: ApiSettings
-
-
 class Linked:
     """ports.Results as the API needs them."""
 
@@ -213,7 +188,7 @@ class ApiClient:
         limits = Limits(self.counters, self.clock, BucketRules(self.settings.requests_per_second, self.settings.burst))
         health = Health(self.mark, self.clock)
         kept_days = self.settings.run_retention_days
-        api = TestApi(
+        api = Api(
             jobs=jobs,
             editing=EditJobs(jobs, self.jobs, skipping, self.clock),
             pausing=pausing,

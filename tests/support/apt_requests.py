@@ -32,7 +32,7 @@ _DROPPED = {
         "completion_seconds",
         "heartbeat_seconds",
     ),
-    "RetryPolicy": ("min_seconds", "max_seconds"),
+    "Retry": ("min_seconds", "max_seconds"),
     "AptHttpTarget": ("headers",),
     "AptSqsTarget": ("group",),
     "AptSnsTarget": ("group", "subject"),
@@ -70,7 +70,7 @@ def apt(document: Document, target: str, *, alone: bool = False) -> Document:
     if alone:
         job["properties"]["target"] = {"$ref": "#/components/schemas/AptHttpTarget"}
         schemas["AptHttpTarget"]["properties"]["method"] = {"const": "POST"}
-    schemas["RetryPolicy"]["properties"] |= {name: {"enum": [[], ["5xx"]]} for name in ("on", "never")}
+    schemas["Retry"]["properties"] |= {name: {"enum": [[], ["5xx"]]} for name in ("on", "never")}
     for name in _TARGETS:
         properties = schemas[f"Apt{name}"]["properties"]
         for field in _NAMES & properties.keys():

@@ -52,7 +52,7 @@ VALID: dict[str, Any] = {
     "/v1/schedules/preview": {"schedule": "rate(1 hour)"},
     "/v1/jobs/<job_id>/run": {"payload": {"a": ["b"]}},
 }
-ALL = sorted({(method, path) for method, path, _ in ROUTES})
+ALL = sorted({(method, path) for method, path, *_ in ROUTES})
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ import pytest
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import HttpTarget
 from duecourse.http.identity import SCOPES
-from duecourse.http.routes import ROUTES
-from duecourse.http.scopes import OPEN, scopes_of
+from duecourse.http.routes import OPEN, ROUTES
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
 from tests.support.clock import SettableClock
@@ -36,6 +35,9 @@ ALL = [(method, path) for method, path, *_ in ROUTES]
 CLOSED = [route for route in ALL if route not in OPEN]
 CALLBACKS = sorted(route for route in OPEN if "<run_id>" in route[1])
 each_closed = pytest.mark.parametrize(("method", "path"), CLOSED, ids=[" ".join(route) for route in CLOSED])
+
+
+SCOPES_OF = {(route.method, route.path): route.scopes for route in ROUTES}
 
 
 class Tenants:
@@ -132,17 +134,17 @@ def test_an_id_that_exists_elsewhere_is_answered_like_one_that_exists_nowhere(
 @each_closed
 def test_without_the_scope_there_is_no_answer_and_no_change(tenants: Tenants, method: str, path: str) -> None:
     before = tenants.of_the_owner()
-    for caller in (jwt_caller(OWNER, *SCOPES - scopes_of(method, path)), jwt_caller(OWNER)):
+    for caller in (jwt_caller(OWNER, *SCOPES - SCOPES_OF[method, path]), jwt_caller(OWNER)):
         answer = tenants.call(method, path, caller)
         assert (answer.status, kind(answer)) == (403, "scope-missing")
-        assert any(scope in answer.json["detail"] for scope in scopes_of(method, path))
+        assert any(scope in answer.json["detail"] for scope in SCOPES_OF[method, path])
         assert SECRET not in answer.text
     assert tenants.of_the_owner() == before
 
 
 @each_closed
 def test_one_scope_that_is_asked_for_is_enough(tenants: Tenants, method: str, path: str) -> None:
-    (scope, *_) = sorted(scopes_of(method, path))
+    (scope, *_) = sorted(SCOPES_OF[method, path])
     answer = tenants.call(method, path, jwt_caller(OWNER, scope))
     assert answer.status in (200, 201, 202, 204), answer.text
 

@@ -9,11 +9,14 @@ import pytest
 from duecourse.http.identity import MAX_PRINCIPAL, SCOPES, Caller, caller_of
 from duecourse.http.problems import Problem
 from duecourse.http.request import Request
-from duecourse.http.scopes import OPEN, admitted, scopes_of
+from duecourse.http.route import Route
+from duecourse.http.routes import OPEN, ROUTES
+from duecourse.http.scopes import admitted
 from tests.support.api import api_settings
 from tests.support.api_events import iam_caller, jwt_caller
 
 TOKENS = api_settings(auth="jwt")
+SCOPES_OF = {(route.method, route.path): route.scopes for route in ROUTES}
 ARN = "arn:aws:sts::123456789012:assumed-role/deployer/ann"
 
 
@@ -23,7 +26,7 @@ def request(authorizer: dict[str, Any]) -> Request:
 
 def refusal(authorizer: Any, method: str = "GET", path: str = "/v1/jobs", settings: Any = TOKENS) -> Problem:
     with pytest.raises(Problem) as caught:
-        admitted(request(authorizer), method, path, settings)
+        admitted(request(authorizer), SCOPES_OF[method, path], settings)
     return caught.value
 
 
@@ -116,10 +119,10 @@ def test_the_local_stack_asks_nobody() -> None:
     ],
 )
 def test_each_route_asks_for_its_scope(method: str, path: str, needed: set[str]) -> None:
-    assert scopes_of(method, path) == needed
+    assert SCOPES_OF[method, path] == needed
     for scope in SCOPES:
         if scope in needed:
-            assert admitted(request(jwt_caller("acme", scope)), method, path, TOKENS).tenant == "acme"
+            assert admitted(request(jwt_caller("acme", scope)), SCOPES_OF[method, path], TOKENS).tenant == "acme"
         else:
             problem = refusal(jwt_caller("acme", scope), method, path)
             assert (problem.status, problem.kind) == (403, "scope-missing")
@@ -128,12 +131,13 @@ def test_each_route_asks_for_its_scope(method: str, path: str, needed: set[str])
 
 
 def test_a_route_that_nobody_gave_a_scope_is_not_open() -> None:
-    assert scopes_of("GET", "/v1/to-come") == {"jobs:read"}
-    assert scopes_of("DELETE", "/v1/to-come") == {"jobs:write"}
+    handler = ROUTES[0].handler
+    assert Route("GET", "/v1/to-come", handler, "jobs", {}).scopes == {"jobs:read"}
+    assert Route("DELETE", "/v1/to-come", handler, "jobs", {}).scopes == {"jobs:write"}
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(OPEN))
 @pytest.mark.parametrize("authorizer", [{}, jwt_caller(None, "ops")])
 def test_strangers_at_an_open_route_have_neither_tenant_nor_scopes(method: str, path: str, authorizer: Any) -> None:
-    found = admitted(request(authorizer), method, path, TOKENS)
+    found = admitted(request(authorizer), SCOPES_OF[method, path], TOKENS)
     assert (found.tenant, found.principal, found.scopes) == ("", "", frozenset())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from duecourse.adapters.aws import client
 from duecourse.adapters.clock import SystemClock, SystemRandomness
@@ -19,6 +18,7 @@ from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.tasks import SsmTasks
 from duecourse.domain.bucket import BucketRules
+from duecourse.http.api import Api
 from duecourse.settings import ApiSettings
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
@@ -38,30 +38,6 @@ from duecourse.usecases.runs import Runs
 from duecourse.usecases.skip_next import SkipNext
 from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.stats import Stats
-
-
-@dataclass(frozen=True, slots=True)
-class Api:
-    """What the HTTP API needs."""
-
-    jobs: Jobs
-    editing: EditJobs
-    pausing: Pausing
-    history: History
-    job_history: JobHistory
-    runs: Runs
-    callbacks: Callbacks
-    commands: Commands
-    dead_letters: DeadLetters
-    preview: Preview
-    manual: Manual
-    backfills: Backfills
-    skip_next: SkipNext
-    explain: Explain
-    stats: Stats
-    health: Health
-    limits: Limits
-    settings: ApiSettings
 
 
 def api(environ: Mapping[str, str]) -> Api:

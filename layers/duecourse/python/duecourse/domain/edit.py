@@ -7,22 +7,19 @@ new generation from `now` on: what came due before runs still, what would have c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.exclusions import ExclusionError, excluding
 from duecourse.domain.instants import to_iso
-from duecourse.domain.job import Job, JobState
+from duecourse.domain.job import Job, JobDefinition, JobState
 from duecourse.domain.pause import PauseChange, given_back
 from duecourse.domain.plan import Row, SkippedRange, range_before, standing
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedule.parsed_input import counted_from
 from duecourse.domain.target_document import target_document
 
-KEPT = (
-    "tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation", "state",
-    "paused_at", "paused_because", "paused_by", "resumed_at", "earlier", "seated",
-)  # fmt: skip
+KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
 """What no edit sets by itself."""
 
 SCHEDULE = ("schedule", "jitter_seconds", "exclude", "max_runs")

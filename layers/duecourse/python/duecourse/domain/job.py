@@ -120,61 +120,70 @@ class Definition:
     since: float
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A definition. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition:
+    """What a job's owner says of it. A field added here is stored and answered by its name; what its owner may say is
+    checked by the model of the same name in the API.
 
-    `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
-    `revision` grows with every write, and is 0 for a job of before there were revisions.
-    `paused_at` is when it was paused last, `paused_by` who did it, `paused_because` why; `resumed_at` is when that
-    pause ended, where the schedule was changed since (None: `changed_at` was that moment).
     `estimated_seconds` sends a job to the lane `long` by itself. A run that has not started `start_deadline_seconds`
     after it was due never will. `pause_on_failure`: after so many deaths in a row the job is paused.
     With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
     heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
     `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
     `queue_limit` bounds how many runs wait in line with `overlap` QUEUE (None: any number).
-    `seated`: it has a seat in its lane (domain.seats), or none; None for a job of before there were seats.
-    `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
     """
 
-    tenant: str
-    id: str
-    schedule: ScheduleSpec
-    target: Target
-    generation: int
-    created_at: float
-    updated_at: float
-    changed_at: float
-    created_generation: int
     name: str = ""
+    schedule: ScheduleSpec
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+    max_runs: int | None = None
+    target: Target
     payload: Any = None
-    state: JobState = JobState.ACTIVE
     priority: Lane = Lane.NORMAL
     timeout_seconds: int = 30
+    estimated_seconds: int | None = None
+    start_deadline_seconds: int | None = None
+    completion: Completion = Completion.RESPONSE
+    completion_seconds: int = COMPLETION_SECONDS
+    heartbeat_seconds: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    pause_on_failure: int | None = None
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
     queue_limit: int | None = None
     precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
     idempotency_key: str | None = None
+    events: tuple[EventKind, ...] = ()
     tags: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    jitter_seconds: int = 0
-    max_runs: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(JobDefinition):
+    """A job as it is kept. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
+
+    `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
+    `revision` grows with every write, and is 0 for a job of before there were revisions.
+    `paused_at` is when it was paused last, `paused_by` who did it, `paused_because` why; `resumed_at` is when that
+    pause ended, where the schedule was changed since (None: `changed_at` was that moment).
+    `seated`: it has a seat in its lane (domain.seats), or none; None for a job of before there were seats.
+    `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
+    """
+
+    tenant: str
+    id: str
+    generation: int
+    created_at: float
+    updated_at: float
+    changed_at: float
+    created_generation: int
+    state: JobState = JobState.ACTIVE
     paused_at: float | None = None
     paused_because: str | None = None
     paused_by: str | None = None
     resumed_at: float | None = None
     revision: int = 0
-    estimated_seconds: int | None = None
-    start_deadline_seconds: int | None = None
-    pause_on_failure: int | None = None
-    completion: Completion = Completion.RESPONSE
-    completion_seconds: int = COMPLETION_SECONDS
-    heartbeat_seconds: int | None = None
-    events: tuple[EventKind, ...] = ()
     seated: bool | None = None
     earlier: tuple[Definition, ...] = ()
 

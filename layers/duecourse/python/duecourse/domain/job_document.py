@@ -1,60 +1,73 @@
-"""What a job's owner says of it, as the API shows it."""
+"""What a job's owner says of it, as the API takes and shows it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from duecourse.domain.documents import part_of, read_fields
+from duecourse.domain.exclusions import canonical_exclusion
 from duecourse.domain.instants import to_iso
-from duecourse.domain.job import Completion, Job
-from duecourse.domain.target_document import target_document
+from duecourse.domain.job import (
+    COMPLETION_SECONDS,
+    Completion,
+    JobDefinition,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+)
+from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.target_document import target_document, target_of
+
+_COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")
+"""The fields that the API spells in another way."""
+
+_PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not in _COMPOSED)
 
 
-def definition_document(job: Job) -> dict[str, Any]:
+def definition_document(job: JobDefinition) -> dict[str, Any]:
     """The fields of the posted body, defaults filled in."""
-    called_back = job.completion is Completion.CALLBACK
-    return {
+    spec, missed = job.schedule, job.missed
+    document = {
         "name": job.name,
-        "schedule": job.schedule.expression,
-        "timezone": job.schedule.timezone,
-        "dst_gap": job.schedule.dst_gap,
-        "dst_fold": job.schedule.dst_fold,
-        "anchor": _second(job.schedule.anchor),
-        "start": _second(job.schedule.start),
-        "end": _second(job.schedule.end),
-        "exclude": list(job.exclude),
-        "jitter_seconds": job.jitter_seconds,
-        "max_runs": job.max_runs,
+        "schedule": spec.expression,
+        "timezone": spec.timezone,
+        "dst_gap": spec.dst_gap,
+        "dst_fold": spec.dst_fold,
+        "anchor": _second(spec.anchor),
+        "start": _second(spec.start),
+        "end": _second(spec.end),
+        **part_of(job, _PLAIN),
         "target": target_document(job.target),
-        "payload": job.payload,
-        "priority": job.priority.value,
-        "timeout_seconds": job.timeout_seconds,
-        "estimated_seconds": job.estimated_seconds,
-        "start_deadline_seconds": job.start_deadline_seconds,
-        "completion": job.completion.value,
-        "completion_seconds": job.completion_seconds if called_back else None,
-        "heartbeat_seconds": job.heartbeat_seconds,
-        "retry": {
-            "max_attempts": job.retry.max_attempts,
-            "backoff": job.retry.backoff.value,
-            "min_seconds": job.retry.min_seconds,
-            "max_seconds": job.retry.max_seconds,
-            "on": None if job.retry.on is None else list(job.retry.on),
-            "never": list(job.retry.never),
-            "max_age_seconds": job.retry.max_age_seconds,
-        },
-        "pause_on_failure": job.pause_on_failure,
         "missed": {
-            "policy": job.missed.mode.value,
-            "grace_seconds": job.missed.grace_seconds,
-            "max_missed": job.missed.max_missed,
+            "policy": missed.mode.value,
+            "grace_seconds": missed.grace_seconds,
+            "max_missed": missed.max_missed,
         },
         "overlap": job.overlap.value if job.queue_limit is None else {"queue": job.queue_limit},
-        "precision": job.precision.value,
-        "delivery": job.delivery.value,
-        "idempotency_key": job.idempotency_key,
-        "events": [kind.value for kind in job.events],
-        "tags": list(job.tags),
     }
+    if job.completion is not Completion.CALLBACK:
+        document["completion_seconds"] = None
+    return document
+
+
+def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a JobDefinition: the inverse, for a document without faults, its instants as UTC seconds."""
+    missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
+    spec = (document[name] for name in ("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
+    queued = isinstance(overlap, Mapping)
+    return read_fields(
+        JobDefinition,
+        document,
+        schedule=ScheduleSpec(*spec),
+        exclude=tuple(map(canonical_exclusion, document["exclude"])),
+        target=target_of(document["target"]),
+        completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
+        missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
+        overlap=Overlap.QUEUE if queued else Overlap(overlap),
+        queue_limit=overlap["queue"] if queued else None,
+    )
 
 
 def _second(instant: int | None) -> str | None:

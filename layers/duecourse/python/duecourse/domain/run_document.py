@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.run import Run
@@ -39,6 +39,14 @@ def run_document(run: Run) -> dict[str, Any]:
         "requested_by": run.requested_by,
         "correlation_id": run.correlation_id,
     }
+
+
+@overload
+def millisecond(instant: float) -> str: ...
+
+
+@overload
+def millisecond(instant: float | None) -> str | None: ...
 
 
 def millisecond(instant: float | None) -> str | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
-from duecourse.http.answers import Document
-from duecourse.http.request import Request
 from duecourse.settings import ApiSettings
 from duecourse.usecases.backfill import Backfills
 from duecourse.usecases.callbacks import Callbacks
@@ -29,80 +27,28 @@ from duecourse.usecases.skip_next import SkipNext
 from duecourse.usecases.stats import Stats
 
 
-class Api(Protocol):
-    """What the routes need; `bootstrap.api` makes one."""
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The use cases behind the routes, and what the stage allows; `bootstrap.api` makes one."""
 
-    @property
-    def jobs(self) -> Jobs:
-        """Create, read, delete."""
-
-    @property
-    def editing(self) -> EditJobs:
-        """Replace and change."""
-
-    @property
-    def pausing(self) -> Pausing:
-        """Pause and resume."""
-
-    @property
-    def history(self) -> History:
-        """The runs of a job."""
-
-    @property
-    def job_history(self) -> JobHistory:
-        """Who changed a job, and what."""
-
-    @property
-    def runs(self) -> Runs:
-        """Single runs."""
-
-    @property
-    def callbacks(self) -> Callbacks:
-        """Heartbeats and ends, by token."""
-
-    @property
-    def commands(self) -> Commands:
-        """Cancel and redrive."""
-
-    @property
-    def dead_letters(self) -> DeadLetters:
-        """Dead runs."""
-
-    @property
-    def preview(self) -> Preview:
-        """What a schedule means."""
-
-    @property
-    def explain(self) -> Explain:
-        """Why a job ran, or did not."""
-
-    @property
-    def stats(self) -> Stats:
-        """Figures of a tenant and of the stage."""
-
-    @property
-    def health(self) -> Health:
-        """Whether the system's clock goes."""
-
-    @property
-    def limits(self) -> Limits:
-        """How often a tenant may ask."""
-
-    @property
-    def manual(self) -> Manual:
-        """Run a job now."""
-
-    @property
-    def backfills(self) -> Backfills:
-        """Run occurrences of the past."""
-
-    @property
-    def skip_next(self) -> SkipNext:
-        """Skip what comes next."""
-
-    @property
-    def settings(self) -> ApiSettings:
-        """What the stage allows."""
+    jobs: Jobs
+    editing: EditJobs
+    pausing: Pausing
+    history: History
+    job_history: JobHistory
+    runs: Runs
+    callbacks: Callbacks
+    commands: Commands
+    dead_letters: DeadLetters
+    preview: Preview
+    manual: Manual
+    backfills: Backfills
+    skip_next: SkipNext
+    explain: Explain
+    stats: Stats
+    health: Health
+    limits: Limits
+    settings: ApiSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +63,9 @@ class Answer:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-Route = Callable[[Api, Request, Mapping[str, str]], Answer]
-
-
-def page_answer(action: str, items: list[Document], next_cursor: str | None, facts: Mapping[str, object]) -> Answer:
+def page_answer(
+    action: str, items: Sequence[Mapping[str, Any]], next_cursor: str | None, facts: Mapping[str, object]
+) -> Answer:
     """A page of a list."""
-    body = {"items": items, "next_cursor": next_cursor}
+    body = {"items": list(items), "next_cursor": next_cursor}
     return Answer(HTTPStatus.OK, action, body, facts={**facts, "items": len(items)})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -12,11 +11,13 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.http.api import Answer, Api, Route
+from duecourse.http.api import Answer, Api
 from duecourse.http.jsontext import write_json
 from duecourse.http.limiting import admit
 from duecourse.http.problems import Problem, internal
+from duecourse.http.refusals import refusing
 from duecourse.http.request import Request, read_request
+from duecourse.http.route import Route
 from duecourse.http.routes import ROUTES
 from duecourse.http.scopes import admitted
 from duecourse.http.unavailable import unavailable
@@ -36,8 +37,8 @@ class Application:
         self._logger = logger
         self._request = Request("")
         self._resolver = APIGatewayHttpResolver()
-        for method, path, route in ROUTES:
-            self._resolver.route(path, method=method)(self._bound(method, path, route))
+        for route in ROUTES:
+            self._resolver.route(route.path, method=route.method)(self._bound(route))
         self._resolver.not_found(self._no_route)
 
     def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
@@ -45,12 +46,16 @@ class Application:
         self._request = read_request(event)
         return self._resolver.resolve(event, context)
 
-    def _bound(self, method: str, path: str, route: Route) -> Callable[..., Response[str]]:
+    def _bound(self, route: Route) -> Callable[..., Response[str]]:
         def answer(**parameters: str) -> Response[str]:
             def work() -> Answer:
-                self._request = admitted(self._request, method, path, self._api.settings)
-                admit(self._api, self._request, path)
-                return route(self._api, self._request, parameters)
+                self._request = admitted(self._request, route.scopes, self._api.settings)
+                if route.scopes:
+                    # What strangers and targets call is nobody's allowance: a run that was worked on must not be lost
+                    # because its owner's programs ask too often. API Gateway's own throttle bounds it.
+                    admit(self._api, self._request)
+                with refusing(self._api.settings, parameters, route.problems):
+                    return route.handler(self._api, self._request, parameters)
 
             return self._answered(work)
 
@@ -108,12 +113,11 @@ def _response(answer: Answer, request: Request, content_type: str = JSON) -> Res
 
 def _refuse_route(method: str, path: str) -> Answer:
     """404 for a path that nothing lives at, 405 for a method that the path does not know."""
-    allowed = sorted(known for known, pattern, _ in ROUTES if _matches(pattern, path))
+    allowed = sorted(route.method for route in ROUTES if _matches(route.path, path))
     if not allowed or method in allowed:  # the latter: a segment of characters that no route takes
-        paths = ", ".join(sorted({pattern for _, pattern, _ in ROUTES}))
-        raise Problem(HTTPStatus.NOT_FOUND, "unknown-path", f"Nothing lives at this path; there are {paths}.")
+        paths = ", ".join(sorted({route.path for route in ROUTES}))
+        raise Problem("unknown-path", f"Nothing lives at this path; there are {paths}.")
     raise Problem(
-        HTTPStatus.METHOD_NOT_ALLOWED,
         "unknown-method",
         f"{method} is not known here; use {' or '.join(allowed)}.",
         headers={"allow": ", ".join(allowed)},

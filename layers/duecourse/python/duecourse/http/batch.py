@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from duecourse.http.answers import Document
+from duecourse.http.answers import Document, ProblemAnswer
 from duecourse.http.api import Answer, Api
 from duecourse.http.bodies import read_body
 from duecourse.http.idempotency import read_key
-from duecourse.http.job_problems import busy
-from duecourse.http.jobs import created_job
+from duecourse.http.job_answer import JobAnswer
+from duecourse.http.jobs import JOB_PROBLEMS, created_job
 from duecourse.http.limiting import charge
 from duecourse.http.models import Body
 from duecourse.http.problems import Fault, Problem, internal
+from duecourse.http.refusals import busy, refusing
 from duecourse.http.request import Request
+from duecourse.http.route import route
 from duecourse.http.unavailable import unavailable
 
 MAX_BATCH = 100
@@ -36,18 +39,47 @@ class BatchBody(Body):
     jobs: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH)]
 
 
+class BatchItemAnswer(TypedDict):
+    """What became of one job: `job` and `etag`, or `problem`."""
+
+    status: int
+    job: NotRequired[JobAnswer]
+    etag: NotRequired[str]
+    problem: NotRequired[ProblemAnswer]
+
+
+class BatchAnswer(TypedDict):
+    """What became of each, in their order."""
+
+    items: list[BatchItemAnswer]
+
+
+@route(
+    "POST",
+    "/v1/jobs/batch",
+    "jobs",
+    {200: BatchAnswer},
+    body=BatchBody,
+    headers=("Idempotency-Key",),
+    problems=("invalid-batch",),
+)
 def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/jobs/batch. A job that is refused costs no other; with an Idempotency-Key each place has its own."""
+    """Create many jobs.
+
+    Up to 100, each with an answer of its own: one that is refused costs no other. With an `Idempotency-Key` each place
+    in the list has its own.
+    """
     key = read_key(request)
     items: list[Document] = []
     counts: Counter[str] = Counter()
     until = api.jobs.clock.now() + BATCH_SECONDS
-    jobs = read_body(request, BatchBody, refused=_bad_batch, apart="jobs").jobs
+    jobs = read_body(request, BatchBody, kind="invalid-batch", apart="jobs").jobs
     charge(api, request, len(jobs))
     for index, value in enumerate(jobs):
         try:
             _check_time(api, until)
-            answer = created_job(api, request, value, key, f"batch {index}")
+            with refusing(api.settings, {}, JOB_PROBLEMS):
+                answer = created_job(api, request, value, key, f"batch {index}")
         except Problem as problem:
             items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
         except Exception as error:
@@ -70,15 +102,11 @@ def _check_time(api: Api, until: float) -> None:
         raise busy()
 
 
-def _bad_batch(faults: Sequence[Fault]) -> Problem:
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-batch", "Nothing was created.", faults=faults)
-
-
 def _placed(problem: Problem, index: int, request_id: str) -> Document:
     """The problem of one job, its pointers from the root of the whole body."""
     faults = [
         fault if fault.pointer is None else Fault(fault.detail, f"/jobs/{index}{fault.pointer}")
         for fault in problem.faults
     ]
-    placed = Problem(problem.status, problem.kind, problem.detail, faults=faults)
+    placed = Problem(problem.kind, problem.detail, faults=faults)
     return placed.document(request_id)

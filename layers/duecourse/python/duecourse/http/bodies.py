@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from duecourse.http.jsontext import unfit
 from duecourse.http.models import Body
-from duecourse.http.problems import Fault, Problem
+from duecourse.http.problems import Fault, invalid
 from duecourse.http.request import Request
-from duecourse.http.run_problems import bad_body
 from duecourse.http.validation import faults_in
 
 Model = TypeVar("Model", bound=Body)
-Refused = Callable[[Sequence[Fault]], Problem]
 
 
 def read_body(
@@ -23,14 +21,14 @@ def read_body(
     model: type[Model],
     *,
     optional: bool = False,
-    refused: Refused = bad_body,
+    kind: str = "invalid-command",
     more: Callable[[Mapping[str, Any]], Iterable[Fault]] = lambda _: (),
     apart: str | None = None,
 ) -> Model:
     """The request's body. One that is `optional` may be left out, which says as much as an empty object.
 
     `more` says what else is wrong with a body in which nothing is so far; what stands in the field `apart` is looked at
-    by somebody else. Raises Problem: what `Request.json` raises, and what `refused` makes of all that is wrong with it.
+    by somebody else. Raises Problem: what `Request.json` raises, and `kind` with all that is wrong with it.
     """
     if optional and not request.body:
         return model()
@@ -46,5 +44,5 @@ def read_body(
     if isinstance(value, dict) and not faults:
         faults = {fault.pointer: fault for fault in more(value)}
     if faults or body is None:
-        raise refused(sorted(faults.values(), key=lambda fault: fault.pointer or ""))
+        raise invalid(sorted(faults.values(), key=lambda fault: fault.pointer or ""), kind)
     return body

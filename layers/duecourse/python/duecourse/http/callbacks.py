@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
 
 from duecourse.domain.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.run import RunState
-from duecourse.http.answers import run_document
+from duecourse.http.answers import AcceptedAnswer, Millisecond, run_document
 from duecourse.http.api import Answer, Api
 from duecourse.http.bodies import read_body
 from duecourse.http.models import Body, refuse
 from duecourse.http.problems import Fault
+from duecourse.http.refusals import bad_token
 from duecourse.http.request import Request
-from duecourse.http.run_problems import bad_token, lane_unavailable, wrong_state
+from duecourse.http.route import route
 from duecourse.http.runs import accepted, run_id_in
-from duecourse.usecases.callbacks import DEFAULT_CODE, BadTokenError, ReportedFailure
-from duecourse.usecases.commands import LaneUnavailableError, RunStateError
-
-Result = TypeVar("Result")
+from duecourse.usecases.callbacks import DEFAULT_CODE, ReportedFailure
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
@@ -51,43 +50,85 @@ class FailBody(Body):
     """Why the work failed, and whether another attempt makes sense."""
 
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
-    code: Annotated[str, AfterValidator(_code)] = DEFAULT_CODE
+    code: Annotated[str, Field(json_schema_extra={"pattern": f"^{_CODE.pattern}$"}), AfterValidator(_code)] = (
+        DEFAULT_CODE
+    )
     retryable: bool | None = None
     retry_after: Annotated[float | None, Field(ge=0, le=MAX_RETRY_AFTER_SECONDS)] = None
 
 
-def heartbeat(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/runs/<run_id>/heartbeat."""
+class HeartbeatAnswer(TypedDict):
+    """How the run stands, and whether to stop working on it."""
+
+    state: RunState
+    cancel_requested: bool
+    reason: str | None
+    heartbeat_until: Millisecond | None
+    waiting_until: Millisecond | None
+
+
+@route("POST", "/v1/runs/<run_id>/heartbeat", "callbacks", {200: HeartbeatAnswer}, run_token=True, only_for=frozenset())
+def heartbeat_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Say that a run is being worked on.
+
+    Moves its deadline by `heartbeat_seconds`. Stop working when `cancel_requested` is true, and on every 401 and 409.
+    """
     run_id, token = run_id_in(parameters), _token(request)
-    beat = _admitted(lambda: api.callbacks.heartbeat(run_id, token))
+    beat = api.callbacks.heartbeat(run_id, token)
     run = beat.run
     shown = run_document(replace(run, result=None))
-    body = {
-        "state": run.state.value,
-        "cancel_requested": beat.stop is not None,
-        "reason": beat.stop,
-        "heartbeat_until": shown["heartbeat_until"],
-        "waiting_until": shown["waiting_until"],
-    }
+    body = HeartbeatAnswer(
+        state=run.state,
+        cancel_requested=beat.stop is not None,
+        reason=beat.stop,
+        heartbeat_until=shown["heartbeat_until"],
+        waiting_until=shown["waiting_until"],
+    )
     facts = {"tenant": run.tenant, "run_id": run_id, "attempt": run.attempt, "stop": beat.stop}
     return Answer(HTTPStatus.OK, "heartbeat_taken", body, facts=facts)
 
 
-def complete(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/runs/<run_id>/complete. Asked again after it was done, it is done (200)."""
+@route(
+    "POST",
+    "/v1/runs/<run_id>/complete",
+    "callbacks",
+    {200: AcceptedAnswer, 202: AcceptedAnswer},
+    body=CompleteBody,
+    problems=("invalid-command", "lane-unavailable"),
+    run_token=True,
+    only_for=frozenset(),
+)
+def complete_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Say that a run is done.
+
+    Can be asked again with the same token: 200 once it is done.
+    """
     run_id, token = run_id_in(parameters), _token(request)
     result = read_body(request, CompleteBody, more=_result_faults).result
-    run = _admitted(lambda: api.callbacks.complete(run_id, token, result))
+    run = api.callbacks.complete(run_id, token, result)
     answer = accepted("complete", run)
     return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
 
 
-def fail(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/runs/<run_id>/fail."""
+@route(
+    "POST",
+    "/v1/runs/<run_id>/fail",
+    "callbacks",
+    {202: AcceptedAnswer},
+    body=FailBody,
+    problems=("invalid-command", "lane-unavailable"),
+    run_token=True,
+    only_for=frozenset(),
+)
+def fail_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Say that a run has failed.
+
+    The job's retry policy decides what follows; `retryable: false` forbids another attempt.
+    """
     run_id, token = run_id_in(parameters), _token(request)
     body = read_body(request, FailBody, more=_error_faults)
     failure = ReportedFailure(body.error, body.code, body.retryable, body.retry_after)
-    return accepted("fail", _admitted(lambda: api.callbacks.fail(run_id, token, failure)))
+    return accepted("fail", api.callbacks.fail(run_id, token, failure))
 
 
 def _token(request: Request) -> CallbackToken:
@@ -99,17 +140,6 @@ def _token(request: Request) -> CallbackToken:
     except TokenError:
         pass
     raise bad_token()
-
-
-def _admitted(ask: Callable[[], Result]) -> Result:
-    try:
-        return ask()
-    except BadTokenError:
-        raise bad_token() from None
-    except RunStateError as error:
-        raise wrong_state(error) from None
-    except LaneUnavailableError:
-        raise lane_unavailable() from None
 
 
 def _result_faults(value: Mapping[str, Any]) -> Iterator[Fault]:

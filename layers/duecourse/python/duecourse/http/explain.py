@@ -4,40 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from urllib.parse import unquote
+from typing import Annotated, Any
 
-from duecourse.domain.ids import is_id
+from pydantic import Field
+from typing_extensions import TypedDict
+
 from duecourse.domain.instants import to_iso
 from duecourse.domain.schedule import ScheduleError
 from duecourse.domain.schedule.parsed_input import read_instant
-from duecourse.http.answers import run_document
+from duecourse.domain.verdict import Verdict
+from duecourse.http.answers import RunAnswer, Second, run_document
 from duecourse.http.api import Answer, Api
-from duecourse.http.problems import bad_parameter, unknown_job
+from duecourse.http.jobs import job_id_in
+from duecourse.http.problems import bad_parameter
 from duecourse.http.request import Request
-from duecourse.usecases.job_errors import JobUnknownError
+from duecourse.http.route import route
 
 _EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
 
 
+class NearestAnswer(TypedDict):
+    """The occurrences next to an instant, by the job's present schedule."""
+
+    before: Second | None
+    after: Second | None
+
+
+class ExplainedAnswer(TypedDict):
+    """Why a job ran at an instant, or did not."""
+
+    at: Second
+    verdict: Verdict
+    sentence: str
+    facts: Annotated[dict[str, Any], Field(description="What the sentence is made of.")]
+    run: Annotated[RunAnswer | None, Field(description="The record that says so.")]
+    nearest: NearestAnswer
+
+
+@route("GET", "/v1/jobs/<job_id>/explain", "runs", {200: ExplainedAnswer}, query=("at",))
 def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Why the job ran at the instant `at`, or did not."""
-    job_id = unquote(parameters["job_id"])
-    if not is_id(job_id):
-        raise unknown_job(job_id)
+    """Ask why a job ran at an instant, or did not.
+
+    From the records where there are any, else from the schedule: skipped and why, paused by whom, a gap in the zone's
+    clock, excluded, before it existed, still queued.
+    """
+    job_id = job_id_in(parameters)
     at = _at(request.query or {})
-    try:
-        explained = api.explain(request.tenant, job_id, at)
-    except JobUnknownError:
-        raise unknown_job(job_id) from None
+    explained = api.explain(request.tenant, job_id, at)
     found = explained.found
-    body = {
-        "at": to_iso(at),
-        "verdict": found.verdict.value,
-        "sentence": found.sentence,
-        "facts": dict(found.facts),
-        "run": None if explained.run is None else run_document(explained.run),
-        "nearest": {"before": _second(found.before), "after": _second(found.after)},
-    }
+    body = ExplainedAnswer(
+        at=to_iso(at),
+        verdict=found.verdict,
+        sentence=found.sentence,
+        facts=dict(found.facts),
+        run=None if explained.run is None else run_document(explained.run),
+        nearest=NearestAnswer(before=_second(found.before), after=_second(found.after)),
+    )
     return Answer(HTTPStatus.OK, "job_explained", body, facts={"job_id": job_id, "at": at, "verdict": found.verdict})
 
 

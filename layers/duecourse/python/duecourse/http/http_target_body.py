@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from duecourse.domain.template import SECRET_NAME
 from duecourse.domain.webhook_signature import HEADERS_PREFIX
-from duecourse.http.models import Body, each_once, refuse, rules_of
+from duecourse.http.models import UNIQUE, Body, each_once, refuse, rules_of
 from duecourse.http.target_rules import header_problems, url_problem
 
 MAX_URL = 2048
@@ -27,7 +27,19 @@ def _status(value: object) -> str:
     return text
 
 
-Status = Annotated[str, BeforeValidator(_status)]
+Status = Annotated[
+    str,
+    BeforeValidator(_status),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": "^[2-5](xx|[0-9]{2})$"},
+                {"type": "integer", "minimum": 200, "maximum": 599},
+            ]
+        },
+        "validation",
+    ),
+]
 
 
 class SignBody(Body):
@@ -40,12 +52,27 @@ class HttpTargetBody(Body):
     """An HTTP endpoint."""
 
     type: Literal["http"]
-    url: Annotated[str, Field(min_length=1, max_length=MAX_URL)]
+    url: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_URL,
+            examples=["https://example.com/hook"],
+            json_schema_extra={"pattern": "^https?://[!-~]+$"},
+        ),
+    ]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
     headers: Annotated[dict[str, str], Field(max_length=MAX_HEADERS)] = Field(default_factory=dict)
-    expect: Annotated[list[Status], Field(min_length=1, max_length=MAX_EXPECTED), AfterValidator(each_once)] = Field(
-        default_factory=lambda: ["2xx"]
-    )
+    expect: Annotated[
+        list[Status],
+        Field(
+            min_length=1,
+            max_length=MAX_EXPECTED,
+            description="Statuses (404) or classes of them (2xx) that are a success.",
+            json_schema_extra=UNIQUE,
+        ),
+        AfterValidator(each_once),
+    ] = Field(default_factory=lambda: ["2xx"])
     sign: SignBody | None = None
 
     @field_validator("url")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
 from duecourse.domain.ids import is_id
@@ -52,7 +51,6 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Caller:
     tenant = claims.get(settings.tenant_claim)
     if not isinstance(tenant, str) or not is_id(tenant):
         raise Problem(
-            HTTPStatus.FORBIDDEN,
             "bad-tenant",
             f"The token's claim {settings.tenant_claim} must name a tenant: 1 to 64 letters (a-z), digits, - or _.",
         )
@@ -76,7 +74,6 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _unknown_caller() -> Problem:
     return Problem(
-        HTTPStatus.UNAUTHORIZED,
         "not-authenticated",
         "Nothing says who asks; send a token in the header Authorization, or sign the request.",
         headers={"www-authenticate": "Bearer"},

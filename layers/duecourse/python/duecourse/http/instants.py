@@ -27,6 +27,9 @@ def _instant(value: object, info: ValidationInfo) -> object:
 Instant = Annotated[
     int,
     BeforeValidator(_instant),
-    WithJsonSchema({"type": "string", "maxLength": 64, "description": "ISO-8601 with an offset, best UTC with Z."}),
+    WithJsonSchema(
+        {"type": "string", "maxLength": 64, "description": "ISO-8601 with an offset, best UTC with Z."}, "validation"
+    ),
+    WithJsonSchema({"type": "string", "format": "date-time", "description": "UTC."}, "serialization"),
 ]
 """A field that takes `2026-03-08T07:00:00Z` and holds UTC seconds."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 from pydantic import Tag as Variant
 
 from duecourse.domain.exclusions import MAX_EXCLUSIONS
@@ -16,7 +25,7 @@ from duecourse.domain.plan import MAX_FIRINGS
 from duecourse.domain.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
 from duecourse.http.instants import Instant
-from duecourse.http.models import Body, Whole, each_once, no_controls, refuse
+from duecourse.http.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
 from duecourse.http.target_bodies import TargetBody
 
 MAX_NAME = 256
@@ -72,10 +81,13 @@ MAX_AGE_SECONDS = 30 * DAY_SECONDS
 MAX_EVENTS = len(EventKind)
 """Each kind once."""
 
-Line = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(no_controls)]
+Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
 Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
 Excluded = Annotated[str, Field(min_length=1, max_length=40)]
+
+
+RETRY_WORD = r"^[A-Za-z0-9_.*-]{1,64}$"
 
 
 def _status(value: object) -> object:
@@ -85,8 +97,23 @@ def _status(value: object) -> object:
     return value
 
 
-RetryWord = Annotated[str, BeforeValidator(_status), Field(pattern=r"^[A-Za-z0-9_.*-]{1,64}$")]
-RetryWords = Annotated[list[RetryWord], Field(max_length=MAX_RETRY_WORDS), AfterValidator(each_once)]
+RetryWord = Annotated[
+    str,
+    BeforeValidator(_status),
+    Field(pattern=RETRY_WORD),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "pattern": RETRY_WORD}, {"type": "integer", "minimum": 0}]}, "validation"
+    ),
+]
+RetryWords = Annotated[
+    list[RetryWord],
+    Field(
+        max_length=MAX_RETRY_WORDS,
+        description="Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*).",
+        json_schema_extra=UNIQUE,
+    ),
+    AfterValidator(each_once),
+]
 
 
 class RetryBody(Body):
@@ -130,24 +157,51 @@ OverlapBody = Annotated[
 ]
 
 
+def _target_or_task(schema: dict[str, Any]) -> None:
+    schema["required"].remove("target")
+    schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
+
+
 class JobBody(Body):
     """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
 
+    model_config = ConfigDict(json_schema_extra=_target_or_task)
+
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
     name: Line = ""
-    schedule: Annotated[str, Field(min_length=1, max_length=256)]
-    timezone: Annotated[str, Field(min_length=1, max_length=64)] = "UTC"
+    schedule: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=256,
+            description="Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); "
+            "at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.",
+            examples=["0 9 * * 1-5", "rate(5 minutes)", "at(2026-12-31T09:00:00)"],
+        ),
+    ]
+    timezone: Annotated[
+        str, Field(min_length=1, max_length=64, description="An IANA zone.", examples=["UTC", "Europe/Berlin"])
+    ] = "UTC"
     dst_gap: Literal["next", "skip"] = "next"
     dst_fold: Literal["first", "second", "both"] = "first"
     anchor: Instant | None = None
     start: Instant | None = None
     end: Instant | None = None
-    exclude: Annotated[list[Excluded], Field(max_length=MAX_EXCLUSIONS)] = Field(default_factory=list)
+    exclude: Annotated[
+        list[Excluded],
+        Field(
+            max_length=MAX_EXCLUSIONS,
+            description="Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs.",
+        ),
+    ] = Field(default_factory=list)
     jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
     max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
     target: TargetBody
-    task: str | None = None
-    payload: Any = None
+    task: Annotated[str | None, Field(description="Short for a target of type task.")] = None
+    payload: Annotated[
+        Any,
+        Field(description="Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."),
+    ] = None
     priority: Literal["high", "normal", "low"] = "normal"
     timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
     estimated_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_ESTIMATED_SECONDS)] = None
@@ -161,11 +215,18 @@ class JobBody(Body):
     overlap: OverlapBody = "skip"
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
-    idempotency_key: Annotated[str, Field(min_length=1, max_length=MAX_KEY)] | None = None
+    idempotency_key: Annotated[
+        Annotated[str, Field(min_length=1, max_length=MAX_KEY, json_schema_extra={"pattern": "^[ -~]*$"})] | None,
+        Field(description="A template; the same for every attempt of a run."),
+    ] = None
     events: Annotated[
-        list[Literal["deaths", "failures", "late", "all"]], Field(max_length=MAX_EVENTS), AfterValidator(each_once)
+        list[Literal["deaths", "failures", "late", "all"]],
+        Field(max_length=MAX_EVENTS, description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
+        AfterValidator(each_once),
     ] = Field(default_factory=list)
-    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS), AfterValidator(each_once)] = Field(default_factory=list)
+    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
+        default_factory=list
+    )
 
     @field_validator("completion_seconds", "heartbeat_seconds")
     @classmethod

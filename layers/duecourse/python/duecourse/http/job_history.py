@@ -3,36 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, cast
 
-from duecourse.domain.change_record import ChangeRecord
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.domain.change_record import ChangeAction, ChangeRecord
 from duecourse.domain.run_document import millisecond
-from duecourse.http.answers import Document
+from duecourse.http.answers import Millisecond, PageAnswer
 from duecourse.http.api import Answer, Api, page_answer
 from duecourse.http.jobs import job_id_in
-from duecourse.http.paging import change_cursor, read_change_cursor, read_limit
-from duecourse.http.problems import unknown_job
+from duecourse.http.paging import change_page_token, read_change_page_token, read_limit
 from duecourse.http.request import Request
-from duecourse.usecases.job_errors import JobUnknownError
+from duecourse.http.route import route
 
 
-def job_history(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """One page, newest first."""
+class ChangedFieldAnswer(TypedDict):
+    """A field that changed: without values where they are long or not shown (payload, headers, parameters)."""
+
+    field: str
+    before: NotRequired[Any]
+    after: NotRequired[Any]
+
+
+class ChangeAnswer(TypedDict):
+    """Who did what to a job."""
+
+    at: Millisecond
+    principal: Annotated[str, Field(description="The token's subject, an IAM ARN, `local`; `duecourse`: nobody asked.")]
+    action: Annotated[str, Field(examples=[action.value for action in ChangeAction])]
+    revision: Annotated[int | None, Field(description="The job's after it; null for what is asked of single runs.")]
+    changes: list[ChangedFieldAnswer]
+    facts: Annotated[dict[str, Any], Field(description="What was asked of its runs: how many, which.")]
+
+
+@route("GET", "/v1/jobs/<job_id>/history", "jobs", {200: PageAnswer[ChangeAnswer]})
+def get_job_history(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read who changed a job, and what.
+
+    Newest first, kept for 400 days, beyond the deletion of the job and its being created anew. Requests about its runs
+    stand there, too.
+    """
     job_id = job_id_in(parameters)
-    limit, before = read_limit(request.query), read_change_cursor(request.query, job_id)
-    try:
-        page = api.job_history.page(request.tenant, job_id, limit=limit, before=before)
-    except JobUnknownError:
-        raise unknown_job(job_id) from None
-    cursor = None if page.following is None else change_cursor(job_id, page.following)
+    limit, before = read_limit(request.query), read_change_page_token(request.query, job_id)
+    page = api.job_history.page(request.tenant, job_id, limit=limit, before=before)
+    cursor = None if page.following is None else change_page_token(job_id, page.following)
     return page_answer("job_history_listed", [_document(record) for record in page.items], cursor, {"job_id": job_id})
 
 
-def _document(record: ChangeRecord) -> Document:
+def _document(record: ChangeRecord) -> ChangeAnswer:
     return {
         "at": millisecond(record.at),
         "principal": record.principal,
         "action": record.action,
         "revision": record.revision,
-        "changes": list(record.changes),
+        "changes": cast(list[ChangedFieldAnswer], list(record.changes)),
         "facts": dict(record.facts),
     }

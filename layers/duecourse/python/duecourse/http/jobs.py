@@ -11,18 +11,19 @@ from urllib.parse import unquote
 
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.job import Job, JobState
-from duecourse.http.answers import job_document
+from duecourse.http.answers import PageAnswer, job_document
 from duecourse.http.api import Answer, Api, page_answer
 from duecourse.http.etag import etag_of, read_absent, read_expected
 from duecourse.http.idempotency import read_key, request_key
-from duecourse.http.job_body import TAG_PATTERN
-from duecourse.http.job_problems import refusing
+from duecourse.http.job_answer import JobAnswer, JobPatch
+from duecourse.http.job_body import TAG_PATTERN, JobBody
 from duecourse.http.jsontext import unfit
 from duecourse.http.models import Rules
-from duecourse.http.paging import fitting, job_cursor, read_job_cursor, read_limit
+from duecourse.http.paging import fitting, job_page_token, read_job_page_token, read_limit
 from duecourse.http.patch import patched
 from duecourse.http.problems import Fault, Problem, bad_parameter, invalid, unknown_job
 from duecourse.http.request import Request
+from duecourse.http.route import route
 from duecourse.http.validation import read_job
 from duecourse.usecases.draft import Draft
 from duecourse.usecases.edit_jobs import CheckSchedule, Edited
@@ -30,10 +31,26 @@ from duecourse.usecases.job_view import JobFilter, JobView
 from duecourse.usecases.jobs import Created
 
 FILTERS = ("prefix", "tag", "state")
+JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
+"""What may be wrong with a job that is written."""
 
 
+@route(
+    "POST",
+    "/v1/jobs",
+    "jobs",
+    {201: JobAnswer, 200: JobAnswer},
+    body=JobBody,
+    headers=("Idempotency-Key",),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "idempotency-key-spent", "idempotency-key-reused"),
+)
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/jobs. With an Idempotency-Key that has created a job already, that one is shown (200)."""
+    """Create a job.
+
+    Without an `id` one is made up. All that is wrong is told at once, and nothing is created then. With an
+    `Idempotency-Key` the same request can be sent again for a day without creating a second job: the job that it has
+    created is shown then (200).
+    """
     value = request.json()
     return created_job(api, request, value, read_key(request))
 
@@ -42,18 +59,20 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
     """One job of the request created of a posted value. Raises Problem."""
     tenant = request.tenant
     named = request_key(key, value, place)
-    asked_for = value.get("id") if isinstance(value, dict) else None
-    with refusing(str(asked_for), api.settings):
-        if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
-            return _repeated(view)
-        draft = read_job(value, tenant, rules_of_stage(api), api.jobs.check)
-        made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
+    if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
+        return _repeated(view)
+    draft = read_job(value, tenant, rules_of_stage(api), api.jobs.check)
+    made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
     return made_answer(made) if isinstance(made, Created) else _repeated(made)
 
 
+@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=FILTERS)
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """GET /v1/jobs."""
-    limit, after = read_limit(request.query, also=FILTERS), read_job_cursor(request.query)
+    """List jobs.
+
+    The tenant's jobs, ordered by id. With `state` a page may be short and yet have a next.
+    """
+    limit, after = read_limit(request.query, also=FILTERS), read_job_page_token(request.query)
     where = read_filter(request.query or {})
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
@@ -61,34 +80,60 @@ def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     items = [job_document(view) for view in page.items]
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
-    return page_answer("jobs_listed", items[:count], None if following is None else job_cursor(following), {})
+    return page_answer("jobs_listed", items[:count], None if following is None else job_page_token(following), {})
 
 
+@route("GET", "/v1/jobs/<job_id>", "jobs", {200: JobAnswer})
 def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """GET /v1/jobs/<job_id>."""
+    """Read a job.
+
+    The job as it is kept, with its next occurrence.
+    """
     job_id = job_id_in(parameters)
-    with refusing(job_id, api.settings):
-        view = api.jobs.get(request.tenant, job_id)
+    view = api.jobs.get(request.tenant, job_id)
     return job_answer("job_read", view)
 
 
+@route(
+    "PUT",
+    "/v1/jobs/<job_id>",
+    "jobs",
+    {200: JobAnswer, 201: JobAnswer},
+    body=JobBody,
+    headers=("If-Match", "If-None-Match"),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable"),
+)
 def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """PUT /v1/jobs/<job_id>: create it (201) or replace it; what is so already is left alone."""
+    """Create or replace a job.
+
+    The job is then as the body says, whatever it was. The same body twice changes nothing the second time. A change
+    that leaves the schedule alone loses no run that is enqueued.
+    """
     job_id, value = job_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
 
     def draft_for(job: Job | None) -> Draft:
         return _own_draft(api, request.tenant, job_id, value, api.editing.check_over(job))
 
-    with refusing(job_id, api.settings):
-        edited = api.editing.put(
-            request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
-        )
+    edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
 
+@route(
+    "PATCH",
+    "/v1/jobs/<job_id>",
+    "jobs",
+    {200: JobAnswer},
+    body=JobPatch,
+    headers=("If-Match",),
+    problems=(*JOB_PROBLEMS, "job-unreadable"),
+)
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """PATCH /v1/jobs/<job_id>: a JSON merge patch."""
+    """Change a job.
+
+    A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default. The whole is then judged as
+    if it had been posted. A rate goes on counting from the job's `anchor` unless that is named, too.
+    """
     job_id, patch = job_id_in(parameters), request.json()
     if faults := list(unfit(patch)):
         raise invalid(faults)
@@ -97,18 +142,20 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     def draft_for(job: Job) -> Draft:
         return _own_draft(api, request.tenant, job_id, patched(job, patch), api.editing.check_over(job))
 
-    with refusing(job_id, api.settings):
-        edited = api.editing.patch(
-            request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
-        )
+    edited = api.editing.patch(
+        request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
+    )
     return _edited("job_patched", edited)
 
 
+@route("DELETE", "/v1/jobs/<job_id>", "jobs", {204: None}, headers=("If-Match",), problems=("job-changed", "busy"))
 def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """DELETE /v1/jobs/<job_id>."""
+    """Delete a job.
+
+    No run of it starts any more; what is being worked on ends. Its runs can still be read.
+    """
     job_id = job_id_in(parameters)
-    with refusing(job_id, api.settings):
-        api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+    api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
     return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
 
 

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from duecourse.domain.bucket import retry_after
 from duecourse.http.api import Api
-from duecourse.http.problems import Problem
+from duecourse.http.problems import Problem, later
 from duecourse.http.request import Request
 
-UNLIMITED = frozenset(
-    {
-        "/v1/health",
-        "/v1/openapi.json",
-        "/v1/runs/<run_id>/heartbeat",
-        "/v1/runs/<run_id>/complete",
-        "/v1/runs/<run_id>/fail",
-    }
-)
-"""What strangers and targets call: it belongs to no tenant's allowance, and a run that was worked on is not to be lost
-since its owner's programs ask too often. API Gateway's own throttle bounds it.
-"""
 
-
-def admit(api: Api, request: Request, path: str) -> None:
-    """Let a request to the route of that path pass. Raises Problem: 429 with `retry-after` when the bucket is empty."""
-    if path in UNLIMITED:
-        return
+def admit(api: Api, request: Request) -> None:
+    """Let a request pass. Raises Problem: 429 with `retry-after` when the bucket is empty."""
     wait = api.limits.admit(request.tenant)
     if wait is not None:
         settings = api.settings
@@ -48,9 +31,4 @@ def charge(api: Api, request: Request, items: int) -> None:
 
 def _later(why: str, wait: float) -> Problem:
     seconds = retry_after(wait)
-    return Problem(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "too-many-requests",
-        f"{why}; come again in {seconds} s.",
-        headers={"retry-after": str(seconds)},
-    )
+    return later("too-many-requests", f"{why}; come again in {seconds} s.", seconds)

@@ -9,33 +9,33 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
+from typing_extensions import TypedDict
 
-from duecourse.domain.backfill import Backfill, BackfillTooLargeError
+from duecourse.domain.backfill import Backfill
 from duecourse.domain.instants import to_iso
 from duecourse.domain.job import Job
 from duecourse.domain.target_document import type_of
-from duecourse.http.answers import run_document
+from duecourse.http.answers import Count, RunAnswer, Second, run_document
 from duecourse.http.api import Answer, Api
 from duecourse.http.bodies import read_body
 from duecourse.http.etag import read_expected
 from duecourse.http.idempotency import read_key
 from duecourse.http.instants import Instant
-from duecourse.http.job_problems import refusing
 from duecourse.http.jobs import job_id_in
 from duecourse.http.limiting import charge
 from duecourse.http.models import Body, Whole, refuse
 from duecourse.http.payload_rules import payload_faults
-from duecourse.http.problems import Fault, Problem
+from duecourse.http.problems import Fault, invalid
 from duecourse.http.rendering_rules import rendering_faults
 from duecourse.http.request import Request
-from duecourse.http.run_problems import bad_body, lane_unavailable
+from duecourse.http.route import route
 from duecourse.usecases.backfill import BackfillEstimate
-from duecourse.usecases.commands import LaneUnavailableError
 from duecourse.usecases.manual import OwnPayload
 from duecourse.usecases.run_request import RunRequest
-from duecourse.usecases.skip_next import MAX_SKIPPED, NothingToSkipError
+from duecourse.usecases.skip_next import MAX_SKIPPED
 
 MAX_PACE_SECONDS = 3600
+_PROBLEMS = ("job-changed", "idempotency-key-reused", "invalid-command", "invalid-job", "busy")
 
 
 class RunBody(Body):
@@ -70,40 +70,80 @@ class SkipBody(Body):
     count: Annotated[Whole, Field(ge=1, le=MAX_SKIPPED)] = 1
 
 
+class BackfillAnswer(TypedDict):
+    """What a backfill is, or would be."""
+
+    dry_run: bool
+    count: Count
+    first: Annotated[Second | None, Field(description="The oldest occurrence.")]
+    last: Annotated[Second | None, Field(description="The newest occurrence.")]
+    newest_first: bool
+    pace_seconds: Annotated[int, Field(ge=1)]
+    starts_at: Second
+    ends_at: Annotated[Second | None, Field(description="When the last one starts.")]
+    estimated_cost_usd: Annotated[float, Field(ge=0)]
+    suffix: Annotated[str | None, Field(description="What the ids of its runs end in; null where none were started.")]
+
+
+class SkippedAnswer(TypedDict):
+    """What will not run."""
+
+    items: list[RunAnswer]
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/run",
+    "by hand",
+    {202: RunAnswer},
+    body=RunBody,
+    body_optional=True,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(*_PROBLEMS, "lane-unavailable"),
+)
 def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/jobs/<job_id>/run. With an Idempotency-Key that has started a run already, that one is shown."""
+    """Run a job now.
+
+    Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. With an `Idempotency-Key` the same
+    request is the same run.
+    """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
-    given = _given(request)
-    with refusing(job_id, api.settings):
-        job = api.manual.job(request.tenant, job_id, expected)
-        if given is not None and (faults := _payload_faults(api, job, given)):
-            raise bad_body(faults)
-        try:
-            run = api.manual.run(job, run_request, given)
-        except LaneUnavailableError:
-            raise lane_unavailable() from None
-    facts = {"job_id": job_id, "run_id": str(run.name), "by": request.principal, "own_payload": given is not None}
+    own = _own_payload(request)
+    job = api.manual.job(request.tenant, job_id, expected)
+    if own is not None and (faults := _payload_faults(api, job, own)):
+        raise invalid(faults, "invalid-command")
+    run = api.manual.run(job, run_request, own)
+    facts = {"job_id": job_id, "run_id": str(run.name), "by": request.principal, "own_payload": own is not None}
     headers = {"location": f"/v1/runs/{run.name}"}
     return Answer(HTTPStatus.ACCEPTED, "run_requested", run_document(run), headers, facts)
 
 
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/backfill",
+    "by hand",
+    {200: BackfillAnswer, 202: BackfillAnswer},
+    body=BackfillBody,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(*_PROBLEMS, "backfill-too-large"),
+)
 def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/jobs/<job_id>/backfill. 200 for what would be, 202 for what is under way."""
+    """Run occurrences of the past.
+
+    Those of the present schedule in a range, one each `pace_seconds`. Unless `dry_run` is false, the answer only says
+    what would be, and what it would cost (200; 202 once it is under way).
+    """
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     body = read_body(request, BackfillBody)
     asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first)
-    with refusing(job_id, api.settings):
-        job = api.manual.job(request.tenant, job_id, expected)
-        try:
-            if body.dry_run:
-                look = api.backfills.look(job, asked)
-                facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
-                return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
-            started = api.backfills.start(job, asked, run_request, charge=partial(charge, api, request))
-        except BackfillTooLargeError as error:
-            raise _too_large(error) from None
+    job = api.manual.job(request.tenant, job_id, expected)
+    if body.dry_run:
+        look = api.backfills.look(job, asked)
+        facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
+        return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
+    started = api.backfills.start(job, asked, run_request, charge=partial(charge, api, request))
     facts = {
         "job_id": job_id,
         "count": started.look.plan.count,
@@ -115,23 +155,31 @@ def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     return Answer(HTTPStatus.ACCEPTED, "backfill_started", document, facts=facts)
 
 
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/skip-next",
+    "by hand",
+    {200: SkippedAnswer},
+    body=SkipBody,
+    body_optional=True,
+    headers=("If-Match",),
+    problems=("job-changed", "job-unreadable", "invalid-command", "invalid-job", "busy", "nothing-to-skip"),
+)
 def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """POST /v1/jobs/<job_id>/skip-next."""
+    """Skip what comes next.
+
+    The next occurrences that are still to come and have no record will not run.
+    """
     job_id, expected = job_id_in(parameters), read_expected(request)
     count = read_body(request, SkipBody, optional=True).count
-    with refusing(job_id, api.settings):
-        job = api.manual.job(request.tenant, job_id, expected)
-        try:
-            charge(api, request, count)
-            runs = api.skip_next.skip(job, count, request.principal, request.correlation_id)
-        except NothingToSkipError:
-            detail = "Nothing is to come that could be skipped; see the job's schedule, its end and max_runs."
-            raise Problem(HTTPStatus.CONFLICT, "nothing-to-skip", detail) from None
+    job = api.manual.job(request.tenant, job_id, expected)
+    charge(api, request, count)
+    runs = api.skip_next.skip(job, count, request.principal, request.correlation_id)
     facts = {"job_id": job_id, "skipped": len(runs), "by": request.principal}
-    return Answer(HTTPStatus.OK, "runs_skipped", {"items": [run_document(run) for run in runs]}, facts=facts)
+    return Answer(HTTPStatus.OK, "runs_skipped", SkippedAnswer(items=[run_document(run) for run in runs]), facts=facts)
 
 
-def _given(request: Request) -> OwnPayload | None:
+def _own_payload(request: Request) -> OwnPayload | None:
     """The payload of the body; None where it names none, or there is no body. Raises Problem."""
     if not request.body:
         return None
@@ -139,37 +187,28 @@ def _given(request: Request) -> OwnPayload | None:
     return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
 
 
-def _payload_faults(api: Api, job: Job, given: OwnPayload) -> list[Fault]:
+def _payload_faults(api: Api, job: Job, own: OwnPayload) -> list[Fault]:
     """What the job's payload may not be, this one may not be either."""
-    value = {"payload": given.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
+    value = {"payload": own.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
     faults = {fault.pointer: fault for fault in payload_faults(value, {})}
     if not faults:
-        made = rendering_faults(replace(job, payload=given.payload), api.jobs.tasks)
+        made = rendering_faults(replace(job, payload=own.payload), api.jobs.tasks)
         faults = {fault.pointer: fault for fault in made if fault.pointer == "/payload"}
     return list(faults.values())
 
 
-def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | None) -> dict[str, Any]:
+def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | None) -> BackfillAnswer:
     """What is, or would be. `suffix` ends the id of each of its runs; null where nothing was started."""
     plan = look.plan
-    return {
-        "dry_run": suffix is None,
-        "count": plan.count,
-        "first": None if plan.first is None else to_iso(plan.first),
-        "last": None if plan.last is None else to_iso(plan.last),
-        "newest_first": asked.newest_first,
-        "pace_seconds": plan.pace_seconds,
-        "starts_at": to_iso(plan.starts_at),
-        "ends_at": None if plan.ends_at is None else to_iso(plan.ends_at),
-        "estimated_cost_usd": round(look.cost, 6),
-        "suffix": suffix,
-    }
-
-
-def _too_large(error: BackfillTooLargeError) -> Problem:
-    count = f"more than {error.count}" if error.at_least else str(error.count)
-    detail = f"The range has {count} occurrences; at most {error.limit} can be backfilled at once"
-    fault = Fault(f"leaves {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to")
-    return Problem(
-        HTTPStatus.UNPROCESSABLE_ENTITY, "backfill-too-large", f"{detail}. Nothing was started.", faults=[fault]
+    return BackfillAnswer(
+        dry_run=suffix is None,
+        count=plan.count,
+        first=None if plan.first is None else to_iso(plan.first),
+        last=None if plan.last is None else to_iso(plan.last),
+        newest_first=asked.newest_first,
+        pace_seconds=plan.pace_seconds,
+        starts_at=to_iso(plan.starts_at),
+        ends_at=None if plan.ends_at is None else to_iso(plan.ends_at),
+        estimated_cost_usd=round(look.cost, 6),
+        suffix=suffix,
     )

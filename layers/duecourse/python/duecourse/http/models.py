@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from duecourse.domain.job import Precision
@@ -45,11 +46,19 @@ def _whole(value: object) -> object:
 Whole = Annotated[int, BeforeValidator(_whole)]
 
 
+LINE: JsonDict = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
+"""What JSON Schema says of `no_controls`."""
+
+
 def no_controls(text: str) -> str:
     """The text, if it is one line without control characters."""
     if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in text):
         raise refuse("must not hold control characters or line breaks")
     return text
+
+
+UNIQUE: JsonDict = {"uniqueItems": True}
+"""What JSON Schema says of `each_once`."""
 
 
 def each_once(entries: list[str]) -> list[str]:
@@ -68,4 +77,5 @@ class Body(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
+        json_schema_serialization_defaults_required=True,
     )

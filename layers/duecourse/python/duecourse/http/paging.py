@@ -1,4 +1,6 @@
-"""Pages: how many, and from where on. A cursor is opaque to callers and names its own kind and version."""
+"""Pages: how many items, and from where on. A page token (`cursor` and `next_cursor` in the API) is opaque to callers
+and names its own kind and version.
+"""
 
 from __future__ import annotations
 
@@ -43,25 +45,25 @@ def read_limit(query: Mapping[str, str] | None, *, also: Sequence[str] = ()) -> 
     return int(text)
 
 
-def job_cursor(last: str) -> str:
+def job_page_token(last: str) -> str:
     """Goes on after the job `last`."""
     return _sealed(_JOBS + last)
 
 
-def read_job_cursor(query: Mapping[str, str] | None) -> str | None:
+def read_job_page_token(query: Mapping[str, str] | None) -> str | None:
     """The id after which the page begins."""
     text = _opened(query, _JOBS)
     if text is not None and not is_id(text):
-        raise _bad_cursor()
+        raise _bad_page_token()
     return text
 
 
-def run_cursor(job_id: str, last: str) -> str:
+def run_page_token(job_id: str, last: str) -> str:
     """Goes on before the run of that local name."""
     return _sealed(f"{_RUNS}{job_id}.{last}")
 
 
-def read_run_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
+def read_run_page_token(query: Mapping[str, str] | None, job_id: str) -> str | None:
     """The local name of the run before which the page begins."""
     text = _opened(query, _RUNS)
     if text is None:
@@ -69,19 +71,19 @@ def read_run_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
     try:
         name = parse_run_id(text)
     except ValueError:
-        raise _bad_cursor() from None
+        raise _bad_page_token() from None
     if name.job_id != job_id:
         raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
     return text.removeprefix(f"{job_id}.")
 
 
-def dead_cursor(mark: DeadMark) -> str:
+def dead_page_token(mark: DeadMark) -> str:
     """Goes on after the dead run of that mark."""
     return _sealed(f"{_DEAD}{mark.died_at!r}:{mark.run_id}")
 
 
-def open_dead_cursor(sealed: str) -> DeadMark | None:
-    """The mark of a cursor; None for what is none."""
+def open_dead_page_token(sealed: str) -> DeadMark | None:
+    """The mark of a page token; None for what is none."""
     text = _unsealed(sealed, _DEAD)
     at, _, run_id = (text or "").partition(":")
     try:
@@ -89,18 +91,18 @@ def open_dead_cursor(sealed: str) -> DeadMark | None:
         parse_run_id(run_id)
     except ValueError:
         return None
-    # Written by `dead_cursor` or not at all: what is no instant is not passed on to the table (whose numbers are no
+    # Written by `dead_page_token` or not at all: what is no instant is not passed on to the table (whose numbers are no
     # smaller than 1e-130).
     sound = repr(died_at) == at and (1 <= died_at <= LATEST or at == "0.0")
     return DeadMark(died_at, run_id) if sound else None
 
 
-def read_dead_cursor(query: Mapping[str, str] | None) -> DeadMark | None:
+def read_dead_page_token(query: Mapping[str, str] | None) -> DeadMark | None:
     """The mark after which the page begins."""
     sealed = (query or {}).get("cursor")
-    mark = None if sealed is None else open_dead_cursor(sealed)
+    mark = None if sealed is None else open_dead_page_token(sealed)
     if sealed is not None and mark is None:
-        raise _bad_cursor()
+        raise _bad_page_token()
     return mark
 
 
@@ -114,12 +116,12 @@ def fitting(items: Sequence[Mapping[str, Any]]) -> int:
     return len(items)
 
 
-def change_cursor(job_id: str, last: str) -> str:
+def change_page_token(job_id: str, last: str) -> str:
     """Goes on before the change of that place in the job's history."""
     return _sealed(f"{_CHANGES}{job_id}.{last}")
 
 
-def read_change_cursor(query: Mapping[str, str] | None, job_id: str) -> str | None:
+def read_change_page_token(query: Mapping[str, str] | None, job_id: str) -> str | None:
     """The place in the job's history before which the page begins."""
     text = _opened(query, _CHANGES)
     if text is None:
@@ -128,7 +130,7 @@ def read_change_cursor(query: Mapping[str, str] | None, job_id: str) -> str | No
     if owner != job_id:
         raise bad_parameter("cursor", "belongs to another job; begin without a cursor")
     if _CHANGE.fullmatch(place) is None:
-        raise _bad_cursor()
+        raise _bad_page_token()
     return place
 
 
@@ -142,7 +144,7 @@ def _opened(query: Mapping[str, str] | None, kind: str) -> str | None:
         return None
     text = _unsealed(sealed, kind)
     if text is None:
-        raise _bad_cursor()
+        raise _bad_page_token()
     return text
 
 
@@ -154,5 +156,5 @@ def _unsealed(sealed: str, kind: str) -> str | None:
     return text.removeprefix(kind) if text.startswith(kind) and _sealed(text) == sealed else None
 
 
-def _bad_cursor() -> Exception:
+def _bad_page_token() -> Exception:
     return bad_parameter("cursor", "is not one of this list; take next_cursor of the page before, or begin without one")

@@ -1,17 +1,24 @@
-"""The body of POST /v1/schedules/preview."""
+"""What a schedule means."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
+from duecourse.http.answers import Second
+from duecourse.http.api import Answer, Api
+from duecourse.http.bodies import read_body
+from duecourse.http.identity import READ
 from duecourse.http.instants import Instant
 from duecourse.http.models import Body, Whole
-from duecourse.http.problems import Fault, Problem
+from duecourse.http.problems import Fault, invalid
+from duecourse.http.request import Request
+from duecourse.http.route import route
 
 MAX_COUNT = 100
 
@@ -37,12 +44,42 @@ class PreviewBody(Body):
         )
 
 
-def refused_schedule(error: ScheduleError) -> Problem:
-    """What the engine says of a schedule, as a problem that names the field."""
-    return invalid_preview([Fault(error.detail, f"/{error.field}")])
+class OccurrenceAnswer(TypedDict):
+    """One occurrence, or the times of one gap that were dropped (`at` is null then)."""
+
+    at: Second | None
+    wall: Annotated[str, Field(description="What the zone's clock shows then, with its offset.")]
+    mark: Literal["moved", "dropped", "repeated"] | None
+    named: Annotated[str | None, Field(description="The time in the gap that the schedule names; only when moved.")]
+    count: Annotated[int, Field(ge=1)]
 
 
-def invalid_preview(faults: Sequence[Fault]) -> Problem:
-    """A body that was understood and names no schedule."""
-    count = "One field is" if len(faults) == 1 else f"{len(faults)} fields are"
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-preview", f"{count} wrong.", faults=faults)
+class PreviewAnswer(TypedDict):
+    """What a schedule means and what comes next."""
+
+    understood_as: str
+    canonical: str
+    occurrences: list[OccurrenceAnswer]
+    tzdata: Annotated[str, Field(description="The version of the time zones it was computed with.")]
+
+
+@route(
+    "POST",
+    "/v1/schedules/preview",
+    "schedules",
+    {200: PreviewAnswer},
+    body=PreviewBody,
+    only_for=frozenset({READ}),
+    problems=("invalid-preview",),
+)
+def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """See what a schedule means.
+
+    In words, and its next occurrences with what daylight saving does to them. Nothing is kept.
+    """
+    body = read_body(request, PreviewBody, kind="invalid-preview")
+    try:
+        preview = api.preview.look(body.spec, after=body.after, count=body.count)
+    except ScheduleError as error:
+        raise invalid([Fault(error.detail, f"/{error.field}")], "invalid-preview") from None
+    return Answer(HTTPStatus.OK, "schedule_previewed", preview.document(), facts={"items": len(preview.entries)})

@@ -7,6 +7,34 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
+    HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
+    HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
+    HTTPStatus.FORBIDDEN: ("scope-missing", "bad-tenant", "job-quota"),
+    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
+    HTTPStatus.CONFLICT: (
+        "job-exists", "job-changed", "job-unreadable", "idempotency-key-spent", "nothing-to-skip",
+        "attempt-over", "run-ended", "not-dead", "job-deleted",
+    ),
+    HTTPStatus.PRECONDITION_FAILED: ("etag-mismatch",),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("body-too-large",),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-content-type",),
+    HTTPStatus.UNPROCESSABLE_ENTITY: (
+        "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview",
+        "idempotency-key-reused", "backfill-too-large",
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),
+    HTTPStatus.INTERNAL_SERVER_ERROR: ("internal",),
+    HTTPStatus.SERVICE_UNAVAILABLE: ("unavailable", "busy", "lane-unavailable", "tasks-unavailable"),
+}  # fmt: skip
+"""Every kind of problem, by its status. The names are stable: programs compare them."""
+
+STATUS = {kind: status for status, kinds in KINDS.items() for kind in kinds}
+
+RETRY_SECONDS = 5
+"""When to come again after a 503."""
+
 MAX_FAULTS = 50
 """Faults told at once; a document that is all wrong needs no longer answer."""
 
@@ -26,7 +54,7 @@ class Fault:
     def document(self) -> dict[str, str]:
         """As it stands in the answer's `errors`."""
         where = {"pointer": self.pointer, "parameter": self.parameter, "header": self.header}
-        return {name: _short(place) for name, place in where.items() if place is not None} | {"detail": self.detail}
+        return {name: shortened(place) for name, place in where.items() if place is not None} | {"detail": self.detail}
 
 
 class Problem(Exception):
@@ -34,16 +62,15 @@ class Problem(Exception):
 
     def __init__(
         self,
-        status: HTTPStatus,
         kind: str,
         detail: str,
         *,
         faults: Sequence[Fault] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`kind` is the stable name that programs compare (the last part of `type`), `detail` is for people."""
+        """`kind` is one of KINDS (the last part of `type`), `detail` is for people."""
         super().__init__(detail)
-        self.status = status
+        self.status = STATUS[kind]
         self.kind = kind
         self.detail = detail
         self.faults = tuple(faults)
@@ -69,45 +96,47 @@ def pointer(path: Sequence[str | int]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def invalid(faults: Sequence[Fault]) -> Problem:
-    """A body that was understood and does not make a job."""
+def invalid(faults: Sequence[Fault], kind: str = "invalid-job") -> Problem:
+    """A body that was understood and cannot be acted upon."""
     count = "One field is" if len(faults) == 1 else f"{len(faults)} fields are"
-    detail = f"{count} wrong; nothing was changed."
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-job", detail, faults=faults)
+    return Problem(kind, f"{count} wrong; nothing was changed.", faults=faults)
+
+
+def later(kind: str, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
+    """What passes by itself: the caller is told when to come again."""
+    return Problem(kind, detail, headers={"retry-after": str(seconds)})
 
 
 def malformed(detail: str) -> Problem:
     """A body that is no JSON document."""
-    return Problem(HTTPStatus.BAD_REQUEST, "malformed-body", detail)
+    return Problem("malformed-body", detail)
 
 
 def bad_parameter(name: str, detail: str) -> Problem:
     """A query parameter that is not understood."""
     fault = Fault(detail, parameter=name)
-    sentence = f"The query parameter {_short(name)} {detail}."
-    return Problem(HTTPStatus.BAD_REQUEST, "bad-parameter", sentence, faults=[fault])
+    sentence = f"The query parameter {shortened(name)} {detail}."
+    return Problem("bad-parameter", sentence, faults=[fault])
 
 
 def bad_header(name: str, detail: str) -> Problem:
     """A request header that is not understood."""
-    return Problem(
-        HTTPStatus.BAD_REQUEST, "bad-header", f"The header {name} {detail}.", faults=[Fault(detail, header=name)]
-    )
+    return Problem("bad-header", f"The header {name} {detail}.", faults=[Fault(detail, header=name)])
 
 
 def unknown_job(job_id: str) -> Problem:
     """A job that is not there."""
-    return Problem(HTTPStatus.NOT_FOUND, "unknown-job", f'There is no job "{_short(job_id)}".')
+    return Problem("unknown-job", f'There is no job "{shortened(job_id)}".')
 
 
 def internal() -> Problem:
     """A fault of our own, of which nothing is told."""
     return Problem(
-        HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal",
         "Something went wrong on our side. Try again, and name the request id if it goes on.",
     )
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """The text, cut where it is too long to be echoed."""
     return text if len(text) <= MAX_POINTER else text[: MAX_POINTER - 1] + "…"

@@ -7,7 +7,6 @@ import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any
 
 from duecourse.http.jsontext import read_json
@@ -92,7 +91,6 @@ def _check_content_type(header: str | None) -> None:
 def _unsupported(what: str) -> Problem:
     remedy = "send content-type: application/json"
     return Problem(
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         "unsupported-content-type",
         f"The content type {what}; {remedy}.",
         faults=[Fault(f"{what}; {remedy}", header="content-type")],
@@ -101,9 +99,7 @@ def _unsupported(what: str) -> Problem:
 
 
 def _too_large() -> Problem:
-    return Problem(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body-too-large", f"The body may have at most {MAX_BODY_BYTES} bytes."
-    )
+    return Problem("body-too-large", f"The body may have at most {MAX_BODY_BYTES} bytes.")
 
 
 def _decoded(body: str) -> bytes:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import with_info_after_validator_function
 
 from duecourse.domain.allowed_targets import action_of, groups_of, name_refusal, public_ip_refusal
 from duecourse.http.http_target_body import HttpTargetBody
-from duecourse.http.models import Body, each_once, no_controls, refuse, rules_of
+from duecourse.http.models import LINE, UNIQUE, Body, each_once, no_controls, refuse, rules_of
 from duecourse.http.target_rules import (
     BUS,
     CLUSTER,
@@ -24,19 +28,36 @@ from duecourse.http.target_rules import (
     task_problem,
 )
 
-Name = Annotated[str, Field(min_length=1, max_length=256)]
-Group = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)]
+Group = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
 
 
-def _named(resource: Resource) -> AfterValidator:
-    """A name that the stage has to allow."""
+_LENGTH = re.compile(r"\(\?=\.\{1,(\d+)\}\\Z\)")
 
-    def check(name: str, info: ValidationInfo) -> str:
-        if problem := name_problem(resource, name, rules_of(info).allowed):
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Annotates a name that the stage has to allow."""
+
+    resource: Resource
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The check."""
+        return with_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What a name looks like, as ECMA has patterns: a length in front is said by itself."""
+        form, wants = self.resource.form.pattern, self.resource.wants
+        length = _LENGTH.match(form)
+        return handler(schema) | {
+            "pattern": f"^{_LENGTH.sub('', form)}$",
+            "description": f"{wants[0].upper()}{wants[1:]}; one that the stage allows.",
+            **({} if length is None else {"maxLength": int(length[1])}),
+        }
+
+    def _check(self, name: str, info: ValidationInfo) -> str:
+        if problem := name_problem(self.resource, name, rules_of(info).allowed):
             raise refuse(problem)
         return name
-
-    return AfterValidator(check)
 
 
 def _allowed(kind: str, given: list[str], names: Iterable[str], info: ValidationInfo) -> list[str]:
@@ -59,7 +80,7 @@ class LambdaTargetBody(Body):
     """A Lambda function of the stage's own account and region."""
 
     type: Literal["lambda"]
-    function: Annotated[str, _named(FUNCTION)]
+    function: Annotated[str, Named(FUNCTION)]
     mode: Literal["sync", "async"] = "sync"
 
 
@@ -67,7 +88,7 @@ class SqsTargetBody(Body):
     """A queue of the stage's own account and region."""
 
     type: Literal["sqs"]
-    queue: Annotated[str, _named(QUEUE)]
+    queue: Annotated[str, Named(QUEUE)]
     group: Group | None = None
 
     @field_validator("group")
@@ -80,8 +101,15 @@ class SnsTargetBody(Body):
     """A topic of the stage's own account and region."""
 
     type: Literal["sns"]
-    topic: Annotated[str, _named(TOPIC)]
-    subject: Annotated[str, Field(min_length=1, max_length=256), AfterValidator(no_controls)] | None = None
+    topic: Annotated[str, Named(TOPIC)]
+    subject: (
+        Annotated[
+            str,
+            Field(min_length=1, max_length=256, json_schema_extra={"pattern": "^[!-~][ -~]*$"}),
+            AfterValidator(no_controls),
+        ]
+        | None
+    ) = None
     group: Group | None = None
 
     @field_validator("subject")
@@ -101,9 +129,11 @@ class EventBridgeTargetBody(Body):
     """An event bus of the stage's own account and region."""
 
     type: Literal["eventbridge"]
-    bus: Annotated[str, _named(BUS)]
-    source: Annotated[Name, AfterValidator(no_controls)] = "duecourse.jobs"
-    detail_type: Annotated[str, Field(min_length=1, max_length=128), AfterValidator(no_controls)] = "Scheduled Run"
+    bus: Annotated[str, Named(BUS)]
+    source: Group = "duecourse.jobs"
+    detail_type: Annotated[
+        str, Field(min_length=1, max_length=128, json_schema_extra=LINE), AfterValidator(no_controls)
+    ] = "Scheduled Run"
 
     @field_validator("source")
     @classmethod
@@ -117,23 +147,25 @@ class StepFunctionsTargetBody(Body):
     """A state machine of the stage's own account and region."""
 
     type: Literal["stepfunctions"]
-    machine: Annotated[str, _named(MACHINE)]
+    machine: Annotated[str, Named(MACHINE)]
 
 
 class EcsTargetBody(Body):
     """A Fargate task."""
 
     type: Literal["ecs"]
-    cluster: Annotated[str, _named(CLUSTER)]
-    task_definition: Annotated[str, _named(TASK_DEFINITION)]
+    cluster: Annotated[str, Named(CLUSTER)]
+    task_definition: Annotated[str, Named(TASK_DEFINITION)]
     container: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$")]
     subnets: Annotated[
         list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]],
-        Field(min_length=1, max_length=16),
+        Field(min_length=1, max_length=16, json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ]
     security_groups: Annotated[
-        list[Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]], Field(max_length=5), AfterValidator(each_once)
+        list[Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]],
+        Field(max_length=5, json_schema_extra=UNIQUE),
+        AfterValidator(each_once),
     ] = Field(default_factory=list, validate_default=True)
     public_ip: bool = False
 
@@ -162,7 +194,7 @@ class AwsTargetBody(Body):
     service: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,63}$")]
     action: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]{0,127}$")]
     parameters: dict[str, Any] = Field(default_factory=dict)
-    role: Annotated[str, _named(ROLE)]
+    role: Annotated[str, Named(ROLE)]
 
     @field_validator("action")
     @classmethod
@@ -179,7 +211,7 @@ class TaskTargetBody(Body):
     """A target that the operator has registered."""
 
     type: Literal["task"]
-    name: str
+    name: Annotated[str, Field(json_schema_extra={"pattern": "^[A-Za-z0-9_-]{1,64}$"})]
 
     @field_validator("name")
     @classmethod

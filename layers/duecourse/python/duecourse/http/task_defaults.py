@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse.http.job_body import JobBody
 from duecourse.http.problems import Fault, pointer
 from duecourse.http.target_rules import task_problem
 from duecourse.ports import Tasks
 
-DEFAULT_FIELDS = frozenset({
-    "timeout_seconds", "estimated_seconds", "retry", "missed", "overlap", "priority", "completion",
-    "completion_seconds", "heartbeat_seconds", "events", "payload", "delivery", "idempotency_key",
-    "start_deadline_seconds", "pause_on_failure",
-})  # fmt: skip
-"""The fields of a job for which a task may have defaults."""
+DEFAULT_FIELDS = JobBody.model_fields.keys() - {
+    "id", "name", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "jitter_seconds",
+    "max_runs", "target", "task", "precision", "tags",
+}  # fmt: skip
+"""The fields of a job for which a task may have defaults: all but what the job is called and when it is due."""
 
 _MERGED = ("retry", "missed")
 _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")

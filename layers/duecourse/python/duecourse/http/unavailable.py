@@ -6,9 +6,7 @@ from http import HTTPStatus
 
 from botocore import exceptions
 
-from duecourse.http.problems import Problem
-
-RETRY_SECONDS = 5
+from duecourse.http.problems import Problem, later
 
 _CODES = frozenset(
     {
@@ -34,12 +32,8 @@ def unavailable(error: Exception) -> Problem | None:
     """503 for an error that passes by itself; None for any other, which is a fault of ours. AWS's words stay inside."""
     if not _passes(error):
         return None
-    return Problem(
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "unavailable",
-        "A service that this one needs is too busy or does not answer. Try again in some seconds.",
-        headers={"retry-after": str(RETRY_SECONDS)},
-    )
+    detail = "A service that this one needs is too busy or does not answer. Try again in some seconds."
+    return later("unavailable", detail)
 
 
 def _passes(error: Exception) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from duecourse.http.draft import draft_of
+from duecourse.domain.job_document import definition_fields
 from duecourse.http.http_target_body import SignBody
 from duecourse.http.instants import OWN
 from duecourse.http.job_body import JobBody, MissedBody, QueueBody, RetryBody
@@ -101,13 +101,19 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
             faults.setdefault(fault.pointer, fault)
     draft = None
     if body is not None and not faults:
-        draft = draft_of(body, tenant, rules)
+        draft = _draft(body, tenant, rules)
         faults = {fault.pointer: fault for fault in rendering_faults(draft, rules.tasks)}
     if draft is None or faults or written.faults:
         told = {fault.pointer: fault for fault in map(written.placed, faults.values())}
         told |= {fault.pointer: fault for fault in written.faults}
         raise invalid(sorted(told.values(), key=lambda fault: fault.pointer or ""))
     return draft
+
+
+def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
+    document = body.model_dump(exclude={"payload"}) | {"payload": body.payload}
+    precision = rules.default_precision if body.precision is None else body.precision
+    return Draft(tenant=tenant, id=body.id, **definition_fields(document | {"precision": precision}))
 
 
 def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:

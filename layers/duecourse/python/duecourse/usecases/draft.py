@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from duecourse.domain.edit import meant
-from duecourse.domain.job import (
-    COMPLETION_SECONDS,
-    Completion,
-    Delivery,
-    EventKind,
-    Gone,
-    Job,
-    Lane,
-    MissedPolicy,
-    Overlap,
-    Precision,
-)
-from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import Target
+from duecourse.domain.job import Gone, Job, JobDefinition
 
 _SLUG_CHARACTERS = 40
 _NONCE_CHARACTERS = 16
@@ -30,35 +16,11 @@ _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What a caller asks for. Without an id one is made up; without a precision the stage's own holds."""
+class Draft(JobDefinition):
+    """What a caller asks for. Without an id one is made up."""
 
     tenant: str
-    schedule: ScheduleSpec
-    target: Target
-    precision: Precision
     id: str | None = None
-    name: str = ""
-    payload: Any = None
-    priority: Lane = Lane.NORMAL
-    timeout_seconds: int = 30
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    missed: MissedPolicy = field(default_factory=MissedPolicy)
-    overlap: Overlap = Overlap.SKIP
-    queue_limit: int | None = None
-    delivery: Delivery = Delivery.AT_LEAST_ONCE
-    idempotency_key: str | None = None
-    tags: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    jitter_seconds: int = 0
-    max_runs: int | None = None
-    estimated_seconds: int | None = None
-    start_deadline_seconds: int | None = None
-    pause_on_failure: int | None = None
-    completion: Completion = Completion.RESPONSE
-    completion_seconds: int = COMPLETION_SECONDS
-    heartbeat_seconds: int | None = None
-    events: tuple[EventKind, ...] = ()
 
     def new(self, job_id: str, now: float, after: Gone | None = None) -> Job:
         """The job that it makes at `now` (UTC seconds), which comes after the one that was deleted, whatever the clocks

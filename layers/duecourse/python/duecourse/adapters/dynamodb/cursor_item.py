@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.job_item import missed_policy
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, owner_of
 from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Lane, Precision
+from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedule import ScheduleSpec
 
 
@@ -71,7 +70,7 @@ def from_item(item: Item) -> Cursor:
         remaining=values.optional_integer(item, "remaining"),
         lane=Lane(item["lane"]["S"]),
         precision=Precision(item["precision"]["S"]),
-        missed=missed_policy(missed),
+        missed=MissedPolicy(MissedMode(missed["mode"]), missed["grace_seconds"], missed["max_missed"]),
         tzdata=item["tzdata"]["S"],
         error=values.optional_text(item, "error"),
         last=values.optional_integer(item, "last"),

@@ -1,37 +1,44 @@
-"""The whole document, put together from routes, operations and models."""
+"""The whole document, put together from the routes, their models and the examples."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from inspect import cleandoc
+from typing import Any, get_args, get_origin
 
-from duecourse.http.openapi.components import schemas
-from duecourse.http.openapi.operation import Operation, Reply, refusals
-from duecourse.http.openapi.operations import OPERATIONS, TAGS
-from duecourse.http.openapi.parameters import HEADER_NAMES, HEADERS, PARAMETERS
-from duecourse.http.scopes import scopes_of
+from duecourse.http.answers import PageAnswer, RunAnswer, SingleRunAnswer
+from duecourse.http.job_answer import JobAnswer
+from duecourse.http.openapi.examples import REQUEST_EXAMPLES, answer_example
+from duecourse.http.openapi.parameters import COMPONENT, HEADER_NAMES, HEADERS, PARAMETERS
+from duecourse.http.openapi.schemas import name_of, schemas
+from duecourse.http.problems import STATUS
+from duecourse.http.route import Route
+from duecourse.http.routes import ROUTES
 from duecourse.version import VERSION
 
 Document = dict[str, Any]
 Refusal = tuple[int, tuple[str, ...], bool]
 """Status, kinds of problem, and whether the gateway answers it, too."""
 
-COMMON: Mapping[int, tuple[str, ...]] = {429: (), 500: ("internal",), 503: ("unavailable",)}
-"""The kinds of problem that every route may answer; some statuses are the gateway's alone."""
-
-AUTHORISED: Mapping[int, tuple[str, ...]] = {
-    401: ("not-authenticated",),
-    403: ("scope-missing", "bad-tenant"),
-    429: ("too-many-requests",),
+TAGS: Mapping[str, str] = {
+    "jobs": "Definitions: a schedule, a target, a payload, policies.",
+    "by hand": "Stepping in: pause, run now, backfill, skip.",
+    "runs": "What became of occurrences.",
+    "callbacks": "Called by who works on a run, with the run's token.",
+    "dead letters": "Runs that used up their attempts.",
+    "schedules": "What schedules mean.",
+    "service": "The service itself.",
 }
-"""And those behind the gateway's authorizer."""
+"""What the operations are grouped by."""
 
-GATEWAY = frozenset({401, 403, 429, 500, 503})
-"""Statuses that API Gateway answers by itself as well, with a message instead of a problem document."""
-
+_BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
+_AUTHORISED = ("not-authenticated", "scope-missing", "bad-tenant", "too-many-requests")
 _STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted"})
+"""Problems that name the run's state."""
+
 _IDS = ("RequestId", "CorrelationId")
 """Headers of every answer."""
 
@@ -57,7 +64,7 @@ everybody; `heartbeat`, `complete` and `fail` are called by targets with the tok
 
 
 def assemble(*, closed: bool = False) -> Document:
-    """The document. `closed` as for `components.schemas`."""
+    """The document. `closed` as for `schemas.schemas`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -106,58 +113,98 @@ _SECURITY: Document = {
 }
 
 
-def _paths() -> Document:
-    paths: dict[str, Document] = {}
-    for (method, path), operation in OPERATIONS.items():
-        paths.setdefault(_braces(path), {})[method.lower()] = _operation(operation, scopes_of(method, path))
-    return paths
+def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
+    """What a route may refuse, by status: what follows from what it takes and from who may ask, and its own."""
+    kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ()), *(_BODY if route.body else ())]
+    kinds += ["bad-parameter"] if _query(route) else []
+    kinds += ["bad-header"] if route.headers else []
+    kinds += ["etag-mismatch"] if "If-Match" in route.headers else []
+    kinds += ["unknown-job"] if "<job_id>" in route.path else []
+    if "<run_id>" in route.path:
+        kinds += ["bad-token", "attempt-over", "run-ended"] if route.run_token else ["unknown-run"]
+    kinds += route.problems
+    statuses: dict[int, tuple[str, ...]] = {429: ()}  # the gateway's own, at least
+    for kind in sorted(dict.fromkeys(kinds)):
+        statuses[STATUS[kind]] = (*statuses.get(STATUS[kind], ()), kind)
+    return statuses
 
 
-def _braces(path: str) -> str:
+def described(route: Route) -> tuple[str, str]:
+    """Summary and description: the first and the other paragraphs of the function's docstring."""
+    summary, _, description = cleandoc(route.handler.__doc__ or "").partition("\n\n")
+    return summary.removesuffix("."), " ".join(description.split("\n"))
+
+
+def braces(path: str) -> str:
+    """A path as the document writes it."""
     return path.replace("<", "{").replace(">", "}")
 
 
-def _operation(operation: Operation, scopes: frozenset[str]) -> Document:
+def _paths() -> Document:
+    paths: dict[str, Document] = {}
+    for route in ROUTES:
+        paths.setdefault(braces(route.path), {})[route.method.lower()] = _operation(route)
+    return paths
+
+
+def _query(route: Route) -> tuple[str, ...]:
+    paged = ("limit", "cursor") if get_origin(route.answers.get(200)) is PageAnswer else ()
+    return (*route.query, *paged)
+
+
+def _operation(route: Route) -> Document:
+    summary, description = described(route)
     document: Document = {
-        "operationId": operation.id,
-        "tags": [operation.tag],
-        "summary": operation.summary,
-        "description": operation.description,
-        "security": _security(operation, scopes),
+        "operationId": _id(route),
+        "tags": [route.tag],
+        "summary": summary,
+        "description": description,
+        "security": _security(route),
     }
-    named = (*operation.parameters, "CorrelationId")  # which every request may bring along
-    document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in named]
-    if body := operation.body:
-        content = {"schema": _ref(body.schema), "examples": {n: {"value": e} for n, e in body.examples.items()}}
-        document["requestBody"] = {"required": body.required, "content": dict.fromkeys(body.types, content)}
-    document["responses"] = _responses(operation, scopes)
+    # every request may bring a correlation id
+    names = (*re.findall(r"<(\w+)>", route.path), *_query(route), *route.headers, "X-Correlation-Id")
+    components = ["OfJob" if name == "job_id" and name in route.query else COMPONENT[name] for name in names]
+    document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in components]
+    if route.body is not None:
+        examples = {name: {"value": value} for name, value in REQUEST_EXAMPLES[route.body].items()}
+        content = {"schema": _ref(name_of(route.body)), "examples": examples}
+        types = ("application/merge-patch+json",) if route.method == "PATCH" else ()
+        kinds = (*types, "application/json")
+        document["requestBody"] = {"required": not route.body_optional, "content": dict.fromkeys(kinds, content)}
+    document["responses"] = _responses(route)
     return document
 
 
-def _security(operation: Operation, scopes: frozenset[str]) -> list[Document]:
-    if operation.run_token:
+def _id(route: Route) -> str:
+    """`list_jobs` is listJobs."""
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), route.handler.__name__)
+
+
+def _security(route: Route) -> list[Document]:
+    if route.run_token:
         return [{"run": []}]
-    return [*({"token": [scope]} for scope in sorted(scopes)), {"signature": []}] if scopes else []
+    return [*({"token": [scope]} for scope in sorted(route.scopes)), {"signature": []}] if route.scopes else []
 
 
-def _responses(operation: Operation, scopes: frozenset[str]) -> Document:
-    answers = {str(int(status)): _reply(reply) for status, reply in operation.replies.items()}
-    for refusal in _refusals(operation, scopes):
+def _responses(route: Route) -> Document:
+    answers = {str(status): _reply(route, status, answer) for status, answer in route.answers.items()}
+    for refusal in _refusals(route):
         status = str(refusal[0])
         if status in answers:  # a good answer that only looks like a bad one
             content = answers[status]["content"]
-            told = content["application/json"]
-            told["schema"] = {"anyOf": [told["schema"], _ref("GatewayMessage")]}
+            good = content["application/json"]
+            good["schema"] = {"anyOf": [good["schema"], _ref("GatewayMessage")]}
             content |= {kind: said for kind, said in _refusal(*refusal)["content"].items() if kind not in content}
         else:
             answers[status] = {"$ref": f"#/components/responses/{_name(*refusal)}"}
     return dict(sorted(answers.items()))
 
 
-def _refusals(operation: Operation, scopes: frozenset[str]) -> Iterator[Refusal]:
-    """What may be refused at an operation that needs one of the scopes; without any the gateway authorises nobody."""
-    for status, kinds in refusals(operation.refusals, COMMON, AUTHORISED if scopes else {}).items():
-        yield status, kinds, status in GATEWAY - (set() if scopes else {401, 403})
+def _refusals(route: Route) -> Iterator[Refusal]:
+    """API Gateway answers some statuses by itself as well, with a message instead of a problem document."""
+    gateway = {429, 500, 503} | ({401, 403} if route.scopes else set())
+    for status, kinds in problem_kinds(route).items():
+        yield status, kinds, status in gateway
 
 
 def _name(status: int, kinds: tuple[str, ...], by_gateway: bool) -> str:
@@ -167,29 +214,43 @@ def _name(status: int, kinds: tuple[str, ...], by_gateway: bool) -> str:
 
 def _shared() -> Document:
     """The refusals of all operations."""
-    every = {
-        refusal
-        for where, operation in OPERATIONS.items()
-        for refusal in _refusals(operation, scopes_of(*where))
-        if refusal[0] not in operation.replies
-    }
+    every = {refusal for route in ROUTES for refusal in _refusals(route) if refusal[0] not in route.answers}
     return {_name(*refusal): _refusal(*refusal) for refusal in sorted(every)}
 
 
-def _reply(reply: Reply) -> Document:
-    document: Document = {"description": reply.description, "headers": _headers(*_IDS, *reply.headers)}
-    if reply.schema is not None:
-        content = {"schema": _ref(reply.schema)}
-        if reply.example is not None:
-            content["example"] = reply.example
-        document["content"] = {"application/json": content}
-    if reply.links:
-        document["links"] = {
-            name: {"operationId": link.operation, "parameters": dict(link.parameters)}
-            | ({} if link.body is None else {"requestBody": link.body})
-            for name, link in reply.links.items()
-        }
+def _reply(route: Route, status: int, answer: Any) -> Document:
+    phrase = HTTPStatus(status).phrase
+    if answer is None:
+        return {"description": f"{phrase}.", "headers": _headers(*_IDS)}
+    tagged = ("ETag",) if answer is JobAnswer else ()
+    made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
+    document: Document = {
+        "description": f"{phrase}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",
+        "headers": _headers(*_IDS, *tagged, *(("Location",) if made else ())),
+        "content": {"application/json": {"schema": _ref(name_of(answer))}},
+    }
+    if (example := answer_example(answer)) is not None:
+        document["content"]["application/json"]["example"] = example
+    if links := _links(answer):
+        document["links"] = links
     return document
+
+
+def _links(answer: Any) -> Document:
+    """From a job or a run, or the first one of a page, to what can be asked of it."""
+    where, shown, reading = "$response.body#/", answer, False
+    if get_origin(answer) is PageAnswer:
+        where, shown, reading = f"{where}items/0/", get_args(answer)[0], True
+    own = {JobAnswer: "job_id", RunAnswer: "run_id", SingleRunAnswer: "run_id"}.get(shown)
+    values = {} if own is None else {own: f"{where}id", "at": f"{where}next_occurrence"}
+    return {
+        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *route.query)}}
+        for route in ROUTES
+        if own is not None
+        and f"<{own}>" in route.path
+        and (not reading or route.method == "GET")
+        and set(route.query) <= (values.keys() if own == "job_id" else set())
+    }
 
 
 def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:

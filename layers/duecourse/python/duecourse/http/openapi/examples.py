@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
+
+from duecourse.domain.job import Precision
+from duecourse.http.answers import AcceptedAnswer, PageAnswer, RunAnswer, SingleRunAnswer, job_document
+from duecourse.http.batch import BatchAnswer, BatchBody
+from duecourse.http.callbacks import CompleteBody, FailBody, HeartbeatAnswer
+from duecourse.http.dead_letters import RedriveBody, RedrivenAnswer
+from duecourse.http.explain import ExplainedAnswer
+from duecourse.http.health import HealthAnswer
+from duecourse.http.job_answer import JobAnswer, JobPatch
+from duecourse.http.job_body import JobBody
+from duecourse.http.job_history import ChangeAnswer
+from duecourse.http.jsontext import write_json
+from duecourse.http.manual import BackfillAnswer, BackfillBody, RunBody, SkipBody, SkippedAnswer
+from duecourse.http.models import Body, Rules
+from duecourse.http.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
+from duecourse.http.preview import PreviewAnswer, PreviewBody
+from duecourse.http.stats import StatsAnswer
+from duecourse.http.validation import read_job
+from duecourse.settings import AllowedTargets
+from duecourse.usecases.job_view import JobView
 
 Document = dict[str, Any]
 
@@ -23,63 +45,24 @@ NEW_QUEUE_JOB: Document = {
     "target": {"type": "sqs", "queue": "duecourse-target-invoices"},
 }
 
-JOB: Document = {
-    "id": JOB_ID,
-    "tenant": "default",
-    "name": "",
-    "state": "ACTIVE",
-    "schedule": "0 3 * * *",
-    "timezone": "Europe/Berlin",
-    "dst_gap": "next",
-    "dst_fold": "first",
-    "understood_as": "at 03:00, Europe/Berlin",
-    "schedule_canonical": "0 3 * * *",
-    "anchor": None,
-    "start": None,
-    "end": None,
-    "exclude": [],
-    "jitter_seconds": 0,
-    "max_runs": None,
-    "next_occurrence": "2026-11-22T02:00:00Z",
-    "target": {
-        "type": "http",
-        "url": "https://example.com/report/rebuild",
-        "method": "POST",
-        "headers": {"X-Team": "billing"},
-        "expect": ["2xx"],
-        "sign": None,
-    },
-    "payload": {"day": "{{date}}"},
-    "priority": "normal",
-    "timeout_seconds": 30,
-    "estimated_seconds": None,
-    "start_deadline_seconds": None,
-    "completion": "response",
-    "completion_seconds": None,
-    "heartbeat_seconds": None,
-    "retry": {
-        "max_attempts": 3,
-        "backoff": "exponential",
-        "min_seconds": 2,
-        "max_seconds": 3600,
-        "on": None,
-        "never": ["404"],
-        "max_age_seconds": None,
-    },
-    "pause_on_failure": None,
-    "paused_by": None,
-    "paused_because": None,
-    "missed": {"policy": "run_once", "grace_seconds": 60, "max_missed": 10},
-    "overlap": "skip",
-    "precision": "second",
-    "delivery": "at_least_once",
-    "idempotency_key": None,
-    "events": [],
-    "tags": ["billing"],
-    "created_at": "2026-11-21T10:00:00.000Z",
-    "updated_at": "2026-11-21T10:00:00.000Z",
-    "error": None,
-}
+
+class _NoTasks:
+    """ports.Tasks, empty."""
+
+    def get(self, name: str) -> None:
+        """None is registered."""
+        del name
+
+
+def _job() -> Document:
+    """What is answered to `NEW_JOB`."""
+    rules = Rules(False, AllowedTargets(), Precision.SECOND, _NoTasks())
+    job = read_job(NEW_JOB, "default", rules, lambda *_: None).new(JOB_ID, 1_795_255_200.0)
+    document: Document = json.loads(write_json(job_document(JobView(job, job.following(1_795_255_200)))))
+    return document
+
+
+JOB = _job()
 
 RUN: Document = {
     "id": RUN_ID,
@@ -106,14 +89,6 @@ RUN: Document = {
     "requested_by": None,
     "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
 }
-DEAD_RUN: Document = RUN | {
-    "state": "DEAD",
-    "result": None,
-    "result_bytes": None,
-    "error": "https://example.com answered 404",
-    "code": "http.404",
-}
-RUNNING: Document = RUN | {"state": "RUNNING", "finished_at": None, "result": None, "result_bytes": None}
 SKIPPED_RUN: Document = RUN | {
     "id": "nightly.20261122T020000Z",
     "state": "SKIPPED",
@@ -128,13 +103,6 @@ SKIPPED_RUN: Document = RUN | {
     "result_bytes": None,
     "requested_by": "ann",
     "correlation_id": "order-4711",
-}
-MANUAL_RUN: Document = SKIPPED_RUN | {
-    "id": "nightly.20261121T101500Z.m3fa85f64",
-    "state": "QUEUED",
-    "reason": None,
-    "occurrence": "2026-11-21T10:15:00Z",
-    "due": "2026-11-21T10:15:00Z",
 }
 BACKFILL: Document = {
     "dry_run": False,
@@ -157,7 +125,7 @@ HEARTBEAT: Document = {
     "waiting_until": "2026-11-22T03:00:00.000Z",
 }
 
-OUTLOOK: Document = {
+PREVIEW: Document = {
     "understood_as": "at 03:00, Europe/Berlin",
     "canonical": "0 3 * * *",
     "occurrences": [
@@ -193,11 +161,6 @@ PROBLEM: Document = {
     "request_id": "JKJaXmPLvHcESHA=",
 }
 
-BATCH_ITEMS: list[Document] = [
-    {"status": 201, "job": JOB, "etag": '"1795262400000-0"'},
-    {"status": 422, "problem": PROBLEM},
-]
-
 STATS: Document = {
     "jobs": {"count": 12, "quota": 10000, "left": 9988},
     "dead_runs": {"count": 3, "at_least": False},
@@ -212,3 +175,56 @@ STATS: Document = {
     "status": "ok",
     "tick": {"last": "2026-11-21T10:00:00Z", "age_seconds": 12.345},
 }
+
+REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
+    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB},
+    JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
+    BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
+    PauseBody: {"note": {"note": "until the printer is mended"}},
+    PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
+    ResumeBody: {"catch up": {"catch_up": True}},
+    ResumeManyBody: {"a tag": {"tag": "billing", "catch_up": True}},
+    RunBody: {"other payload": {"payload": {"day": "2026-11-20"}}},
+    BackfillBody: {
+        "look first": {"from": "2026-11-01T00:00:00Z", "to": "2026-11-08T00:00:00Z"},
+        "start": {
+            "from": "2026-11-01T00:00:00Z",
+            "to": "2026-11-08T00:00:00Z",
+            "pace_seconds": 60,
+            "dry_run": False,
+        },
+    },
+    SkipBody: {"two": {"count": 2}},
+    CompleteBody: {"rows": {"result": {"rows": 42}}},
+    FailBody: {"later": {"error": "disk full", "code": "disk.full", "retry_after": 60}},
+    RedriveBody: {"since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500}},
+    PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
+}
+"""By model and name."""
+
+_ANSWERS: Mapping[Any, Document] = {
+    JobAnswer: JOB,
+    RunAnswer: RUN,
+    SingleRunAnswer: RUN,
+    ChangeAnswer: CHANGE,
+    AcceptedAnswer: {"run": RUN, "accepted": "cancel"},
+    BackfillAnswer: BACKFILL,
+    BatchAnswer: {
+        "items": [{"status": 201, "job": JOB, "etag": '"1795262400000-0"'}, {"status": 422, "problem": PROBLEM}]
+    },
+    ChangedJobsAnswer: {"changed": 2, "failed": [], "next_cursor": None},
+    ExplainedAnswer: EXPLAINED,
+    HealthAnswer: {"status": "ok"},
+    HeartbeatAnswer: HEARTBEAT,
+    PreviewAnswer: PREVIEW,
+    RedrivenAnswer: {"redriven": 3, "refused": 0, "more": False, "next_cursor": None},
+    SkippedAnswer: {"items": [SKIPPED_RUN]},
+    StatsAnswer: STATS,
+}
+
+
+def answer_example(answer: Any) -> Document | None:
+    """An example of an answer's type, or of a page of them; None where there is none."""
+    if get_origin(answer) is PageAnswer:
+        return {"items": [_ANSWERS[get_args(answer)[0]]], "next_cursor": None}
+    return _ANSWERS.get(answer)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from duecourse.domain.ids import ID_PATTERN
+from duecourse.http.answers import RUN_ID
 from duecourse.http.job_body import TAG_PATTERN
 from duecourse.http.paging import DEFAULT_LIMIT, MAX_LIMIT
-
-RUN_ID = rf"^{ID_PATTERN}\.[0-9]{{8}}T[0-9]{{6}}Z(\.[mb][A-Za-z0-9_-]{{1,32}})?$"
-"""A run's id, as ECMA has patterns."""
 
 
 def _path(name: str, description: str, pattern: str, example: str) -> dict[str, Any]:
@@ -128,12 +127,11 @@ HEADERS: dict[str, dict[str, Any]] = {
 }
 """Headers of answers, by component name."""
 
-HEADER_NAMES = {
-    "ETag": "etag",
+HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for name in HEADERS} | {
     "RequestId": "x-request-id",
     "CorrelationId": "x-correlation-id",
-    "Location": "location",
-    "RetryAfter": "retry-after",
-    "WwwAuthenticate": "www-authenticate",
 }
 """What the headers of answers are called."""
+
+COMPONENT = {each["name"]: name for name, each in PARAMETERS.items() if name != "OfJob"}
+"""The component that describes a parameter, by its name; `job_id` of a path."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from duecourse.http.openapi.operations import OPERATIONS
-from duecourse.http.scopes import scopes_of
+from duecourse.http.openapi.document import braces, described
+from duecourse.http.route import Route
+from duecourse.http.routes import ROUTES
 
 BEGIN, END = "<!-- routes: written by make openapi -->", "<!-- end of routes -->"
 
@@ -11,8 +12,7 @@ BEGIN, END = "<!-- routes: written by make openapi -->", "<!-- end of routes -->
 def table() -> str:
     """A row for each route."""
     rows = [
-        f"| `{method} {path.replace('<', '{').replace('>', '}')}` | {operation.summary} | {_opened_by(method, path)} |"
-        for (method, path), operation in OPERATIONS.items()
+        f"| `{route.method} {braces(route.path)}` | {described(route)[0]} | {_opened_by(route)} |" for route in ROUTES
     ]
     return "\n".join(["| route | what | scope |", "|---|---|---|", *rows])
 
@@ -26,7 +26,7 @@ def with_table(text: str) -> str:
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
-def _opened_by(method: str, path: str) -> str:
-    if OPERATIONS[method, path].run_token:
+def _opened_by(route: Route) -> str:
+    if route.run_token:
         return "the run's token"
-    return " or ".join(f"`{scope}`" for scope in sorted(scopes_of(method, path))) or "open to all"
+    return " or ".join(f"`{scope}`" for scope in sorted(route.scopes)) or "open to all"

@@ -9,8 +9,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from duecourse.http.answers import OpenApiDocument
 from duecourse.http.api import Answer, Api
 from duecourse.http.request import Request
+from duecourse.http.route import route
 
 FILE = "openapi.json"
 """The document, beside this module."""
@@ -23,6 +25,10 @@ def document() -> dict[str, Any]:
     return read
 
 
+@route("GET", "/v1/openapi.json", "service", {200: OpenApiDocument}, only_for=frozenset())
 def get_document(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """GET /v1/openapi.json."""
+    """Read this document.
+
+    The OpenAPI 3.1 document of the deployed version.
+    """
     return Answer(HTTPStatus.OK, "document_read", document(), {"cache-control": "public, max-age=300"})

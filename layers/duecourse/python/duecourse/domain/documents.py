@@ -1,0 +1,70 @@
+"""Frozen dataclasses as JSON documents and back, by the types of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+Convert = Callable[[Any], Any]
+
+
+def to_document(value: Any) -> dict[str, Any]:
+    """A dataclass as a JSON object: enums are their values, tuples lists, dataclasses objects; all else is as it is."""
+    return part_of(value, tuple(_fields(value.__class__)))
+
+
+def part_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Those fields of a dataclass, as `to_document` has them."""
+    converts = _fields(value.__class__)
+    document = {}
+    for name in names:
+        found, write = getattr(value, name), converts[name][1]
+        document[name] = found if write is None or found is None else write(found)
+    return document
+
+
+def from_document(kind: type[T], document: Mapping[str, Any]) -> T:
+    """The inverse. Raises as `read_fields`, and TypeError where a field without a default is missing."""
+    return kind(**read_fields(kind, document))
+
+
+def read_fields(kind: type, document: Mapping[str, Any], **known: Any) -> dict[str, Any]:
+    """The fields of a dataclass from a document, and those that are `known` already. Fields that the document lacks are
+    left to their defaults, names that the dataclass lacks are ignored.
+
+    Raises ValueError for a value that an enum does not have.
+    """
+    for name, (read, _) in _fields(kind).items():
+        if name not in known and name in document:
+            value = document[name]
+            known[name] = value if read is None or value is None else read(value)
+    return known
+
+
+@cache
+def _fields(kind: type[Any]) -> Mapping[str, tuple[Convert | None, Convert | None]]:
+    """By field: what makes its value of JSON and JSON of its value; None where they are the same."""
+    types = get_type_hints(kind)
+    return {field.name: _converts(types[field.name]) for field in fields(kind)}
+
+
+def _converts(kind: Any) -> tuple[Convert | None, Convert | None]:
+    if isinstance(kind, UnionType):
+        options = [option for option in get_args(kind) if option is not NoneType]
+        return _converts(options[0]) if len(options) == 1 else (None, None)
+    if get_origin(kind) is tuple:
+        read, write = _converts(get_args(kind)[0])
+        return (
+            tuple if read is None else lambda values: tuple(map(read, values)),
+            list if write is None else lambda values: list(map(write, values)),
+        )
+    if isinstance(kind, type) and is_dataclass(kind):
+        return partial(from_document, kind), to_document
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind, str.__str__
+    return None, None
