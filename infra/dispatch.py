@@ -52,7 +52,7 @@ class Dispatch(Construct):
             },
         )
         allow = self.function.allow
-        # BatchGetItem: claims without an answer are read back; PartiQLDelete: wake-ups that were sent
+        # BatchGetItem: claims without an answer are read back; PartiQLDelete: timers that were sent
         change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])

@@ -95,7 +95,7 @@ class Execute(Construct):
                 "DUECOURSE_JOBS_TABLE": self._jobs.name,
                 "DUECOURSE_RUNS_TABLE": self._runs.name,
                 "DUECOURSE_RUN_RETENTION_DAYS": str(self._config.run_retention_days),
-                "DUECOURSE_SHARDS": str(self._config.shards),  # where wake-ups go
+                "DUECOURSE_SHARDS": str(self._config.shards),  # where timers go
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_BULK_URL": bulk.queue_url,
                 "DUECOURSE_DEATHS_TOPIC_ARN": self._notices.deaths.topic_arn,
@@ -139,7 +139,7 @@ class Execute(Construct):
 
     def _statements(self) -> Iterator[iam.PolicyStatement]:
         """What every worker may do, whatever its lane. Transactions have no action of their own."""
-        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: wake-ups, and pausing what fails again and again
+        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: timers, and pausing what fails again and again
         record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
         for actions, resource in (
             ([f"dynamodb:{action}" for action in job], self._jobs.arn),

@@ -13,8 +13,9 @@ from duecourse.domain.audit import Gap, Recorded, Turn
 from duecourse.domain.job import JobState, Lane
 from duecourse.domain.patrol import Seen
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import RunMessage
-from duecourse.ports import Finding, Patrolled, Undecided, Wake
+from duecourse.ports import Finding, Patrolled, Timer, Undecided
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -46,8 +47,8 @@ def test_a_cursor_is_seen_with_its_place_and_its_jobs_state(any_tables: Tables) 
 
 
 def test_a_wake_up_is_seen_without_its_message_and_placed(any_tables: Tables) -> None:
-    message = RunMessage("default", "gone", N, N, N * 1000, Lane.NORMAL, N, "nonce", attempt=2)
-    any_tables.wakes().put(Wake(message, N))
+    message = RunMessage(RunIdentity("default", "gone", N, N, N * 1000), Lane.NORMAL, N, "nonce", attempt=2)
+    any_tables.timers().put(Timer(message, N))
     (seen,) = patrol(any_tables).page(None).seen
     assert (seen.slot, seen.due, seen.cursor, seen.unreadable) == ("2026-11-21T12/0000", N, None, False)
     assert patrol(any_tables).place(seen, ELSEWHERE)

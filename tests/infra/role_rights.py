@@ -31,7 +31,7 @@ STORES = {
     "DynamoTenantLimits": "jobs",
     "DynamoTickMark": "jobs",
     "DynamoTraces": "runs",
-    "DynamoWakes": "jobs",
+    "DynamoTimers": "jobs",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
     "S3Results": "results",

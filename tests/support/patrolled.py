@@ -8,7 +8,7 @@ from typing import Any
 
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.patrol import Seen
-from duecourse.ports import Patrolled, PatrolPage, Wake, Watch
+from duecourse.ports import Patrolled, PatrolPage, Timer, Watch
 from duecourse.usecases.patrol import Patrol
 from tests.support.jobs import cursor, moved
 from tests.support.line_model import Kept, Shared, State
@@ -51,8 +51,8 @@ class _Ports:
         found: Watch | None = self.shared.answer(self.state, Asked("watch"))[0]
         return found
 
-    def put(self, wake: Wake) -> None:
-        self.state = self.shared.posted(self.state, wake.message)
+    def put(self, timer: Timer) -> None:
+        self.state = self.shared.posted(self.state, timer.message)
 
     def now(self) -> float:
         return float(self.state.time)

@@ -13,6 +13,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
@@ -22,15 +23,16 @@ from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
-from duecourse.usecases.execute import Execute
 from duecourse.usecases.patrol import Patrol
 from duecourse.usecases.report import Report
 from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.sweep import Sweep
+from duecourse.usecases.worker.receive import Worker
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
 from tests.support.told import Announced, StoredResults, ToldEvents
+from tests.support.varied import varied
 from tests.support.wheel import Wheel
 from tests.support.workers import Workshop
 
@@ -100,7 +102,7 @@ class World:
         self.cursors: CursorStore = tables.cursor_store(self.clock)
         self.run_store: RunStore = tables.run_store()
         self.lines: Lines = tables.lines()
-        self.wakes = tables.wakes(rules.shards)
+        self.timers = tables.timers(rules.shards)
         self.inputs = tables.inputs()
         self.round_id: str | None = None
         """What the dispatcher's invocations are called."""
@@ -126,15 +128,15 @@ class World:
         self.reports.append(report)
         return report
 
-    def worker(self) -> Execute:
+    def worker(self) -> Worker:
         """A worker of the lane `normal`."""
         return self._workshop(self.worker_clock).worker(Lane.NORMAL, self.wheel.max_receive_count)
 
     def sweep(self, queue: DeadLetterQueue | None = None) -> Report:
         """A look into the dead-letter queue, this world's unless another one is given."""
-        settler = self._workshop(self.clock).settler(None)
+        transitions = self._workshop(self.clock).transitions(None)
         queue = queue or self.wheel.dead_letter_queue
-        sweep = Sweep(queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, settler, 90)
+        sweep = Sweep(queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, transitions, 90)
         report = sweep(self.clock.now() + 60)
         self.reports.append(report)
         return report
@@ -147,7 +149,7 @@ class World:
             jobs=self.jobs,
             runs=self.run_store,
             lines=self.lines,
-            wakes=self.wakes,
+            timers=self.timers,
             marks=DynamoTickMark(client, table),
             clock=self.clock,
             every_seconds=DAY_SECONDS,
@@ -160,7 +162,7 @@ class World:
         return Workshop(
             jobs=self.jobs,
             runs=self.run_store,
-            wakes=self.wakes,
+            timers=self.timers,
             lines=self.lines,
             inputs=self.inputs,
             lanes=self.wheel,
@@ -184,17 +186,16 @@ class World:
 
     def work(self) -> None:
         """Hand every visible message to a worker, one at a time."""
-        execute = self.worker()
+        worker = self.worker()
         while (held := self.wheel.receive()) is not None:
-            delivery = self.wheel.delivery(held)
-            batch = execute([(delivery, held.body)], self.clock.now() + self.lease_seconds)
+            batch = worker([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
             self.reports.append(batch.report)
-            if batch.left:
+            if batch.retained:
                 self.wheel.put_back(held)
 
     def moved_to(self, message: RunMessage, second: int) -> RunMessage:
         """The same message about the occurrence that many seconds after NOON."""
-        return replace(message, occurrence=int(NOON) + second, due=int(NOON) + second)
+        return varied(message, occurrence=int(NOON) + second, due=int(NOON) + second)
 
     def queued_about(self, job_id: str, second: int, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run that is queued and has no record yet."""
@@ -202,11 +203,7 @@ class World:
         assert found is not None
         at = int(NOON) + second
         return RunMessage(
-            tenant="default",
-            job_id=job_id,
-            occurrence=at,
-            due=at,
-            generation=found.generation,
+            RunIdentity(tenant="default", job_id=job_id, occurrence=at, due=at, generation=found.generation),
             lane=found.lane,
             not_before=self.clock.now(),
             nonce=self.randomness.nonce(),

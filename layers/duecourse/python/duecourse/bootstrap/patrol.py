@@ -11,7 +11,7 @@ from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.patrol_store import DynamoPatrolStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.adapters.dynamodb.timers import DynamoTimers
 from duecourse.settings import PatrolSettings
 from duecourse.usecases.patrol import Patrol
 
@@ -27,7 +27,7 @@ def patrol(environ: Mapping[str, str]) -> Patrol:
         jobs=DynamoJobStore(dynamodb, settings.jobs_table, shards=settings.shards, clock=clock),
         runs=DynamoRunStore(dynamodb, settings.runs_table),
         lines=DynamoLines(dynamodb, settings.runs_table),
-        wakes=DynamoWakes(dynamodb, settings.jobs_table, shards=settings.shards),
+        timers=DynamoTimers(dynamodb, settings.jobs_table, shards=settings.shards),
         marks=DynamoTickMark(dynamodb, settings.jobs_table),
         clock=clock,
         every_seconds=settings.patrol_hours * HOUR_SECONDS,

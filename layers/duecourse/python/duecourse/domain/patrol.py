@@ -1,4 +1,4 @@
-"""What is wrong with where a cursor or a wake-up stands in the due index, and where it belongs."""
+"""What is wrong with where a cursor or a timer stands in the due index, and where it belongs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SQS Developer Guide, "Amazon SQS message quotas").
 
 class Fault(StrEnum):
     """UNREAD: no round of dispatch reads its slot. OUTDATED: by today's zone data it is due earlier than where it
-    stands. OUTSIDE: it has an occurrence to come and is in no slot. SET_ASIDE: a cursor or a wake-up that was taken out
+    stands. OUTSIDE: it has an occurrence to come and is in no slot. SET_ASIDE: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
     """
 
@@ -34,8 +34,8 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A cursor or a wake-up as a patrol meets it. `key` is the store's own name for it; `slot` and `due` (UTC seconds)
-    say where it stands in the due index. `cursor` is None for a wake-up, and for a cursor that cannot be read
+    """A cursor or a timer as a patrol meets it. `key` is the store's own name for it; `slot` and `due` (UTC seconds)
+    say where it stands in the due index. `cursor` is None for a timer, and for a cursor that cannot be read
     (`unreadable`). `state` is its job's, None where it was not read along with it.
     """
 
@@ -85,7 +85,7 @@ def fault_of(seen: Seen, rounds: Rounds, *, now: float) -> Fault | None:
             return Fault.UNREAD
         return Fault.OUTDATED if cursor is not None and _earlier(cursor) else None
     if cursor is None and not seen.unreadable:
-        return Fault.SET_ASIDE  # a wake-up: its run waits, whatever has become of its job's schedule
+        return Fault.SET_ASIDE  # a timer: its run waits, whatever has become of its job's schedule
     if seen.state not in (JobState.ACTIVE, None):
         return None  # it does not fire, and is not meant to
     if cursor is None or cursor.error is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from duecourse.ports.audit import AuditStore, Finding, JobsPage, Undecided
-from duecourse.ports.basics import Alone, Clock, Crew, Randomness
-from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
+from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
+from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Timer, Timers
 from duecourse.ports.jobs import (
     ChangePage,
     JobPage,
@@ -36,7 +36,6 @@ from duecourse.ports.told import Bus, Death, Notices, Occasion
 
 __all__ = [
     "LINK_SECONDS",
-    "Alone",
     "AuditStore",
     "BrokenCursor",
     "BucketConflict",
@@ -49,7 +48,6 @@ __all__ = [
     "Claimed",
     "Clock",
     "Conflict",
-    "Crew",
     "CursorStore",
     "DeadLetterQueue",
     "DeadMark",
@@ -57,7 +55,9 @@ __all__ = [
     "Death",
     "Depth",
     "Depths",
+    "Executor",
     "Finding",
+    "InlineExecutor",
     "Input",
     "Inputs",
     "JobPage",
@@ -90,9 +90,9 @@ __all__ = [
     "TasksUnavailableError",
     "TenantLimits",
     "TickMark",
+    "Timer",
+    "Timers",
     "Undecided",
     "UsedKey",
-    "Wake",
-    "Wakes",
     "Watch",
 ]

@@ -32,7 +32,7 @@ class Patrolled:
 
 
 class PatrolStore(Protocol):
-    """Every cursor and wake-up, whether or not it is in the due index."""
+    """Every cursor and timer, whether or not it is in the due index."""
 
     def page(self, start: str | None) -> PatrolPage:
         """The next page of all there is. May be stale."""

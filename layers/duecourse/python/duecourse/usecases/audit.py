@@ -24,7 +24,7 @@ from duecourse.domain.audit import OPEN, Gap, Turn, next_turn
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.verdict import Verdict
-from duecourse.ports import Alone, AuditStore, Clock, Crew, Finding, Undecided
+from duecourse.ports import AuditStore, Clock, Executor, Finding, InlineExecutor, Undecided
 from duecourse.usecases.judging import Judge
 from duecourse.usecases.looking import Looked, Looker
 from duecourse.usecases.report import Report, in_words
@@ -49,7 +49,7 @@ class Audit:
     clock: Clock
     segments: int
     retention_days: int
-    crew: Crew = field(default_factory=Alone)
+    executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float, tell: Callable[[Report], None] | None = None) -> Report:
         """Do the turns that are due until `deadline` (UTC seconds); what `tell` was not given is returned. What fails
@@ -131,7 +131,7 @@ class _Round:
         return True
 
     def _group(self, jobs: Sequence[Job], turn: Turn) -> None:
-        looked = self.uses.crew.map(lambda job: self.uses.looker(job, turn), jobs)
+        looked = self.uses.executor.map(lambda job: self.uses.looker(job, turn), jobs)
         for one in looked:
             self.served[one.job.lane] = max(self.served.get(one.job.lane, 0), one.served)
         for one in looked:

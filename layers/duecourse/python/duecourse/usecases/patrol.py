@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import JobState
 from duecourse.domain.patrol import Fault, Rounds, Seen, fault_of, long_over, look_back, mended
-from duecourse.ports import Clock, JobStore, Lines, Patrolled, PatrolStore, RunStore, TickMark, Wake, Wakes
+from duecourse.ports import Clock, JobStore, Lines, Patrolled, PatrolStore, RunStore, TickMark, Timer, Timers
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
-from duecourse.usecases.line import WATCH_LOST_SECONDS
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.worker.line import WATCH_LOST_SECONDS
 
 MAX_REPORTED = 100
 """Log lines of one kind in one invocation; beyond that it is counted only."""
@@ -40,7 +40,7 @@ class Patrol:
     jobs: JobStore
     runs: RunStore
     lines: Lines
-    wakes: Wakes
+    timers: Timers
     marks: TickMark
     clock: Clock
     every_seconds: int
@@ -134,8 +134,8 @@ class _Round:
                 self._complete(seen, now)
 
     def _count_set_aside(self, seen: Seen) -> None:
-        wakes = seen.cursor is None and not seen.unreadable
-        if not wakes and seen.state is None:  # the job stands on another page
+        timers = seen.cursor is None and not seen.unreadable
+        if not timers and seen.state is None:  # the job stands on another page
             job = self.uses.jobs.get(seen.tenant, seen.job_id)
             if job is None or job.state is not JobState.ACTIVE:
                 return
@@ -188,7 +188,7 @@ class _Round:
         for first in uses.lines.waiting(*whose, limit=1):
             watch = uses.lines.watch(*whose)
             if watch is None or now >= watch.at + WATCH_LOST_SECONDS:
-                uses.wakes.put(Wake(replace(first, not_before=now), int(now)))
+                uses.timers.put(Timer(replace(first, not_before=now), int(now)))
                 self._tell("line_found", seen, alarming=True, run_id=str(first.name))
 
     def _given_up(self, seen: Seen, now: float) -> bool:

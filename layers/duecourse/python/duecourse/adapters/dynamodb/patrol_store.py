@@ -1,4 +1,4 @@
-"""The jobs table as a patrol sees it: one scan, of which cursors, wake-ups and the states of jobs come back."""
+"""The jobs table as a patrol sees it: one scan, of which cursors, timers and the states of jobs come back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.dynamodb import cursor_item, values
 from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.job_pages import readable
-from duecourse.adapters.dynamodb.keys import CURSOR, JOB, WAKE_PREFIX, Item, key, owner_of
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, TIMER_PREFIX, Item, key, owner_of
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import JobState
 from duecourse.domain.patrol import Seen
@@ -41,7 +41,7 @@ class DynamoPatrolStore:
             FilterExpression="#SK = :cursor OR #SK = :job OR begins_with(#SK, :wake)",
             ProjectionExpression=", ".join(f"#{name}" for name in _READ),
             ExpressionAttributeNames={f"#{name}": name for name in _READ},
-            ExpressionAttributeValues=values.pack({":cursor": CURSOR, ":job": JOB, ":wake": WAKE_PREFIX}),
+            ExpressionAttributeValues=values.pack({":cursor": CURSOR, ":job": JOB, ":wake": TIMER_PREFIX}),
             **self._bound,
             **({} if start is None else {"ExclusiveStartKey": values.parse(start)}),
         )
