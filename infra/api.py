@@ -113,7 +113,7 @@ class Api(Construct):
         change = (
             "GetItem",
             "BatchGetItem",
-            "BatchWriteItem",  # the wake-ups of a backfill
+            "BatchWriteItem",  # the timers of a backfill
             "PutItem",
             "UpdateItem",
             "DeleteItem",

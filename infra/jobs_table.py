@@ -1,4 +1,4 @@
-"""The jobs table: definitions, cursors, wake-ups, watermarks; with the indexes `due` and `tenant`."""
+"""The jobs table: definitions, cursors, timers, watermarks; with the indexes `due` and `tenant`."""
 
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct

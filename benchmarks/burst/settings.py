@@ -15,7 +15,7 @@ from benchmarks.burst.limits import (
 )
 from duecourse.adapters.dynamodb.cursor_store import PAGE
 from duecourse.adapters.dynamodb.statements import FIRST_WAIT_SECONDS, TRIES
-from duecourse.adapters.threads import HANDS
+from duecourse.adapters.threads import MAX_WORKERS
 from duecourse.limits import ROUND_SECONDS
 from infra.stages import STAGES
 
@@ -37,7 +37,7 @@ class Assumptions:
     """One BatchExecuteStatement of 25."""
     send: float = 0.015
     """One SendMessageBatch of ten."""
-    connections: int = HANDS
+    connections: int = MAX_WORKERS
     """Requests that a dispatcher has under way side by side."""
     tries: int = TRIES
     """Of a throttled statement."""

@@ -15,7 +15,7 @@ from benchmarks.burst.limits import PARTITION_READS, PARTITION_WRITES, SEND_BATC
 from benchmarks.burst.settings import Assumptions, Setting
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.sharding import bucket_of
-from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, StoreBusyError, Wake
+from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, StoreBusyError, Timer
 
 TENTH = 10
 """Curves are kept by the tenth of a second."""
@@ -136,7 +136,7 @@ class Cursors:
         """Claims that were won, by tenths of a second."""
         self.refused: Counter[str] = Counter()
 
-    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
+    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
         """See ports.CursorStore. All pages but the first are read while the one before is worked on: that they are
         throttled is found out when they are wanted.
         """
@@ -223,9 +223,9 @@ class Cursors:
         """See ports.CursorStore."""
         return shards
 
-    def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
-        """See ports.CursorStore. There are no wake-ups in a burst."""
-        return [Claimed(ClaimResult.WON)] * len(wakes)
+    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
+        """See ports.CursorStore. There are no timers in a burst."""
+        return [Claimed(ClaimResult.WON)] * len(timers)
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:  # noqa: ARG002 - the port's name
         """See ports.CursorStore. A burst has no bad cursors, so that one here is a mistake of the model."""

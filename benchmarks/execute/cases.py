@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from duecourse.adapters.dynamodb import job_item
 from duecourse.domain.job import Job, Lane, Overlap, Precision
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
@@ -84,11 +85,7 @@ def messages(jobs: list[Job], now: int) -> list[RunMessage]:
 def message_of(job: Job, occurrence: int) -> RunMessage:
     """As a dispatcher sends it."""
     return RunMessage(
-        tenant=job.tenant,
-        job_id=job.id,
-        occurrence=occurrence,
-        due=occurrence,
-        generation=job.generation,
+        RunIdentity(tenant=job.tenant, job_id=job.id, occurrence=occurrence, due=occurrence, generation=job.generation),
         lane=Lane.NORMAL,
         not_before=float(occurrence),
         nonce="q1Yb0tX8r4Lw2s9Z",

@@ -20,9 +20,8 @@ from duecourse.adapters.aws import AwsClients
 from duecourse.bootstrap.execute import execute
 from duecourse.domain.job import Job
 from duecourse.domain.targets import HttpTarget
-from duecourse.messages import RunMessage, read_run_message
-from duecourse.usecases.hand import Delivery
-from duecourse.usecases.report import Report
+from duecourse.messages import RunMessage
+from duecourse.usecases.worker.work_item import ReceivedMessage
 from tests.support.lambda_events import Context, lane_event
 
 BATCH = 10
@@ -94,13 +93,14 @@ class Quietly:
     def one_by_one(self, events: Sequence[dict[str, Any]]) -> None:
         """The same in this thread, for a profiler, which sees no other."""
         for event in events:
-            for delivery, body in _received(event):
-                self._execute.attempts.handle(read_run_message(body), delivery, time() + 120, Report())
+            for received in _received(event):
+                self._execute.handle(received, time() + 120)
 
 
-def _received(event: dict[str, Any]) -> list[tuple[Delivery, str]]:
+def _received(event: dict[str, Any]) -> list[ReceivedMessage]:
     return [
-        (Delivery(each["messageId"], each["receiptHandle"], 1, "request"), each["body"]) for each in event["Records"]
+        ReceivedMessage(each["messageId"], each["receiptHandle"], 1, "request", each["body"])
+        for each in event["Records"]
     ]
 
 

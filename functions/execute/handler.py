@@ -12,15 +12,15 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.execute import execute
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.execute import Execute
-from duecourse.usecases.hand import Delivery
+from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.work_item import ReceivedMessage
 
 logger = function_logger()
 metrics = Metrics()
 
 
 @cache
-def _execute(*, bulk: bool) -> Execute:
+def _execute(*, bulk: bool) -> Worker:
     return execute(os.environ, bulk=bulk)
 
 
@@ -28,10 +28,10 @@ def _execute(*, bulk: bool) -> Execute:
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Reports partial batch failures: what is named stays in the queue, the rest is deleted."""
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000
-    received = [(_delivery(record, context), record["body"]) for record in event["Records"]]
+    received = [_received(record, context) for record in event["Records"]]
     batch = _execute(bulk=_of_bulk(event["Records"][0]))(received, deadline)
     publish(batch.report, logger, metrics, function="execute", lane=os.environ["DUECOURSE_LANE"])
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in batch.left]}
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in batch.retained]}
 
 
 def _of_bulk(record: dict[str, Any]) -> bool:
@@ -39,10 +39,11 @@ def _of_bulk(record: dict[str, Any]) -> bool:
     return bool(record["eventSourceARN"].rpartition(":")[2] == os.environ["DUECOURSE_BULK_URL"].rpartition("/")[2])
 
 
-def _delivery(record: dict[str, Any], context: LambdaContext) -> Delivery:
-    return Delivery(
+def _received(record: dict[str, Any], context: LambdaContext) -> ReceivedMessage:
+    return ReceivedMessage(
         message_id=record["messageId"],
         receipt=record["receiptHandle"],
         receive_count=int(record["attributes"]["ApproximateReceiveCount"]),
         request_id=context.aws_request_id,
+        body=record["body"],
     )

@@ -36,7 +36,7 @@ def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloud
 def _rounds(config: StageConfig) -> Iterator[Row]:
     """The clock and the dispatcher."""
     read = _counted(
-        config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "wake-ups"}
+        config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "timers"}
     )
     wrong = {
         "ClaimsLost": "claims lost (harmless)",

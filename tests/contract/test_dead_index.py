@@ -8,6 +8,7 @@ import pytest
 
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.ports import DeadMark, RunStore
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -21,11 +22,7 @@ JOBS = [f"job-{number}" for number in range(12)]
 def dead(job_id: str, minute: int, died_at: float, tenant: str = "default") -> Run:
     occurrence = int(NOON) + 60 * minute
     return Run(
-        tenant=tenant,
-        job_id=job_id,
-        occurrence=occurrence,
-        due=occurrence,
-        generation=1,
+        RunIdentity(tenant=tenant, job_id=job_id, occurrence=occurrence, due=occurrence, generation=1),
         state=RunState.DEAD,
         lane=Lane.NORMAL,
         attempt=4,

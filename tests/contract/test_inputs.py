@@ -1,4 +1,4 @@
-"""Requests for runs and many wake-ups at once, on each emulator."""
+"""Requests for runs and many timers at once, on each emulator."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import pytest
 
 from duecourse.domain.backfill import Backfill
 from duecourse.domain.job import Lane
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.sharding import shard_of, slot_of
 from duecourse.messages import RunMessage
-from duecourse.ports import Input, Wake
+from duecourse.ports import Input, Timer
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -75,26 +76,28 @@ def test_what_was_sent_is_noted_and_nothing_else(any_tables: Tables) -> None:
     assert inputs.get("acme", "nightly", ".mGone1234") is None
 
 
-def test_many_wake_ups_are_written_and_found_by_the_due_index(any_tables: Tables) -> None:
-    def wake(number: int) -> Wake:
+def test_many_timers_are_written_and_found_by_the_due_index(any_tables: Tables) -> None:
+    def timer(number: int) -> Timer:
         message = RunMessage(
-            tenant="acme",
-            job_id="nightly",
-            occurrence=N - 60 * number,
-            due=N + number,
-            generation=1,
+            RunIdentity(
+                tenant="acme",
+                job_id="nightly",
+                occurrence=N - 60 * number,
+                due=N + number,
+                generation=1,
+                suffix=".bAbCd1234",
+            ),
             lane=Lane.LOW,
             not_before=float(N + number),
             nonce=f"n-{number}",
-            suffix=".bAbCd1234",
         )
-        return Wake(message, N + number)
+        return Timer(message, N + number)
 
-    wakes = [wake(number) for number in range(60)]
-    store = any_tables.wakes(shards=4)
-    store.put_all(wakes)
-    store.put_all(wakes[:3])  # again, as after an answer that was lost
+    timers = [timer(number) for number in range(60)]
+    store = any_tables.timers(shards=4)
+    store.put_all(timers)
+    store.put_all(timers[:3])  # again, as after an answer that was lost
     store.put_all([])
     slot = slot_of(N, shard_of("acme", "nightly", 4))
     found = any_tables.cursor_store(SettableClock(NOON)).due(slot, N + 100.0)
-    assert [entry for page in found for entry in page] == wakes
+    assert [entry for page in found for entry in page] == timers

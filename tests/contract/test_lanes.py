@@ -17,14 +17,15 @@ from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.domain.job import Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import MessageKind, RunMessage, read_run_message
-from duecourse.ports import Claimed, ClaimResult, Outgoing, Wake
+from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
 from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.enqueue import outgoing
-from duecourse.usecases.hand import Forwarder
-from duecourse.usecases.patience import Patience
 from duecourse.usecases.report import Report
-from duecourse.usecases.wake_up import wake_up
+from duecourse.usecases.timers import send_due_timers
+from duecourse.usecases.worker.requeue import Forwarder
+from duecourse.usecases.write_retry import WriteRetry
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.queues import create_queue, receive
@@ -35,11 +36,7 @@ pytestmark = pytest.mark.emulator
 
 def a_message(number: int = 0, *, lane: Lane = Lane.NORMAL, tenant: str = "acme") -> RunMessage:
     return RunMessage(
-        tenant=tenant,
-        job_id=f"job-{number}",
-        occurrence=1_795_243_620,
-        due=1_795_243_620,
-        generation=7,
+        RunIdentity(tenant=tenant, job_id=f"job-{number}", occurrence=1_795_243_620, due=1_795_243_620, generation=7),
         lane=lane,
         not_before=1_795_243_620,
         nonce=f"nonce-{number}",
@@ -73,15 +70,15 @@ TENANTS = ("acme", "zenith")
 
 @dataclass
 class Wakings:
-    """Where wake-ups wait (ports.Wakes), and where the dispatcher clears them from."""
+    """Where timers wait (ports.Timers), and where the dispatcher clears them from."""
 
-    waiting: list[Wake] = field(default_factory=list)
+    waiting: list[Timer] = field(default_factory=list)
 
-    def put(self, wake: Wake) -> None:
-        self.waiting.append(wake)
+    def put(self, timer: Timer) -> None:
+        self.waiting.append(timer)
 
-    def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
-        return [Claimed(ClaimResult.WON) for _ in wakes]
+    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
+        return [Claimed(ClaimResult.WON) for _ in timers]
 
 
 @dataclass
@@ -110,8 +107,8 @@ class Senders:
     def dispatcher_that_wakes_up(self, tenant: str) -> None:
         self.worker_that_tries_again(tenant, after=3600)
         self.clock.advance(3600)
-        patience = Patience(self.clock, Numbered(), self.clock.now() + 45)
-        assert wake_up(self.wakings.waiting, self.wakings, self.lanes, patience, Report()) is None
+        retry = WriteRetry(self.clock, Numbered(), self.clock.now() + 45)
+        assert send_due_timers(self.wakings.waiting, self.wakings, self.lanes, retry, Report()) is None
 
 
 @pytest.fixture
@@ -147,7 +144,7 @@ def test_a_retry_that_a_worker_sends_is_in_its_tenants_group(senders, sqs, queue
 
 
 @pytest.mark.parametrize("tenant", TENANTS)
-def test_a_wake_up_that_the_dispatcher_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
+def test_a_timer_that_the_dispatcher_sends_is_in_its_tenants_group(senders, sqs, queue_urls, tenant):
     senders.dispatcher_that_wakes_up(tenant)
     assert groups(sqs, queue_urls[Lane.NORMAL]) == [(tenant, tenant)]
 

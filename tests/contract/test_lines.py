@@ -8,11 +8,13 @@ import pytest
 
 from duecourse.domain.instants import to_basic
 from duecourse.domain.job import Lane
-from duecourse.domain.overlap import Place
+from duecourse.domain.overlap import LinePosition
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Watch
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
+from tests.support.varied import varied
 
 JOB = ("default", "tick-tock")
 LATER = int(NOON) + 400 * 86_400
@@ -22,21 +24,23 @@ def message(seconds: int, *, due: int | None = None, suffix: str = "", padding: 
     """What starts the run of an occurrence so many seconds after noon."""
     occurrence = int(NOON) + seconds
     return RunMessage(
-        *JOB,
-        occurrence=occurrence,
-        due=occurrence if due is None else int(NOON) + due,
-        generation=5,
+        RunIdentity(
+            *JOB,
+            occurrence=occurrence,
+            due=occurrence if due is None else int(NOON) + due,
+            generation=5,
+            suffix=suffix,
+            correlation_id=padding or None,
+        ),
         lane=Lane.NORMAL,
         not_before=float(occurrence),
         nonce=f"nonce{seconds}",
-        suffix=suffix,
-        correlation_id=padding or None,
         waited=True,
     )
 
 
-def place(entry: RunMessage) -> Place:
-    return Place(entry.due, entry.name.local)
+def place(entry: RunMessage) -> LinePosition:
+    return LinePosition(entry.due, entry.name.local)
 
 
 def stand(tables: Tables, *entries: RunMessage) -> None:
@@ -89,7 +93,7 @@ def test_a_line_longer_than_a_page_is_counted_whole(any_tables: Tables) -> None:
 
 
 def test_the_lines_of_other_jobs_and_tenants_are_not_seen(any_tables: Tables) -> None:
-    stand(any_tables, replace(message(0), job_id="tick"), replace(message(0), tenant="acme"))
+    stand(any_tables, varied(message(0), job_id="tick"), varied(message(0), tenant="acme"))
     assert any_tables.lines().waiting(*JOB, limit=10) == []
     assert any_tables.lines().length(*JOB, limit=10) == 0
 

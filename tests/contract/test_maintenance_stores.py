@@ -16,8 +16,9 @@ from duecourse.domain.maintenance.index import CompletedJob, Entry
 from duecourse.domain.maintenance.scan import RepairPass
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import RunMessage
-from duecourse.ports import Finding, Input, Undecided, Wake
+from duecourse.ports import Finding, Input, Timer, Undecided
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -54,8 +55,8 @@ def test_a_cursor_is_read_with_its_place_and_its_jobs_state(any_tables: Tables) 
 
 
 def test_a_timer_is_read_without_its_message_and_placed(any_tables: Tables) -> None:
-    message = RunMessage("default", "gone", N, N, N * 1000, Lane.NORMAL, N, "nonce", attempt=2)
-    any_tables.wakes().put(Wake(message, N))
+    message = RunMessage(RunIdentity("default", "gone", N, N, N * 1000), Lane.NORMAL, N, "nonce", attempt=2)
+    any_tables.timers().put(Timer(message, N))
     (entry,) = repair(any_tables).page(None).entries
     assert (entry.slot, entry.due, entry.cursor, entry.unreadable) == ("2026-11-21T12/0000", N, None, False)
     assert repair(any_tables).place(entry, ELSEWHERE)

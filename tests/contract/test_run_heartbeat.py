@@ -10,6 +10,7 @@ import pytest
 from duecourse.domain.callback import CallbackToken
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -19,11 +20,7 @@ pytestmark = pytest.mark.emulator
 
 def waiting(**changes: Any) -> Run:
     run = Run(
-        tenant="default",
-        job_id="tick-tock",
-        occurrence=int(NOON),
-        due=int(NOON),
-        generation=5,
+        RunIdentity(tenant="default", job_id="tick-tock", occurrence=int(NOON), due=int(NOON), generation=5),
         state=RunState.WAITING,
         lane=Lane.NORMAL,
         attempt=2,

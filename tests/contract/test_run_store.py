@@ -10,18 +10,16 @@ from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.domain.job import Lane
 from duecourse.domain.overlap import Lock
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.ports import Conflict
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
+from tests.support.varied import varied
 
 
 def started(occurrence: int = int(NOON), token: str = "one") -> Run:
     return Run(
-        tenant="default",
-        job_id="tick-tock",
-        occurrence=occurrence,
-        due=occurrence,
-        generation=5,
+        RunIdentity(tenant="default", job_id="tick-tock", occurrence=occurrence, due=occurrence, generation=5),
         state=RunState.RUNNING,
         lane=Lane.NORMAL,
         attempt=1,
@@ -42,7 +40,7 @@ def ended(run: Run, state: RunState = RunState.SUCCEEDED) -> Run:
 
 def test_a_run_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = any_tables.run_store()
-    for run in (started(), ended(started(int(NOON) + 10)), replace(started(int(NOON) + 20), suffix=".mnow", count=3)):
+    for run in (started(), ended(started(int(NOON) + 10)), varied(started(int(NOON) + 20), suffix=".mnow", count=3)):
         assert store.write(run, None) is None
         assert store.get("default", "tick-tock", run.name.local) == run
 

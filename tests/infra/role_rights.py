@@ -30,7 +30,7 @@ STORES = {
     "DynamoRunStore": "runs",
     "DynamoTenantLimits": "jobs",
     "DynamoTickMark": "jobs",
-    "DynamoWakes": "jobs",
+    "DynamoTimers": "jobs",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
     "S3Results": "results",

@@ -11,12 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.adapters.dynamodb.timers import DynamoTimers
 from duecourse.domain.job import Lane
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.targets import HttpTarget
 from duecourse.messages import RunMessage
-from duecourse.ports import Wake
+from duecourse.ports import Timer
 from infra.stages import STAGES
 from tests.support.clock import SettableClock
 from tests.support.deployed import SOON_ONCE, deploy
@@ -127,21 +128,21 @@ def test_long_waits_go_through_the_due_index(deployed: Deployed) -> None:
     retry = {"max_attempts": 2, "backoff": "fixed", "min_seconds": 1000, "max_seconds": 1000, "on": ["*"]}
     post(deployed, job("patient", NOBODY, **SOON_ONCE, retry=retry))
     deployed.run_in("patient", "RETRYING")
-    awaited("its wake-up", lambda: "patient" in deployed.wakes())
+    awaited("its timer", lambda: "patient" in deployed.timers())
 
     now = int(time.time())
-    message = RunMessage("default", "gone", now, now, now * 1000, Lane.NORMAL, now, "nonce", attempt=2)
-    DynamoWakes(
+    message = RunMessage(RunIdentity("default", "gone", now, now, now * 1000), Lane.NORMAL, now, "nonce", attempt=2)
+    DynamoTimers(
         client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], shards=STAGES["local"].shards
-    ).put(Wake(message, now))
+    ).put(Timer(message, now))
     deployed.dispatch()
-    awaited("the end of the wake-up", lambda: "gone" not in deployed.wakes())
+    awaited("the end of the timer", lambda: "gone" not in deployed.timers())
 
 
 def test_the_reconciler_records_what_nobody_else_did(deployed: Deployed) -> None:
     post(deployed, job("stranded", health(deployed), **HOURLY, events=["all"], pause_on_failure=1))
     now, generation = int(time.time()), deployed.generation("stranded")
-    message = RunMessage("default", "stranded", now, now, generation, Lane.NORMAL, now, "nonce")
+    message = RunMessage(RunIdentity("default", "stranded", now, now, generation), Lane.NORMAL, now, "nonce")
     queue = deployed.outputs["DeadLetterQueueUrl"]
     client("sqs", deployed.endpoint).send_message(QueueUrl=queue, MessageBody=message.to_json())
     deployed.invoke("SweepFunction")

@@ -18,9 +18,9 @@ from duecourse.domain.run import RunState
 from duecourse.domain.sharding import bucket_of
 from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.dispatch import Dispatch
-from duecourse.usecases.execute import Execute
-from duecourse.usecases.hand import Delivery
 from duecourse.usecases.skipping import Skipping
+from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.work_item import ReceivedMessage
 from tests.support import emulators
 from tests.support.clock import SettableClock
 from tests.support.jobs import cursor, job
@@ -65,7 +65,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     workshop = Workshop(
         jobs=store,
         runs=runs,
-        wakes=tables.wakes(),
+        timers=tables.timers(),
         lines=tables.lines(),
         lanes=lanes,
         received=SqsReceived(sqs, url),
@@ -90,7 +90,7 @@ def together(number: int, act: Callable[[int], T]) -> list[T]:
         return list(threads.map(act, range(number)))
 
 
-def work(sqs: Any, url: str, execute: Execute, number: int, deadline: float) -> int:
+def work(sqs: Any, url: str, execute: Worker, number: int, deadline: float) -> int:
     """Be a worker until the queue is empty; how many messages it was given."""
     seen = 0
     while True:
@@ -102,18 +102,16 @@ def work(sqs: Any, url: str, execute: Execute, number: int, deadline: float) -> 
             return seen
         seen += len(messages)
         received = [
-            (
-                Delivery(
-                    message["MessageId"],
-                    message["ReceiptHandle"],
-                    int(message["Attributes"]["ApproximateReceiveCount"]),
-                    f"worker-{number}-{seen}",
-                ),
+            ReceivedMessage(
+                message["MessageId"],
+                message["ReceiptHandle"],
+                int(message["Attributes"]["ApproximateReceiveCount"]),
+                f"worker-{number}-{seen}",
                 message["Body"],
             )
             for message in messages
         ]
-        left = set(execute(received, deadline).left)
+        left = set(execute(received, deadline).retained)
         done = [message for message in messages if message["MessageId"] not in left]
         entries = [{"Id": str(i), "ReceiptHandle": each["ReceiptHandle"]} for i, each in enumerate(done)]
         sqs.delete_message_batch(QueueUrl=url, Entries=entries)

@@ -129,7 +129,7 @@ def play(world: World, step: Step, original: Job) -> None:
         case "very long wait":
             world.time += 600 * step.pick
         case "forge":
-            nonce = letter.offer.nonce if step.crash else None
+            nonce = letter.request.nonce if step.crash else None
             world.post(step.kind, step.attempt, nonce=nonce)
         case "complete":
             world.post(MessageKind.COMPLETE, attempt)

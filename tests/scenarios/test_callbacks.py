@@ -142,7 +142,7 @@ def test_a_heartbeat_interval_of_hours_is_watched_through_the_due_index(world: W
 def test_a_callback_that_is_faster_than_the_calls_answer_wins(world: World) -> None:
     def complete_during_the_call(call: Call) -> Outcome:
         held = world.wheel.put_in(world.about(call.run, MessageKind.COMPLETE, result="fast"))
-        world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + 120)
+        world.worker()([world.wheel.received(held)], world.clock.now() + 120)
         return Succeeded("accepted")
 
     world.caller.answer = complete_during_the_call

@@ -54,8 +54,8 @@ def test_a_running_call_is_let_to_its_end_and_nothing_follows_a_failed_one(
 ) -> None:
     def cancelled_meanwhile(call: Call) -> Outcome:
         held = world.wheel.put_in(world.about(call.run, MessageKind.CANCEL, reason="cancelled"))
-        batch = world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + 120)
-        assert batch.left == ()
+        batch = world.worker()([world.wheel.received(held)], world.clock.now() + 120)
+        assert batch.retained == ()
         return outcome
 
     world.caller.answer = cancelled_meanwhile

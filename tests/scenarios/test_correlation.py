@@ -11,6 +11,7 @@ from duecourse.domain.backfill import Backfill
 from duecourse.domain.job import Completion, Overlap
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Call, Outgoing
@@ -106,7 +107,7 @@ def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
 def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World) -> None:
     world.add(job("*/5 * * * *"))
     by_hand = ByHand(world)
-    an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as wake-ups
+    an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as timers
     by_hand.backfills.start(by_hand.job(), an_hour, RunRequest("anna", correlation_id=ORDER))
     world.until(NOON + 7200)
     runs = [run for run in world.runs("tick-tock") if run.suffix]
@@ -156,15 +157,12 @@ def test_a_dead_letter_is_told_of_as_part_of_the_same(world: World) -> None:
 def test_a_message_of_before_runs_as_it_did_and_is_part_of_nothing(world: World) -> None:
     made = world.add(job("0 0 1 1 *", retry=TWICE))
     body = RunMessage(
-        tenant="default",
-        job_id=made.id,
-        occurrence=N,
-        due=N,
-        generation=made.generation,
+        RunIdentity(
+            tenant="default", job_id=made.id, occurrence=N, due=N, generation=made.generation, suffix=".mAbCd1234"
+        ),
         lane=made.lane,
         not_before=NOON,
         nonce="old",
-        suffix=".mAbCd1234",
     ).to_json()
     assert "correlation_id" not in orjson.loads(body)
     world.wheel.send([Outgoing(read_run_message(body), 0)])

@@ -76,7 +76,7 @@ def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_reconcile
     held = world.wheel.receive()
     assert held is not None
     with pytest.raises(Killed):
-        world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + FUNCTION_SECONDS)
+        world.worker()([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS)
     world.wheel.dead_letters.append(held)
     world.reconcile()
     assert the_run(world).state is RunState.RUNNING  # its lease has not ended: it may be alive

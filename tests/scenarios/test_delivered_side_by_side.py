@@ -50,9 +50,9 @@ def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, 
     world.clock.set(NOON + 120)
     held = world.wheel.receive()
     assert held is not None
-    once = world.wheel.delivery(held)
+    once = world.wheel.received(held)
     twice = replace(once, receipt="another receipt")
-    world.worker()([(once, held.body), (twice, held.body)], world.clock.now() + FUNCTION_SECONDS)
+    world.worker()([once, twice], world.clock.now() + FUNCTION_SECONDS)
     world.wheel.put_back(held)
     world.until(NOON + 900)
     assert len(world.caller.calls) == 1

@@ -128,7 +128,7 @@ def test_a_worker_killed_during_the_call_is_taken_over_after_its_lease(world: Wo
     held = world.wheel.receive()
     assert held is not None
     with pytest.raises(Killed):
-        world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + 120)
+        world.worker()([world.wheel.received(held)], world.clock.now() + 120)
     world.wheel.put_back(held)
     world.until(NOON + 600)
     (run,) = world.runs("tick-tock")

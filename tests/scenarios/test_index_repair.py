@@ -13,9 +13,10 @@ from duecourse.domain.job import Completion, Job, JobState, Lane, MissedMode, Mi
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, Entry
 from duecourse.domain.pause import pause
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.sharding import bucket_of
 from duecourse.messages import RunMessage
-from duecourse.ports import IndexPage, Wake
+from duecourse.ports import IndexPage, Timer
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
@@ -104,8 +105,8 @@ def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(w
 
 def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:
     at = int(NOON) - 5 * HOUR
-    message = RunMessage("default", "gone", at, at, at * 1000, Lane.NORMAL, at, "nonce", attempt=2)
-    world.wakes.put(Wake(message, at))
+    message = RunMessage(RunIdentity("default", "gone", at, at, at * 1000), Lane.NORMAL, at, "nonce", attempt=2)
+    world.timers.put(Timer(message, at))
     world.dispatch()
     assert world.count("WakesSent") == 0
     assert world.repair().counts["EntriesBelowWatermark"] == 1
@@ -155,9 +156,11 @@ def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: Wo
 
 def test_a_wake_up_that_was_quarantined_is_counted(world: World) -> None:
     at = int(NOON)
-    wake = Wake(RunMessage("default", "gone", at, at, at * 1000, Lane.NORMAL, at, "nonce", attempt=2), at)
-    world.wakes.put(wake)
-    write(world, "gone", wake.key, slot=None)
+    timer = Timer(
+        RunMessage(RunIdentity("default", "gone", at, at, at * 1000), Lane.NORMAL, at, "nonce", attempt=2), at
+    )
+    world.timers.put(timer)
+    write(world, "gone", timer.key, slot=None)
     assert world.repair().counts["CursorsSetAsideFound"] == 1
 
 

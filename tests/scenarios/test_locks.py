@@ -9,7 +9,7 @@ from duecourse.domain.overlap import Lock
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
-from duecourse.usecases.line import WATCH_SECONDS
+from duecourse.usecases.worker.line import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, SOON
 from tests.support.tables import Tables
@@ -31,7 +31,7 @@ def test_a_job_is_not_blocked_for_ever_by_a_run_whose_next_attempt_got_lost(worl
     assert world.states("tick-tock")[-1][1] is RunState.SUCCEEDED
 
 
-def test_a_lock_is_not_seized_from_a_holder_that_has_just_taken_it_again(world: World) -> None:
+def test_a_lock_is_not_taken_over_from_a_holder_that_has_just_taken_it_again(world: World) -> None:
     store = world.run_store
     assert store.lock("default", "tick-tock", Lock("a", NOON + 10), None) is None
     assert store.lock("default", "tick-tock", Lock("a", NOON + 300), None) is None

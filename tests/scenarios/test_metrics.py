@@ -71,7 +71,7 @@ def test_an_attempt_whose_worker_vanished_has_failed(world: World) -> None:
 
     world.caller.answer = vanishing
     with pytest.raises(Killed):
-        world.worker()([(world.wheel.delivery(held), held.body)], NOON + 60 + FUNCTION_SECONDS)
+        world.worker()([world.wheel.received(held)], NOON + 60 + FUNCTION_SECONDS)
     world.wheel.put_back(held)
     world.caller.answer = lambda _: Succeeded("fine")
     world.until(NOON + 900)

@@ -66,7 +66,7 @@ def test_a_run_that_waited_and_then_found_no_worker_is_late_by_that_alone(world:
     world.wheel.send([Outgoing(world.about(first, MessageKind.COMPLETE), 0)])
     execute, held = world.worker(), world.wheel.receive()
     assert held is not None
-    execute([(world.wheel.delivery(held), held.body)], world.clock.now() + 120)
+    execute([world.wheel.received(held)], world.clock.now() + 120)
     world.clock.advance(25)  # the run that was called waits for a worker
     world.work()
     assert lateness(world) == [0.0, 25.0]

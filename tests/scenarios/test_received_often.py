@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.targets import Failed
 from duecourse.ports import Death
 from tests.support.jobs import NOON, job
@@ -23,11 +24,13 @@ def world(tables: Tables) -> World:
 
 def _running(serial: int) -> Run:
     return Run(
-        tenant="default",
-        job_id="tick-tock",
-        occurrence=int(NOON) + 10,
-        due=int(NOON) + 10,
-        generation=int(NOON * 1000),
+        RunIdentity(
+            tenant="default",
+            job_id="tick-tock",
+            occurrence=int(NOON) + 10,
+            due=int(NOON) + 10,
+            generation=int(NOON * 1000),
+        ),
         state=RunState.RUNNING,
         lane=job().lane,
         attempt=1,

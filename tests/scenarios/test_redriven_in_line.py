@@ -11,7 +11,7 @@ from duecourse.domain.overlap import Lock
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
-from duecourse.usecases.line import WATCH_SECONDS
+from duecourse.usecases.worker.line import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, the_run
 from tests.support.tables import Tables

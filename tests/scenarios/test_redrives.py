@@ -111,7 +111,7 @@ def test_a_redrive_by_the_console_that_is_put_off_runs_once_though_nothing_was_b
     world.wheel.redrive()
     held = receive(world)
     with deaf(world):
-        assert world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + 10).left
+        assert world.worker()([world.wheel.received(held)], world.clock.now() + 10).retained
     world.wheel.put_back(held)
     world.until(NOON + 3600)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1]
@@ -146,7 +146,7 @@ def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_an
     held = receive(world)
     # Too little time is left, so a copy is sent; its acceptance is not heard of, and the message stays too.
     with deaf(world):
-        assert world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + 10).left
+        assert world.worker()([world.wheel.received(held)], world.clock.now() + 10).retained
     world.wheel.put_back(held)
     world.until(NOON + 3600)
     assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]

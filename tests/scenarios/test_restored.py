@@ -200,7 +200,7 @@ def test_an_edit_that_was_made_since_is_undone(restored: Restored) -> None:
 
 
 def test_a_retry_that_waited_at_the_moment_comes_once(restored: Restored) -> None:
-    """Its wake-up was sent and cleared since; it is back, is sent again, and its worker finds the run over."""
+    """Its timer was sent and cleared since; it is back, is sent again, and its worker finds the run over."""
     restored.go_on(job("at(2026-11-21T12:05:00)", id="retries", retry=retrying(20)))
     restored.restore()
     assert restored.twice == []
@@ -208,7 +208,7 @@ def test_a_retry_that_waited_at_the_moment_comes_once(restored: Restored) -> Non
 
 
 def test_a_wait_that_began_since_is_taken_up_by_the_cursor_that_is_back(restored: Restored) -> None:
-    """Its wake-up is gone with what was written since; the first attempt's message, sent again, repeats it."""
+    """Its timer is gone with what was written since; the first attempt's message, sent again, repeats it."""
     restored.go_on(
         job("at(2026-11-21T12:30:00)", id="retries", retry=retrying(40)),
         job("at(2026-11-21T12:31:00)", id="waits", completion=Completion.CALLBACK, completion_seconds=2400),
@@ -221,12 +221,12 @@ def test_a_wait_that_began_since_is_taken_up_by_the_cursor_that_is_back(restored
 
 
 def test_a_wait_that_began_since_for_what_was_enqueued_before_is_lost_and_can_be_cancelled(restored: Restored) -> None:
-    """The one thing that nothing takes up again: no cursor, no wake-up and no message knows of it."""
+    """The one thing that nothing takes up again: no cursor, no timer and no message knows of it."""
     restored.go_on(job("at(2026-11-21T12:15:00)", id="retries", retry=retrying(60)))
     restored.restore(until=RESTORED + 7200)
     (run,) = restored.world.runs("retries")
     assert (run.state, run.attempt) == (RunState.RETRYING, 1)
-    restored.world.tell(restored.world.about(run, MessageKind.CANCEL, reason="lost its wake-up"))
+    restored.world.tell(restored.world.about(run, MessageKind.CANCEL, reason="lost its timer"))
     (run,) = restored.world.runs("retries")
     assert run.state is RunState.CANCELLED
 

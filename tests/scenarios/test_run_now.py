@@ -18,6 +18,7 @@ from duecourse.usecases.runs import RunUnknownError
 from tests.support.by_hand import ByHand, Payloads
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import World
 
 S, K, C = RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED
@@ -253,8 +254,8 @@ def test_what_nobody_asked_for_is_no_run(world: World, by_hand: ByHand) -> None:
     world.add(job("0 0 1 1 *"))
     asked = by_hand.run()
     late = world.wheel.hold_back(0)
-    other = replace(asked, occurrence=asked.occurrence - 60)
-    for run in (other, replace(asked, suffix=".m12345678"), replace(asked, suffix=".b12345678")):
+    other = varied(asked, occurrence=asked.occurrence - 60)
+    for run in (other, varied(asked, suffix=".m12345678"), varied(asked, suffix=".b12345678")):
         with pytest.raises(RunUnknownError):
             by_hand.record(run)
     world.clock.advance(15 * 86_400)

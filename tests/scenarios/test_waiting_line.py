@@ -15,7 +15,7 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.line import WATCH_SECONDS
+from duecourse.usecases.worker.line import WATCH_SECONDS
 from tests.support.faulty import ThrottledStore
 from tests.support.jobs import NOON, job
 from tests.support.office import Office
@@ -307,7 +307,7 @@ def test_a_call_that_gets_lost_is_made_again_within_half_a_minute(world: World) 
     world.until(NOON + 305)
     waiting = world.runs("tick-tock")[0]
     held = world.wheel.put_in(world.about(waiting, MessageKind.COMPLETE))
-    world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + 120)
+    world.worker()([world.wheel.received(held)], world.clock.now() + 120)
     assert lose(world, lambda message: message.watch is None) == 1
     world.until(NOON + 305 + WATCH_SECONDS)
     assert told(world)[1] == (120, W, None)

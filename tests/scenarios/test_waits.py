@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.decision import Ended, Handover, Settle
+from duecourse.domain.decision import AttemptContext, Ended, Transition
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
-from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Wake
+from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Timer
 from duecourse.usecases.dispatch import DispatchRules
 from tests.support.jobs import NOON, job
 from tests.support.one_run import fail, the_run
@@ -35,7 +35,7 @@ def world(tables: Tables) -> World:
 
 
 class DyingClear:
-    """A cursor store whose process is killed when it has sent wake-ups and is about to clear them."""
+    """A cursor store whose process is killed when it has sent timers and is about to clear them."""
 
     def __init__(self, store: CursorStore) -> None:
         self.store = store
@@ -43,7 +43,7 @@ class DyingClear:
     def __getattr__(self, name: str) -> object:
         return getattr(self.store, name)
 
-    def clear(self, wakes: list[Wake]) -> list[Claimed]:
+    def clear(self, timers: list[Timer]) -> list[Claimed]:
         raise Killed
 
 
@@ -56,7 +56,7 @@ def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(
     assert world.count("WakesSent") == 1
 
 
-def test_a_dispatcher_killed_between_sending_and_clearing_wakes_a_run_once(world: World) -> None:
+def test_a_dispatcher_killed_between_sending_and_clearing_starts_a_run_once(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
@@ -67,7 +67,7 @@ def test_a_dispatcher_killed_between_sending_and_clearing_wakes_a_run_once(world
     assert world.count("WakesSent") == 1
 
 
-def test_a_wake_up_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_its_own_up(world: World) -> None:
+def test_a_timer_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_its_own_up(world: World) -> None:
     world.caller.answer = lambda call: Failed("no")
     world.add(job(AT, retry=replace(HOURS, max_attempts=2)))
     world.until(NOON + 7000)
@@ -79,7 +79,7 @@ def test_a_wake_up_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used
     assert [(run.state, run.attempt) for run in world.runs("tick-tock")] == [(RunState.DEAD, 2)]
 
 
-def test_a_wake_up_survives_an_outage_of_the_dispatcher(world: World) -> None:
+def test_a_timer_survives_an_outage_of_the_dispatcher(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 600)
     world.until(NOON + 5 * 3600, ticking=False)
@@ -99,13 +99,13 @@ class BusyTable:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def clear(self, wakes: list[Wake]) -> list[Claimed]:
+    def clear(self, timers: list[Timer]) -> list[Claimed]:
         if self.world.clock.now() < self.until:
-            return [Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)] * len(wakes)
-        return self.store.clear(wakes)
+            return [Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)] * len(timers)
+        return self.store.clear(timers)
 
 
-def test_wake_ups_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
+def test_timers_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
@@ -115,16 +115,16 @@ def test_wake_ups_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_clear
     assert world.dispatch().counts["WakesSent"] == 0
 
 
-def test_a_table_that_stays_busy_stops_the_sending_of_wake_ups(world: World) -> None:
+def test_a_table_that_stays_busy_stops_the_sending_of_timers(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 7000)
     world.clock.advance(30)
     report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 3600))
     assert report.counts["ClaimsFailed"] == 1
-    assert "a wake-up could not be cleared" in [event.facts.get("reason") for event in report.events]
+    assert "a timer could not be cleared" in [event.facts.get("reason") for event in report.events]
 
 
-def test_a_wake_up_of_a_deleted_job_cancels_its_run(world: World) -> None:
+def test_a_timer_of_a_deleted_job_cancels_its_run(world: World) -> None:
     world.add(job(AT, retry=HOURS))
     world.until(NOON + 600)
     found = world.jobs.get("default", "tick-tock")
@@ -150,14 +150,14 @@ def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_
     world.caller.answer = fail
     world.until(NOON + 130)
     begun = replace(the_run(world), state=RunState.RUNNING, expires_at=int(NOON) + 86_400)
-    again = decide(Ended(Failed("no"), 0.5), made, begun, Handover("m", "t", NOON, 0), now=world.clock.now())
-    assert isinstance(again, Settle)
+    again = decide(Ended(Failed("no"), 0.5), made, begun, AttemptContext("m", "t", NOON, 0), now=world.clock.now())
+    assert isinstance(again, Transition)
     assert again.run.not_before is not None
     assert again.run.expires_at is not None
     assert again.run.expires_at > again.run.not_before + 86_400
 
 
-def test_a_wake_up_is_found_though_the_shards_have_grown_since(tables: Tables) -> None:
+def test_a_timer_is_found_though_the_shards_have_grown_since(tables: Tables) -> None:
     hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
     before = World(tables, rules=DispatchRules(shards=1, lookahead=300, horizon=840))
     before.caller.answer = fail

@@ -222,8 +222,8 @@ def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: Worl
     world.until(NOON + 119, ticking=False)
     world.clock.set(NOON + 120)
     batch = [held for _ in range(10) if (held := world.wheel.receive()) is not None]
-    received = [(world.wheel.delivery(held), held.body) for held in batch]
-    assert world.worker()(received, world.clock.now() + FUNCTION_SECONDS).left == ()
+    received = [world.wheel.received(held) for held in batch]
+    assert world.worker()(received, world.clock.now() + FUNCTION_SECONDS).retained == ()
     assert len(world.caller.calls) == 10
 
 
@@ -242,5 +242,5 @@ def test_a_run_whose_job_was_changed_to_need_more_time_moves_to_the_lane_that_ha
     assert world.wheel.sent[-1].message.lane is Lane.LONG
     moved = world.wheel.receive()
     assert moved is not None
-    world.worker()([(world.wheel.delivery(moved), moved.body)], world.clock.now() + 900)
+    world.worker()([world.wheel.received(moved)], world.clock.now() + 900)
     assert len(world.caller.calls) == 1

@@ -17,7 +17,7 @@ from duecourse.domain.job import Lane, Precision
 from duecourse.http.api import Api
 from duecourse.http.app import Application
 from duecourse.messages import RunMessage
-from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Wakes
+from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Timers
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
 from duecourse.usecases.backfill import Backfills
@@ -40,7 +40,7 @@ from duecourse.usecases.skipping import Skipping
 from duecourse.usecases.stats import Stats
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
-from tests.support.inputs import MemoryInputs, MemoryWakes
+from tests.support.inputs import MemoryInputs, MemoryTimers
 from tests.support.jobs import NOON
 from tests.support.limits import FixedDepths, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
@@ -159,7 +159,7 @@ class ApiClient:
     mark: TickMark = field(default_factory=MemoryMark)
     depths: Depths = field(default_factory=FixedDepths)
     inputs: Inputs = field(default_factory=MemoryInputs)
-    wakes: Wakes = field(default_factory=MemoryWakes)
+    timers: Timers = field(default_factory=MemoryTimers)
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
     """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
@@ -204,7 +204,7 @@ class ApiClient:
                 self.jobs,
                 self.inputs,
                 lanes,
-                self.wakes,
+                self.timers,
                 self.clock,
                 self.randomness,
                 self.settings.backfill_limit,

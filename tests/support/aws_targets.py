@@ -8,12 +8,12 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.place import Place
+from duecourse.adapters.targets.arns import Arns
 from duecourse.domain.targets import Target
 from duecourse.ports import Call
 from tests.support.calls import a_call
 
-PLACE = Place("aws", "eu-west-1", "123456789012")
+ARNS = Arns("aws", "eu-west-1", "123456789012")
 TOKEN = "dc1.acme.1.s-e-c-r-e-t_0123456789"
 
 

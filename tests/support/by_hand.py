@@ -50,7 +50,7 @@ class ByHand:
     def backfills(self) -> Backfills:
         world = self.world
         return Backfills(
-            world.jobs, world.inputs, world.wheel, world.wakes, world.clock, world.randomness, self.limit, 90
+            world.jobs, world.inputs, world.wheel, world.timers, world.clock, world.randomness, self.limit, 90
         )
 
     @property

@@ -7,9 +7,11 @@ from typing import Any
 from duecourse.domain.instants import from_basic
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.targets import HttpTarget, Target
 from duecourse.ports import Call
+from tests.support.varied import varied
 from tests.support.waiting import PATIENCE_SECONDS
 
 CREATED_AT = 1_790_000_000.0
@@ -35,17 +37,13 @@ def a_job(*, target: Target | None = None, timezone: str = "UTC", **fields: Any)
 def a_run(*, occurrence: str = OCCURRENCE, attempt: int = 1, job_id: str = "nightly", **fields: Any) -> Run:
     """A running attempt of it."""
     at = from_basic(occurrence)
-    return Run(
-        tenant="acme",
-        job_id=job_id,
-        occurrence=at,
-        due=at,
-        generation=1,
+    made = Run(
+        RunIdentity(tenant="acme", job_id=job_id, occurrence=at, due=at, generation=1),
         state=RunState.RUNNING,
         lane=Lane.NORMAL,
         attempt=attempt,
-        **fields,
     )
+    return varied(made, **fields)
 
 
 def a_call(

@@ -83,8 +83,8 @@ class Deployed:
         answer = client("dynamodb", self.endpoint).get_item(TableName=self.outputs["JobsTable"], Key=key)
         return int(answer["Item"]["generation"]["N"])
 
-    def wakes(self) -> set[str]:
-        """The jobs for which wake-ups wait in the due index."""
+    def timers(self) -> set[str]:
+        """The jobs for which timers wait in the due index."""
         pages = client("dynamodb", self.endpoint).get_paginator("scan").paginate(TableName=self.outputs["JobsTable"])
         items = [item for page in pages for item in page["Items"]]
         return {item["PK"]["S"].rpartition("#")[2] for item in items if item["SK"]["S"].startswith("WAKE#")}

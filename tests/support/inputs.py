@@ -1,11 +1,11 @@
-"""Requests for runs and wake-ups, kept in memory."""
+"""Requests for runs and timers, kept in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from duecourse.ports import Input, Wake
+from duecourse.ports import Input, Timer
 
 
 @dataclass
@@ -27,14 +27,14 @@ class MemoryInputs:
 
 
 @dataclass
-class MemoryWakes:
-    """ports.Wakes."""
+class MemoryTimers:
+    """ports.Timers."""
 
-    kept: dict[tuple[str, str, str], Wake] = field(default_factory=dict)
+    kept: dict[tuple[str, str, str], Timer] = field(default_factory=dict)
 
-    def put(self, wake: Wake) -> None:
-        self.kept[wake.message.tenant, wake.message.job_id, wake.key] = wake
+    def put(self, timer: Timer) -> None:
+        self.kept[timer.message.tenant, timer.message.job_id, timer.key] = timer
 
-    def put_all(self, wakes: Sequence[Wake]) -> None:
-        for wake in wakes:
-            self.put(wake)
+    def put_all(self, timers: Sequence[Timer]) -> None:
+        for timer in timers:
+            self.put(timer)

@@ -12,6 +12,7 @@ from typing import Any
 
 from duecourse.domain.job import Completion, Job
 from duecourse.domain.run import RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
@@ -106,7 +107,9 @@ class Explorer:
         state = state._replace(time=first + 60 * self.case.runs)
         for number in range(self.case.runs):
             at = first + 60 * number
-            message = RunMessage(job.tenant, job.id, at, at, job.generation, job.lane, float(at), f"start-{number}")
+            message = RunMessage(
+                RunIdentity(job.tenant, job.id, at, at, job.generation), job.lane, float(at), f"start-{number}"
+            )
             self.kept.of(message.name.local)  # numbered in their order
             state = self.shared.posted(state, message)
         return state
@@ -192,9 +195,10 @@ class Explorer:
         for local, number in state.records:
             run = self.kept.values[number]
             if run.state is RunState.WAITING and (local, run.attempt) not in state.asked_to_end:
-                fields = (run.tenant, run.job_id, run.occurrence, run.due, run.generation, run.lane, float(state.time))
                 nonce = f"complete-{local}-{run.attempt}"
-                message = RunMessage(*fields, nonce, attempt=run.attempt, kind=MessageKind.COMPLETE)
+                message = RunMessage(
+                    run.identity, run.lane, float(state.time), nonce, run.attempt, kind=MessageKind.COMPLETE
+                )
                 asked = tuple(sorted([*state.asked_to_end, (local, run.attempt)]))
                 yield (run.name, "is completed"), self.shared.posted(state, message)._replace(asked_to_end=asked)
 

@@ -14,7 +14,7 @@ from duecourse.domain.overlap import Lock
 from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
-from duecourse.usecases.overlap import place_of
+from duecourse.usecases.worker.overlap import position_of
 from tests.support.replayed import Asked
 
 VISIBLE_AFTER_SECONDS = 150
@@ -52,7 +52,7 @@ class Letter(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """An invocation with a letter in hand. `node` is what it has been answered; `seen` are the places (numbers) that
+    """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers) that
     stood in line when it received the letter.
     """
 
@@ -123,7 +123,7 @@ class Shared:
                     return True, state._replace(lock=0)
                 return held is None, state
             case "enter", (message,):
-                place = of(place_of(message))
+                place = of(position_of(message))
                 if any(standing == place for standing, _ in state.line):
                     return False, state
                 return True, state._replace(line=self._sorted([*state.line, (place, of(message))]))

@@ -16,6 +16,7 @@ import botocore.session
 from botocore import xform_name
 
 from tests.support.source import (
+    Function,
     Module,
     Part,
     PortUses,
@@ -23,6 +24,7 @@ from tests.support.source import (
     full_name,
     methods,
     modules,
+    named,
     reached,
     resolve,
     type_of,
@@ -79,6 +81,9 @@ class Reach:
         if function is None or key in self.seen:
             return
         self.seen.add(key)
+        promised = named(module, function.returns)
+        if promised is not None and promised[0].name.startswith("duecourse.adapters"):
+            self._made(module, function, promised[0].classes[promised[1]])
         for node in ast.walk(function):
             if isinstance(node, ast.Attribute):
                 self._attribute(module, node, cls)
@@ -87,8 +92,8 @@ class Reach:
             elif isinstance(node, ast.keyword) and node.arg == "IndexName":
                 self._index(module, node.value)
             elif isinstance(node, ast.Dict):
-                for named, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(named, ast.Constant) and named.value == "IndexName":
+                for key_node, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key_node, ast.Constant) and key_node.value == "IndexName":
                         self._index(module, value)
                 parts = {str(each.value) for each in node.keys if isinstance(each, ast.Constant)} & PARTS
                 adapter = PARTS_FOR.get(module.name, self.adapter)
@@ -99,6 +104,14 @@ class Reach:
                 word = node.value.partition(" ")[0]
                 if word in STATEMENTS and node.value.endswith(('FROM "', 'INTO "', 'UPDATE "')):
                     self.calls.add(Call(self.adapter, f"partiql:{word}"))
+
+    def _made(self, module: Module, function: Function, protocol: ast.ClassDef) -> None:
+        """A function that makes one of several adapters: whoever has it may ask each of them for what it promises."""
+        for node in ast.walk(function):
+            made = resolve(full_name(module, node) or "")
+            if made is not None and made[1] in made[0].classes and implements(made[0].classes[made[1]], protocol):
+                for method in methods(protocol):
+                    self.into(made[0], method, made[0].classes[made[1]])
 
     def _index(self, module: Module, value: ast.expr) -> None:
         """An index by its name, or by a constant of the module that holds it."""

@@ -51,4 +51,4 @@ def receive(world: World) -> Held:
 
 def hand_over(world: World, held: Held) -> tuple[str, ...]:
     """Let a worker have the message; the ids of what it leaves in the queue."""
-    return world.worker()([(world.wheel.delivery(held), held.body)], world.clock.now() + FUNCTION_SECONDS).left
+    return world.worker()([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS).retained

@@ -86,7 +86,7 @@ class RaisedWorld(World):
     def work(self) -> None:
         """Hand every visible message to workers of one count."""
         count = self._count("execute")
-        self.jobs, self.wakes = self._store("execute", count), self.tables.wakes(count)
+        self.jobs, self.timers = self._store("execute", count), self.tables.timers(count)
         super().work()
 
     def until(self, instant: float, *, ticking: bool = True) -> None:

@@ -19,7 +19,7 @@ LEFT_OUT = {"http", "__pycache__"}
 """The API's models play no part in what lies in tables and queues."""
 SUPPORT = (
     "world", "wheel", "workers", "told", "inputs", "by_hand", "tables", "template", "emulators", "clock", "jobs",
-    "waiting",
+    "waiting", "varied",
 )  # fmt: skip
 """The parts of tests/support that make a world, of the same release as the code."""
 EPOCH = (1980, 1, 1, 0, 0, 0)

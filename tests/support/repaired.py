@@ -8,7 +8,7 @@ from typing import Any
 
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.maintenance.index import Entry
-from duecourse.ports import IndexPage, Wake, Watch
+from duecourse.ports import IndexPage, Timer, Watch
 from duecourse.usecases.maintenance.index_check import IndexCheck
 from duecourse.usecases.report import Report
 from tests.support.jobs import cursor, moved
@@ -40,8 +40,8 @@ class _Ports:
         found: Watch | None = self.shared.answer(self.state, Asked("watch"))[0]
         return found
 
-    def put(self, wake: Wake) -> None:
-        self.state = self.shared.posted(self.state, wake.message)
+    def put(self, timer: Timer) -> None:
+        self.state = self.shared.posted(self.state, timer.message)
 
     def now(self) -> float:
         return float(self.state.time)

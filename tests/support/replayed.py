@@ -15,8 +15,7 @@ from duecourse.domain.job import Job
 from duecourse.domain.targets import Outcome
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.copies import Fate
-from duecourse.usecases.hand import Delivery
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage
 from tests.support.workers import Workshop
 
 LEASE_SECONDS = 120
@@ -68,11 +67,11 @@ class Replay:
     _drawn: int = 0
     _now: float = 0.0
     _hidden_for: int | None = None
-    _execute: Any = field(default=None)
+    _worker: Any = field(default=None)
 
     def __post_init__(self) -> None:
         shop = Workshop(self, self, self, self, self, self, self, self, self, self, self, self, self)  # type: ignore[arg-type]
-        self._execute = shop.worker(self.job.lane, MAX_RECEIVES)
+        self._worker = shop.worker(self.job.lane, MAX_RECEIVES)
 
     def asks(self, beginning: Beginning, answers: Sequence[tuple[Any, float]]) -> Asked:
         """What the worker of this delivery asks after these answers, each with the time at which it came."""
@@ -80,12 +79,18 @@ class Replay:
         self._position = self._drawn = 0
         self._hidden_for = None
         name = f"m{beginning.message_id}"
-        delivery = Delivery(name, f"{name}/{beginning.receives}", beginning.receives, f"r{self.names.of(beginning)}")
+        received = ReceivedMessage(
+            name,
+            f"{name}/{beginning.receives}",
+            beginning.receives,
+            f"r{self.names.of(beginning)}",
+            beginning.message.to_json(),
+        )
         try:
-            fate, _ = self._execute._one(delivery, beginning.message.to_json(), beginning.at + LEASE_SECONDS)
+            disposition, _ = self._worker.handle(received, beginning.at + LEASE_SECONDS)
         except _CutOff as cut:
             return cut.asked
-        return Asked("done", (fate is Fate.DONE, self._hidden_for))
+        return Asked("done", (disposition is Disposition.ACK, self._hidden_for))
 
     def _ask(self, what: str, *with_: Any) -> Any:
         if self._position == len(self._answers):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.decision import (
+    AttemptContext,
     CancelAsked,
     Completed,
     DeadlineCame,
     Decision,
     Event,
     GivenUp,
-    Handover,
-    Offer,
-    Settle,
     Start,
+    StartRequest,
+    Transition,
 )
 from duecourse.domain.job import JobSnapshot
 from duecourse.domain.run import Run
@@ -35,7 +35,7 @@ class Letter:
     """
 
     kind: MessageKind
-    offer: Offer
+    request: StartRequest
     message_id: str
     not_before: float
     home: str = "lane"
@@ -44,29 +44,29 @@ class Letter:
     @property
     def names(self) -> int:
         """The attempt that its message names; the offer of a redrive names the next one."""
-        return self.offer.attempt - 1 if self.kind is MessageKind.REDRIVE else self.offer.attempt
+        return self.request.attempt - 1 if self.kind is MessageKind.REDRIVE else self.request.attempt
 
     def event(self) -> Event:
         """What it means for its run."""
         match self.kind:
             case MessageKind.START | MessageKind.REDRIVE:
-                return self.offer
+                return self.request
             case MessageKind.COMPLETE:
-                return Completed(self.offer, "done")
+                return Completed(self.request, "done")
             case MessageKind.FAIL:
-                return GivenUp(self.offer, Failed("given up", code="callback.failed"), 0.5)
+                return GivenUp(self.request, Failed("given up", code="callback.failed"), 0.5)
             case MessageKind.DEADLINE:
-                return DeadlineCame(self.offer, 0.5)
+                return DeadlineCame(self.request, 0.5)
             case MessageKind.CANCEL:
-                return CancelAsked(self.offer, "cancelled")
+                return CancelAsked(self.request, "cancelled")
 
 
 @dataclass(slots=True, eq=False)
 class Worker:
-    """An invocation with one letter in hand. `skew` is by how much its clock is wrong, `killed_at` a true time."""
+    """An invocation with one letter. `skew` is by how much its clock is wrong, `killed_at` a true time."""
 
     letter: Letter
-    hand: Handover
+    context: AttemptContext
     skew: float
     killed_at: float
 
@@ -92,7 +92,7 @@ class Write:
     @property
     def after(self) -> Run:
         """What was written."""
-        assert isinstance(self.thought.decision, Start | Settle)
+        assert isinstance(self.thought.decision, Start | Transition)
         return self.thought.decision.run
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from duecourse.domain.decision import (
     CancelAsked,
     Completed,
+    DeadLettered,
     DeadlineCame,
     Decision,
     Ended,
     GivenUp,
-    Offer,
     Start,
-    Stranded,
+    StartRequest,
 )
 from duecourse.domain.job import Delivery, Job
 from duecourse.domain.run import RunState
@@ -63,13 +63,13 @@ class Promises:
 
     def _begins(self, write: Write) -> None:
         before, after = write.before, write.after
-        hand, now = write.thought.worker.hand, write.at + write.thought.worker.skew
+        context, now = write.thought.worker.context, write.at + write.thought.worker.skew
         assert isinstance(write.thought.job, Job)
         assert after.state is RunState.RUNNING
         assert after.attempt == (0 if before is None else before.attempt) + 1
         assert after.attempt <= after.attempts_allowed
         assert after.attempt not in self.begun, "an attempt never starts twice"
-        assert (after.message_id, after.token) == (hand.message_id, hand.token)
+        assert (after.message_id, after.token) == (context.message_id, context.token)
         if before is not None:
             assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD)
             assert before.cancel_requested is None
@@ -86,7 +86,7 @@ class Promises:
         self.begun[after.attempt] = write.thought.worker.killed_at
 
     def _leaves_the_end(self, write: Write) -> None:
-        """A final record changes by a redrive only, but for the message in whose hands a dead run is."""
+        """A final record changes by a redrive only, but for the message that carries a dead run."""
         before, after = write.before, write.after
         assert before is not None
         assert before.state is RunState.DEAD
@@ -99,7 +99,7 @@ class Promises:
         assert isinstance(write.thought.decision, Start)
         offered = _offered(write)
         assert offered is not None
-        brought_back = offered.is_known_to(before) and write.thought.worker.hand.message_id != before.message_id
+        brought_back = offered.is_known_to(before) and write.thought.worker.context.message_id != before.message_id
         assert brought_back or (offered.redrive and offered.attempt == before.attempt + 1)
         assert after.attempts_allowed > before.attempts_allowed or after.attempts_allowed > before.attempt
 
@@ -120,14 +120,14 @@ class Promises:
                     assert named.attempt == before.attempt
             case Ended():
                 assert before.state is RunState.RUNNING
-                assert before.message_id == write.thought.worker.hand.message_id
-            case CancelAsked() | Stranded() | Offer():
+                assert before.message_id == write.thought.worker.context.message_id
+            case CancelAsked() | DeadLettered() | StartRequest():
                 pass
 
     def _dies(self, write: Write) -> None:
         """By nonce and message id a redrive will be known."""
         after = write.after
-        assert after.message_id == write.thought.worker.hand.message_id
+        assert after.message_id == write.thought.worker.context.message_id
         offered = _offered(write)
         if offered is not None:
             assert after.nonce == offered.nonce
@@ -138,12 +138,12 @@ class Promises:
         assert isinstance(write.thought.job, Job)
 
 
-def _offered(write: Write) -> Offer | None:
-    """What the letter in hand says; None at the end of a call."""
+def _offered(write: Write) -> StartRequest | None:
+    """What the worker's letter says; None at the end of a call."""
     match write.thought.event:
         case Ended():
             return None
-        case Offer() as offered:
+        case StartRequest() as offered:
             return offered
         case other:
-            return other.offer
+            return other.request

@@ -12,26 +12,26 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from duecourse.domain.decision import (
+    AttemptContext,
+    DeadLettered,
     Decision,
     Drop,
     Ended,
     Event,
     FollowUp,
-    Handover,
-    Leave,
-    Rearm,
-    Remainder,
-    Settle,
+    RemainingCatchUp,
+    Reschedule,
+    RetryLater,
     Start,
-    Stranded,
+    Transition,
 )
 from duecourse.domain.job import Gone, Job, JobSnapshot
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Outcome
 from duecourse.messages import MessageKind
-from tests.support.offers import DUE, EXPIRES, offer
 from tests.support.run_parts import LEASE_SECONDS, VISIBLE_AFTER_SECONDS, Calling, Letter, Thought, Worker, Write
+from tests.support.start_requests import DUE, EXPIRES, start_request
 
 STARTS = (MessageKind.START, MessageKind.REDRIVE)
 
@@ -58,7 +58,7 @@ class World:
     def post(self, kind: MessageKind, attempt: int, not_before: float = 0.0, nonce: str | None = None) -> Letter:
         """A fresh message in the lane."""
         number = next(self.numbers)
-        offered = offer(attempt=attempt, nonce=nonce or f"nonce-{number}", redrive=kind is MessageKind.REDRIVE)
+        offered = start_request(attempt=attempt, nonce=nonce or f"nonce-{number}", redrive=kind is MessageKind.REDRIVE)
         letter = Letter(kind, offered, f"message-{number}", not_before)
         self.letters.append(letter)
         return letter
@@ -74,15 +74,15 @@ class World:
         if letter.home == "dead":
             letter.home = "gone"
             number = next(self.numbers)
-            self.letters.append(Letter(letter.kind, letter.offer, f"message-{number}", 0.0))
+            self.letters.append(Letter(letter.kind, letter.request, f"message-{number}", 0.0))
 
     def send_afresh(self, letter: Letter) -> None:
         """A worker near the receive limit, who cannot read the record, sends a copy and deletes the letter."""
         if letter.home == "lane":
             letter.home = "gone"
             number = next(self.numbers)
-            replaced = (*letter.offer.replaces, (letter.message_id, letter.offer.nonce))
-            offered = replace(letter.offer, nonce=f"nonce-{number}", replaces=replaced)
+            replaced = (*letter.request.replaces, (letter.message_id, letter.request.nonce))
+            offered = replace(letter.request, nonce=f"nonce-{number}", replaces=replaced)
             self.letters.append(Letter(letter.kind, offered, f"message-{number}", letter.not_before))
 
     # Workers.
@@ -117,9 +117,9 @@ class World:
         run = call.run
         for _ in range(6):
             event = Ended(outcome, draw)
-            decision = decide(event, call.job, run, call.worker.hand, now=self.time + call.worker.skew)
+            decision = decide(event, call.job, run, call.worker.context, now=self.time + call.worker.skew)
             self.seen(decision)
-            assert isinstance(decision, Settle)
+            assert isinstance(decision, Transition)
             if self._write(Thought(call.worker, event, decision, call.job), run):
                 if not crash:
                     self._follow(decision.run, call.worker.letter)
@@ -140,21 +140,21 @@ class World:
         """The dead-letter reconciler looks at a letter."""
         if letter.home != "dead":
             return
-        thought = self._think(self._worker(letter, skew), Stranded(letter.offer, letter.kind in STARTS))
+        thought = self._think(self._worker(letter, skew), DeadLettered(letter.request, letter.kind in STARTS))
         match thought.decision:
-            case Leave():
+            case RetryLater():
                 pass
             case Drop():
                 letter.home = "gone"
-            case Rearm():
+            case Reschedule():
                 letter.home = "gone"
                 self.post(letter.kind, letter.names)
             case FollowUp(run):
                 self._follow(run, letter)
-            case Settle(run):
+            case Transition(run):
                 if self._write(thought, self.record):
                     self._follow(run, letter)
-            case Start() | Remainder():
+            case Start() | RemainingCatchUp():
                 raise AssertionError("nothing starts from the dead letters")
 
     # What people do.
@@ -191,11 +191,11 @@ class World:
         killed_at = self.time + LEASE_SECONDS
         letter.hidden_until = killed_at + VISIBLE_AFTER_SECONDS
         token = f"request-{number}/{letter.message_id}"
-        hand = Handover(letter.message_id, token, killed_at + skew, EXPIRES, f"secret-number-{number:06}")
-        return Worker(letter, hand, skew, killed_at)
+        context = AttemptContext(letter.message_id, token, killed_at + skew, EXPIRES, f"secret-number-{number:06}")
+        return Worker(letter, context, skew, killed_at)
 
     def _think(self, worker: Worker, event: Event) -> Thought:
-        decision = decide(event, self.job, self.record, worker.hand, now=self.time + worker.skew)
+        decision = decide(event, self.job, self.record, worker.context, now=self.time + worker.skew)
         self.seen(decision)
         return Thought(worker, event, decision, self.job)
 
@@ -217,7 +217,7 @@ class World:
                     return False
                 if not crash:
                     self.calls.append(Calling(thought.worker, run, thought.job))
-            case Settle(run, previous):
+            case Transition(run, previous):
                 if not self._write(thought, previous):
                     return False
                 if not crash:
@@ -227,13 +227,13 @@ class World:
             case FollowUp(run):
                 if not crash:
                     self._follow(run, letter)
-            case Leave(until):
+            case RetryLater(until):
                 letter.not_before = until
                 letter.hidden_until = until - thought.worker.skew
-            case Rearm(until):
+            case Reschedule(until):
                 letter.home = "gone"
                 self.post(letter.kind, letter.names, until)
-            case Remainder():
+            case RemainingCatchUp():
                 raise AssertionError("a message that stands for itself leaves no remainder")
         return True
 
@@ -244,7 +244,7 @@ class World:
             return False
         if before is not None and previous is not None and not before.written_as(previous):
             return False
-        assert isinstance(thought.decision, Start | Settle)
+        assert isinstance(thought.decision, Start | Transition)
         self.record = thought.decision.run
         self.wrote(Write(thought, before, self.time))
         return True

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.callback import CallbackToken
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from tests.support.jobs import NOON
+from tests.support.varied import varied
 
 TOKEN = CallbackToken("default", 2, "the-secret-of-attempt-2")
 """The token of :func:`waiting_run`."""
@@ -18,11 +19,7 @@ def run(job: Job, state: RunState, *, after: int = 0, **changes: Any) -> Run:
     """The record of the job's run that was due `after` seconds after NOON."""
     occurrence = int(NOON) + after
     made = Run(
-        tenant=job.tenant,
-        job_id=job.id,
-        occurrence=occurrence,
-        due=occurrence,
-        generation=job.generation,
+        RunIdentity(tenant=job.tenant, job_id=job.id, occurrence=occurrence, due=occurrence, generation=job.generation),
         state=state,
         lane=Lane.LOW,
         attempt=2,
@@ -35,10 +32,10 @@ def run(job: Job, state: RunState, *, after: int = 0, **changes: Any) -> Run:
         finished_at=occurrence + 12.5 if state in (RunState.DEAD, RunState.SUCCEEDED) else None,
         expires_at=occurrence + 7_776_000,
     )
-    return replace(made, **changes)
+    return varied(made, **changes)
 
 
 def waiting_run(job: Job, state: RunState = RunState.WAITING, **changes: Any) -> Run:
     """One whose second attempt is opened by TOKEN, with half a minute to its heartbeat."""
     waiting = run(job, state, callback_hash=TOKEN.hash, waiting_until=NOON + 3600, heartbeat_until=NOON + 30)
-    return replace(waiting, **changes)
+    return varied(waiting, **changes)

@@ -11,7 +11,7 @@ from duecourse.adapters.dynamodb.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.adapters.dynamodb.timers import DynamoTimers
 from duecourse.ports import Clock
 from tests.support.template import table_definitions
 
@@ -30,8 +30,8 @@ class Tables:
     def cursor_store(self, clock: Clock) -> DynamoCursorStore:
         return DynamoCursorStore(self.client, self.jobs, clock, runs_table=self.runs)
 
-    def wakes(self, shards: int = 1) -> DynamoWakes:
-        return DynamoWakes(self.client, self.jobs, shards=shards)
+    def timers(self, shards: int = 1) -> DynamoTimers:
+        return DynamoTimers(self.client, self.jobs, shards=shards)
 
     def lines(self) -> DynamoLines:
         return DynamoLines(self.client, self.runs)

@@ -15,7 +15,7 @@ from threading import Lock
 from duecourse.adapters.sqs.dead_letter_queue import HIDDEN_SECONDS
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import DeadMessage, Outgoing
-from duecourse.usecases.hand import Delivery
+from duecourse.usecases.worker.work_item import ReceivedMessage
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -116,10 +116,11 @@ class Wheel:
             held.visible = self.clock.now()
             heappush(self._held, held)
 
-    def delivery(self, held: Held) -> Delivery:
+    def received(self, held: Held) -> ReceivedMessage:
         """How a worker sees a received message."""
         name = f"message-{held.serial}"
-        return Delivery(name, f"{name}/{held.receives}", held.receives, f"request-{held.serial}-{held.receives}")
+        request = f"request-{held.serial}-{held.receives}"
+        return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body)
 
     def put_back(self, held: Held) -> None:
         """Not deleted: visible again when postponed to, or after the visibility time-out."""

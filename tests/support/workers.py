@@ -18,21 +18,20 @@ from duecourse.ports import (
     Received,
     Results,
     RunStore,
-    Wakes,
+    Timers,
 )
-from duecourse.usecases.aftermath import Aftermath
 from duecourse.usecases.announce import Announcements
-from duecourse.usecases.attempt import Attempts
-from duecourse.usecases.begin import Beginner
-from duecourse.usecases.copies import Copies
-from duecourse.usecases.coverage import Coverage
-from duecourse.usecases.execute import Execute
-from duecourse.usecases.failing_jobs import FailingJobs
-from duecourse.usecases.hand import Forwarder, WorkerRules
-from duecourse.usecases.keep_result import KeepResult
-from duecourse.usecases.line import Line
-from duecourse.usecases.overlap import Overlaps
-from duecourse.usecases.settle import Settler
+from duecourse.usecases.worker.call import Calls
+from duecourse.usecases.worker.coverage import Coverage
+from duecourse.usecases.worker.failing_jobs import FailingJobs
+from duecourse.usecases.worker.finish import TransitionWriter
+from duecourse.usecases.worker.line import Line
+from duecourse.usecases.worker.overlap import Overlaps
+from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.requeue import Forwarder, Requeue
+from duecourse.usecases.worker.side_effects import SideEffects
+from duecourse.usecases.worker.start import Starter
+from duecourse.usecases.worker.work_item import WorkerRules
 from tests.support.inputs import MemoryInputs
 
 
@@ -42,7 +41,7 @@ class Workshop:
 
     jobs: JobStore
     runs: RunStore
-    wakes: Wakes
+    timers: Timers
     lines: Lines
     lanes: Lanes
     received: Received
@@ -54,36 +53,18 @@ class Workshop:
     randomness: Randomness
     inputs: Inputs = field(default_factory=MemoryInputs)
 
-    def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> Execute:
+    def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> Worker:
         """A worker of a lane."""
         rules = WorkerRules(lane, max_receive_count, 90)
-        forwarder = self._forwarder(lane)
-        settler = self.settler(lane)
-        copies = Copies(self.runs, self.clock, self.randomness, forwarder, rules)
-        overlaps, coverage = Overlaps(self.runs, self.lines, self.clock), Coverage(self.runs)
-        line = Line(self.lines, forwarder, self.clock, self.randomness)
-        beginner = Beginner(
-            self.caller,
-            self.inputs,
-            self.clock,
-            self.randomness,
-            overlaps,
-            line,
-            forwarder,
-            settler,
-            copies,
-            coverage,
-            rules,
-        )
-        attempts = Attempts(
-            self.jobs, self.runs, self.clock, self.randomness, forwarder, beginner, settler, copies, coverage, rules
-        )
-        return Execute(attempts)
+        transitions, coverage = self.transitions(lane), Coverage(self.runs)
+        requeue = Requeue(self.runs, self.clock, self.randomness, transitions.effects.forwarder, rules)
+        starter = Starter(Calls(self.caller, self.inputs, self.clock), transitions, requeue, coverage)
+        return Worker(self.jobs, starter, transitions, requeue, coverage)
 
-    def settler(self, lane: Lane | None) -> Settler:
-        """What writes records and follows them, for a worker or (without a lane) for the dead-letter reconciler."""
-        forwarder = self._forwarder(lane)
-        aftermath = Aftermath(
+    def transitions(self, lane: Lane | None) -> TransitionWriter:
+        """What writes records, for a worker or (without a lane) for the dead-letter reconciler."""
+        forwarder = Forwarder(self.lanes, self.received, self.timers, self.clock, lane)
+        effects = SideEffects(
             self.jobs,
             self.runs,
             self.notices,
@@ -95,7 +76,4 @@ class Workshop:
             Line(self.lines, forwarder, self.clock, self.randomness),
             forwarder,
         )
-        return Settler(self.runs, aftermath, KeepResult(self.results))
-
-    def _forwarder(self, lane: Lane | None) -> Forwarder:
-        return Forwarder(self.lanes, self.received, self.wakes, self.clock, lane)
+        return TransitionWriter(effects, self.results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock as ThreadLock
 from typing import Any
 
@@ -13,6 +13,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.plan import plan
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.sharding import bucket_of
 from duecourse.domain.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
@@ -33,17 +34,18 @@ from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.commands import CommandSender
 from duecourse.usecases.dispatch import Dispatch, DispatchRules
 from duecourse.usecases.enqueue import outgoing
-from duecourse.usecases.execute import Execute
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_check import IndexCheck
 from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.skipping import Skipping
+from duecourse.usecases.worker.receive import Worker
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
 from tests.support.notifications import Announced, RecordedEvents, StoredResults
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.wheel import Wheel
 from tests.support.workers import Workshop
 
@@ -113,7 +115,7 @@ class World:
         self.cursors: CursorStore = tables.cursor_store(self.clock)
         self.run_store: RunStore = tables.run_store()
         self.lines: Lines = tables.lines()
-        self.wakes = tables.wakes(rules.shards)
+        self.timers = tables.timers(rules.shards)
         self.inputs = tables.inputs()
         self.round_id: str | None = None
         """What the dispatcher's invocations are called."""
@@ -139,21 +141,16 @@ class World:
         self.reports.append(report)
         return report
 
-    def worker(self) -> Execute:
+    def worker(self) -> Worker:
         """A worker of the lane `normal`."""
         return self._workshop(self.worker_clock).worker(Lane.NORMAL, self.wheel.max_receive_count)
 
     def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
         """A call of the dead-letter reconciler, on this world's queue unless another one is given."""
+        transitions = self._workshop(self.clock).transitions(None)
+        queue = queue or self.wheel.dead_letter_queue
         reconciler = ReconcileDeadLetters(
-            queue=queue or self.wheel.dead_letter_queue,
-            jobs=self.jobs,
-            runs=self.run_store,
-            lanes=self.wheel,
-            clock=self.clock,
-            randomness=self.randomness,
-            settler=self._workshop(self.clock).settler(None),
-            run_retention_days=90,
+            queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, transitions, 90
         )
         report = reconciler(self.clock.now() + 60)
         self.reports.append(report)
@@ -166,7 +163,7 @@ class World:
         client, table = self.tables.client, self.tables.jobs
         store = store or DynamoRepairStore(client, table)
         marks = DynamoTickMark(client, table)
-        index = IndexCheck(store, self.jobs, self.run_store, self.lines, self.wakes, marks, self.clock)
+        index = IndexCheck(store, self.jobs, self.run_store, self.lines, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         repair = IndexRepair(store, (index, clean_up), self.clock, every_seconds)
         report = repair(self.clock.now() + seconds)
@@ -177,7 +174,7 @@ class World:
         return Workshop(
             jobs=self.jobs,
             runs=self.run_store,
-            wakes=self.wakes,
+            timers=self.timers,
             lines=self.lines,
             inputs=self.inputs,
             lanes=self.wheel,
@@ -201,17 +198,16 @@ class World:
 
     def work(self) -> None:
         """Hand every visible message to a worker, one at a time."""
-        execute = self.worker()
+        worker = self.worker()
         while (held := self.wheel.receive()) is not None:
-            delivery = self.wheel.delivery(held)
-            batch = execute([(delivery, held.body)], self.clock.now() + self.lease_seconds)
+            batch = worker([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
             self.reports.append(batch.report)
-            if batch.left:
+            if batch.retained:
                 self.wheel.put_back(held)
 
     def moved_to(self, message: RunMessage, second: int) -> RunMessage:
         """The same message about the occurrence that many seconds after NOON."""
-        return replace(message, occurrence=int(NOON) + second, due=int(NOON) + second)
+        return varied(message, occurrence=int(NOON) + second, due=int(NOON) + second)
 
     def queued_about(self, job_id: str, second: int, kind: MessageKind, **fields: Any) -> RunMessage:
         """The message that the API sends about a run that is queued and has no record yet."""
@@ -219,11 +215,7 @@ class World:
         assert found is not None
         at = int(NOON) + second
         return RunMessage(
-            tenant="default",
-            job_id=job_id,
-            occurrence=at,
-            due=at,
-            generation=found.generation,
+            RunIdentity(tenant="default", job_id=job_id, occurrence=at, due=at, generation=found.generation),
             lane=found.lane,
             not_before=self.clock.now(),
             nonce=self.randomness.nonce(),

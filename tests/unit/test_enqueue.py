@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from duecourse.domain.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.plan import plan
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
-from duecourse.usecases.attempt import CLOCK_SLACK_SECONDS
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
+from duecourse.usecases.worker.receive import CLOCK_SLACK_SECONDS
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)
@@ -96,11 +97,13 @@ def test_each_firing_of_a_plan_is_one_message_with_a_nonce_of_its_own() -> None:
     sent = outgoing(standing, made, now=NOON, nonce=lambda: f"nonce-{next(serial)}")
     assert [one.message for one in sent] == [
         RunMessage(
-            tenant="default",
-            job_id="tick-tock",
-            occurrence=firing.occurrence,
-            due=firing.due,
-            generation=standing.generation,
+            RunIdentity(
+                tenant="default",
+                job_id="tick-tock",
+                occurrence=firing.occurrence,
+                due=firing.due,
+                generation=standing.generation,
+            ),
             lane=Lane.HIGH,
             not_before=float(firing.due),
             nonce=f"nonce-{number}",

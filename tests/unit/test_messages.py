@@ -14,6 +14,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
 from duecourse.domain.json_values import LATEST
 from duecourse.domain.occurrences import OccurrenceRules
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.messages import MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
 
@@ -39,20 +40,27 @@ JSON = st.recursive(
     lambda inner: st.lists(st.none() | inner, max_size=3) | st.dictionaries(TEXTS, st.none() | inner, max_size=3),
     max_leaves=5,
 )
-MESSAGES = st.builds(
-    RunMessage,
+IDENTITIES = st.builds(
+    RunIdentity,
     tenant=TEXTS,
     job_id=TEXTS,
     occurrence=INSTANTS,
     due=INSTANTS,
     generation=st.integers(0, 2**53),
+    suffix=st.text(st.sampled_from(".mb0aZ_-"), max_size=9),
+    count=st.integers(1, 10_000),
+    through=st.none() | INSTANTS,
+    own_payload=st.booleans(),
+    requested_by=st.none() | TEXTS,
+    correlation_id=st.none() | TEXTS,
+)
+MESSAGES = st.builds(
+    RunMessage,
+    identity=IDENTITIES,
     lane=st.sampled_from(Lane),
     not_before=MOMENTS,
     nonce=TEXTS,
     attempt=st.integers(1, 1000),
-    suffix=st.text(st.sampled_from(".mb0aZ_-"), max_size=9),
-    count=st.integers(1, 10_000),
-    through=st.none() | INSTANTS,
     caught_up_at=st.none() | MOMENTS,
     final=st.booleans(),
     kind=st.sampled_from(MessageKind),
@@ -62,9 +70,6 @@ MESSAGES = st.builds(
     retryable=st.none() | st.booleans(),
     retry_after=st.none() | MOMENTS,
     reason=st.none() | TEXTS,
-    own_payload=st.booleans(),
-    requested_by=st.none() | TEXTS,
-    correlation_id=st.none() | TEXTS,
     unstarted=st.booleans(),
     waited=st.booleans(),
 )
@@ -202,7 +207,9 @@ def test_what_is_no_json_object_is_no_run_message(text: str) -> None:
         lambda inner: st.lists(inner, max_size=2),
         max_leaves=3,
     ),
-    st.sampled_from([field.name for field in fields(RunMessage)]),
+    st.sampled_from(
+        [field.name for of in (RunIdentity, RunMessage) for field in fields(of) if field.name != "identity"]
+    ),
 )
 def test_whatever_stands_in_a_field_the_message_is_read_or_refused_by_name(value: object, name: str) -> None:
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -26,6 +25,7 @@ from duecourse.domain.rendering import (
 )
 from duecourse.domain.template import CALL_NAMES, CALLBACK_NAMES, TEMPLATE_NAMES, TemplateError, check_template
 from tests.support.calls import a_job, a_run
+from tests.support.varied import varied
 
 
 @pytest.mark.parametrize("name", TEMPLATE_NAMES)
@@ -57,7 +57,7 @@ def test_a_job_without_a_name_is_named_by_its_id():
 
 def test_the_due_instant_has_the_jitter_and_the_scheduled_one_has_not():
     run = a_run()
-    values = values_for(replace(run, due=run.occurrence + 90), a_job())
+    values = values_for(varied(run, due=run.occurrence + 90), a_job())
     assert (values["scheduled_at"], values["due_at"]) == ("2026-11-21T06:47:00Z", "2026-11-21T06:48:30Z")
 
 

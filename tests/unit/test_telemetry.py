@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import replace
 from io import StringIO
 from itertools import count
 from pathlib import Path
@@ -14,9 +13,11 @@ import pytest
 from aws_lambda_powertools import Logger, Metrics
 
 from duecourse.domain.job import Lane
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.telemetry import function_logger, loggable, publish
 from duecourse.usecases.report import Event, Report, about
+from tests.support.varied import varied
 
 _numbers = count()
 FUNCTIONS = Path(__file__).resolve().parents[2] / "functions"
@@ -151,7 +152,7 @@ def test_a_report_that_takes_over_another_has_all_of_both() -> None:
 
 
 def test_lines_say_whose_message_it_is_and_what_that_is_part_of() -> None:
-    message = RunMessage("acme", "nightly", 1_795_243_620, 1_795_243_620, 1, Lane.NORMAL, 0.0, "n")
+    message = RunMessage(RunIdentity("acme", "nightly", 1_795_243_620, 1_795_243_620, 1), Lane.NORMAL, 0.0, "n")
     whose = {"tenant": "acme", "job_id": "nightly", "run_id": "nightly.20261121T064700Z"}
     assert about(message) == whose
-    assert about(replace(message, correlation_id="order-4711")) == whose | {"correlation_id": "order-4711"}
+    assert about(varied(message, correlation_id="order-4711")) == whose | {"correlation_id": "order-4711"}

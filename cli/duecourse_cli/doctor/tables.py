@@ -93,7 +93,7 @@ def due(stage: Stage) -> Due:
 
 
 def cursors(stage: Stage) -> Cursors:
-    """Cursors (and wake-ups) with an `error` and no `slot`, in the first pages of the table. A job that is not ACTIVE
+    """Cursors (and timers) with an `error` and no `slot`, in the first pages of the table. A job that is not ACTIVE
     keeps its error until it is resumed, and does not fire for another reason: it is left out.
     """
     database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]

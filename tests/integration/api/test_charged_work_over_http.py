@@ -26,7 +26,7 @@ def api(tables: Tables) -> ApiClient:
         clock,
         settings=api_settings(requests_per_second=10, burst=20),
         inputs=tables.inputs(),
-        wakes=tables.wakes(),
+        timers=tables.timers(),
     )
     assert client.post({**BODY, "id": "plan", "schedule": "* * * * *"}).status == 201
     clock.advance(60)

@@ -52,7 +52,7 @@ class Tenants:
             clock,
             settings=api_settings(auth="jwt"),
             inputs=tables.inputs(),
-            wakes=tables.wakes(),
+            timers=tables.timers(),
         )
         job = made_job("rate(1 minute)", id=JOB, at=NOON - 7200)
         target = HttpTarget(HTTP_TARGET["url"])

@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.job import Job, Lane
-from duecourse.domain.overlap import Place
+from duecourse.domain.overlap import LinePosition
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.run import RunState
 from duecourse.messages import RunMessage
@@ -76,15 +76,15 @@ def test_a_run_in_line_is_told_its_place_and_who_is_before_it(
         waits = {"attempt": 0, "waiting_for": "overlap", "waiting_since": float(at)}
         record = runs.run(hourly, RunState.QUEUED, after=hours * HOUR, **waits)
         assert tables.run_store().write(record, None) is None
-        fields = ("default", "hourly", at, at, hourly.generation, hourly.lane, float(at), f"nonce-{hours}")
-        assert lines.enter(RunMessage(*fields), expires_at=at + HOUR)
+        message = RunMessage(record.identity, hourly.lane, float(at), f"nonce-{hours}")
+        assert lines.enter(message, expires_at=at + HOUR)
     clock.set(NOON + 2 * HOUR + 30)
     first, second = asked(api, HOUR), asked(api, 2 * HOUR)
     assert (first["verdict"], first["facts"]["place"]) == ("queued", 1)
     assert first["sentence"].endswith("It is the first in line.")
     assert (second["facts"]["place"], second["facts"]["behind"]) == (2, first["run"]["id"])
     assert second["sentence"].endswith(f"It is number 2 in line, behind {first['run']['id']}.")
-    lines.leave("default", "hourly", Place(int(NOON) + HOUR, to_basic(int(NOON) + HOUR)))
+    lines.leave("default", "hourly", LinePosition(int(NOON) + HOUR, to_basic(int(NOON) + HOUR)))
     assert asked(api, 2 * HOUR)["facts"]["place"] == 1
     assert "place" not in asked(api, HOUR)["facts"]
 

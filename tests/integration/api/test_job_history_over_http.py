@@ -35,7 +35,7 @@ def api(tables: Tables, clock: SettableClock) -> ApiClient:
         clock,
         settings=api_settings(auth="jwt"),
         inputs=tables.inputs(),
-        wakes=tables.wakes(),
+        timers=tables.timers(),
     )
     client.caller = jwt_caller("default", *ALL, subject="anna")
     assert client.post({**BODY, "id": "plan", "schedule": "* * * * *", "tags": ["t"]}).status == 201

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +10,13 @@ import pytest
 from duecourse.domain.instants import from_iso
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.targets import Failed
 from duecourse.ports import Claim
 from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON, moved
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import World
 
 pytestmark = pytest.mark.emulator
@@ -68,17 +69,13 @@ def second(instant: str) -> int:
 
 def record(at: int, state: RunState = RunState.SUCCEEDED, **changes: Any) -> Run:
     made = Run(
-        tenant="default",
-        job_id="steady",
-        occurrence=int(NOON) + at,
-        due=int(NOON) + at,
-        generation=1,
+        RunIdentity(tenant="default", job_id="steady", occurrence=int(NOON) + at, due=int(NOON) + at, generation=1),
         state=state,
         lane=Lane.NORMAL,
         attempt=1,
         attempts_allowed=4,
     )
-    return replace(made, **changes)
+    return varied(made, **changes)
 
 
 def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:

@@ -87,7 +87,7 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
     for item in jobs:
         sort = item["SK"]["S"]
         if sort.startswith("WAKE#"):
-            yield "a wake-up"
+            yield "a timer"
         if sort == "CURSOR" and "slot" in item:
             yield "a cursor in the due index"
         if sort == "CURSOR" and "error" in item:

@@ -41,7 +41,7 @@ than its job allows, no two attempts were at work at once, and each dead run was
 and came back when it was redriven.
 
 Writes are named by component, request and item (see "Data" in ARCHITECTURE.md): `RUN RUNNING` is the record of a run
-that begins an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a wake-up, `LINE` and `WATCH` the waiting
+that begins an attempt, `ACTIVE` the overlap lock, `CURSOR` a claim, `WAKE` a timer, `LINE` and `WATCH` the waiting
 line. `delete message that was worked on` is what the event source does after a worker; `no. 2` is the second write of
 that kind.
 """

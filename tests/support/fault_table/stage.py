@@ -65,9 +65,9 @@ class Stage(World):
 
     def _handle(self, held: Held, deadline: float) -> bool:
         """Whether the message stays in its queue: the worker left it, or its deletion failed."""
-        batch = self.worker()([(self.wheel.delivery(held), held.body)], deadline)
+        batch = self.worker()([self.wheel.received(held)], deadline)
         self.reports.append(batch.report)
-        if batch.left:
+        if batch.retained:
             return True
         return self.danger.of_port(DELETE, "that was worked on") in (Fault.DIES_BEFORE, Fault.REFUSED)
 

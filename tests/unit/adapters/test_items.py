@@ -21,11 +21,13 @@ from duecourse.domain.job import (
 )
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.schedule import ScheduleSpec
 from duecourse.domain.target_document import type_of
 from duecourse.domain.targets import HttpTarget, LambdaTarget, Target
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, job
+from tests.support.varied import varied
 
 # Written by the code of commit 9b74d4e, the last before issue 4.
 DEFINITION = (
@@ -117,11 +119,7 @@ def test_a_job_of_the_release_before_reads_with_defaults(document: str, target: 
 def test_a_run_of_the_release_before_reads_with_defaults_and_is_written_as_it_was() -> None:
     run = run_item.from_item(RUN_ITEM)
     assert run == Run(
-        tenant="default",
-        job_id="nightly",
-        occurrence=1795262400,
-        due=1795262405,
-        generation=5,
+        RunIdentity(tenant="default", job_id="nightly", occurrence=1795262400, due=1795262405, generation=5),
         state=RunState.DEAD,
         lane=Lane.HIGH,
         reason="attempts used up",
@@ -162,7 +160,9 @@ def test_a_job_with_any_target_comes_back_from_its_item(target: Target) -> None:
 
 
 def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:
-    started = Run("default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.NORMAL, attempt=1, token="t")
+    started = Run(
+        RunIdentity("default", "nightly", int(NOON), int(NOON), 5), RunState.RUNNING, Lane.NORMAL, attempt=1, token="t"
+    )
     names = {
         "code",
         "result_key",
@@ -181,11 +181,7 @@ def test_a_run_that_never_waited_has_no_attribute_of_those_that_do() -> None:
 
 def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
     run = Run(
-        "default",
-        "nightly",
-        int(NOON),
-        int(NOON),
-        5,
+        RunIdentity("default", "nightly", int(NOON), int(NOON), 5),
         RunState.WAITING,
         Lane.LONG,
         attempt=2,
@@ -204,37 +200,42 @@ def test_a_run_that_waits_and_failed_before_comes_back_from_its_item() -> None:
 
 def test_a_run_that_was_asked_for_by_hand_comes_back_from_its_item() -> None:
     asked = Run(
-        "default",
-        "nightly",
-        int(NOON),
-        int(NOON) + 30,
-        5,
+        RunIdentity(
+            "default",
+            "nightly",
+            int(NOON),
+            int(NOON) + 30,
+            5,
+            suffix=".mAbCd1234",
+            own_payload=True,
+            requested_by="arn:aws:iam::123456789012:user/anna",
+        ),
         RunState.RUNNING,
         Lane.LOW,
-        suffix=".mAbCd1234",
         token="t",
-        own_payload=True,
-        requested_by="arn:aws:iam::123456789012:user/anna",
     )
     assert run_item.from_item(run_item.to_item(asked)) == asked
     assert (
         not {"own_payload", "requested_by"}
-        & run_item.to_item(replace(asked, own_payload=False, requested_by=None)).keys()
+        & run_item.to_item(varied(asked, own_payload=False, requested_by=None)).keys()
     )
 
 
 def test_a_run_and_a_request_keep_what_they_are_part_of_and_those_of_before_come_back_without() -> None:
     run = Run(
-        "default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.LOW, token="t", correlation_id="order-1"
+        RunIdentity("default", "nightly", int(NOON), int(NOON), 5, correlation_id="order-1"),
+        RunState.RUNNING,
+        Lane.LOW,
+        token="t",
     )
     item = run_item.to_item(run)
     assert run_item.from_item(item) == run
     del item["correlation_id"]
-    assert run_item.from_item(item) == replace(run, correlation_id=None)
+    assert run_item.from_item(item) == varied(run, correlation_id=None)
 
 
 def test_a_run_keeps_the_key_of_its_template_and_one_without_has_no_attribute_of_it() -> None:
-    run = Run("default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.LOW, token="t")
+    run = Run(RunIdentity("default", "nightly", int(NOON), int(NOON), 5), RunState.RUNNING, Lane.LOW, token="t")
     keyed = replace(run, idempotency_key="report-2026-W47")
     assert run_item.from_item(run_item.to_item(keyed)) == keyed
     assert "idempotency_key" not in run_item.to_item(run)

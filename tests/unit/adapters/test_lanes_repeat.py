@@ -9,6 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from duecourse.adapters.sqs.lanes import FIRST_WAIT_SECONDS, SqsLanes
 from duecourse.domain.job import Lane
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Outgoing
 from tests.support.clock import Numbered, SettableClock
@@ -43,7 +44,10 @@ class LostAnswers:
 def outgoing(count: int) -> list[Outgoing]:
     return [
         Outgoing(
-            RunMessage("default", f"job-{number}", int(NOON), int(NOON), 1, Lane.NORMAL, NOON, f"first-{number}"), 30
+            RunMessage(
+                RunIdentity("default", f"job-{number}", int(NOON), int(NOON), 1), Lane.NORMAL, NOON, f"first-{number}"
+            ),
+            30,
         )
         for number in range(count)
     ]

@@ -11,6 +11,7 @@ from botocore.exceptions import ReadTimeoutError
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
 from duecourse.adapters.sqs.lanes import TRIES, SqsLanes
 from duecourse.domain.job import Lane
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Depth, Outgoing
 from tests.support.clock import Numbered, SettableClock
@@ -43,11 +44,9 @@ def outgoing(count: int) -> list[Outgoing]:
     return [
         Outgoing(
             RunMessage(
-                tenant="default",
-                job_id="job",
-                occurrence=int(NOON) + number,
-                due=int(NOON) + number,
-                generation=1,
+                RunIdentity(
+                    tenant="default", job_id="job", occurrence=int(NOON) + number, due=int(NOON) + number, generation=1
+                ),
                 lane=Lane.HIGH if number % 2 else Lane.LOW,
                 not_before=NOON,
                 nonce="n",

@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duecourse.adapters.dynamodb.statements import TRIES, Statement, execute
-from duecourse.ports import Alone, ClaimResult
+from duecourse.ports import ClaimResult, InlineExecutor
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -44,7 +44,7 @@ def refused(code: str) -> ClientError:
 
 
 def results(client: Answers, *texts: str) -> list[ClaimResult]:
-    done = execute(client, [{"Statement": text} for text in texts], SettableClock(NOON), Alone())
+    done = execute(client, [{"Statement": text} for text in texts], SettableClock(NOON), InlineExecutor())
     return [outcome.claimed().result for outcome in done]
 
 
@@ -58,7 +58,7 @@ def test_a_request_holds_25_statements_and_answers_come_in_order() -> None:
 def test_a_throttled_statement_is_sent_again_alone_and_a_little_later_each_time() -> None:
     client, clock = Answers(puts_off={"busy": 2}), SettableClock(NOON)
     statements = [{"Statement": text} for text in ("fine 1", "busy", "fine 2")]
-    outcomes = execute(client, statements, clock, Alone())
+    outcomes = execute(client, statements, clock, InlineExecutor())
     assert [outcome.code for outcome in outcomes] == [None, None, None]
     assert [outcome.claimed().throttled for outcome in outcomes] == [0, 2, 0]
     assert client.requests == [["fine 1", "busy", "fine 2"], ["busy"], ["busy"]]
@@ -67,7 +67,7 @@ def test_a_throttled_statement_is_sent_again_alone_and_a_little_later_each_time(
 
 def test_one_that_stays_throttled_is_left_to_who_has_more_time_and_says_why() -> None:
     client, clock = Answers(puts_off={"busy": 99}), SettableClock(NOON)
-    (outcome,) = execute(client, [{"Statement": "busy"}], clock, Alone())
+    (outcome,) = execute(client, [{"Statement": "busy"}], clock, InlineExecutor())
     assert outcome.claimed().result is ClaimResult.BUSY
     assert outcome.claimed().error == "ThrottlingError: slower"
     assert len(client.requests) == TRIES

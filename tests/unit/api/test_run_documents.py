@@ -7,10 +7,17 @@ from dataclasses import replace
 from duecourse.domain.job import Lane
 from duecourse.domain.records import queued
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.http.answers import run_document
 from tests.support.jobs import NOON
 
-RUN = Run("default", "nightly", int(NOON), int(NOON), 5, RunState.RUNNING, Lane.NORMAL, attempt=1, token="secret-token")
+RUN = Run(
+    RunIdentity("default", "nightly", int(NOON), int(NOON), 5),
+    RunState.RUNNING,
+    Lane.NORMAL,
+    attempt=1,
+    token="secret-token",
+)
 
 
 def test_a_run_that_waits_shows_until_when_and_whether_it_is_to_end() -> None:

@@ -125,7 +125,7 @@ def test_the_cost_grows_with_what_is_done() -> None:
     assert 0 < plain < 0.05
     assert cost(2000) > plain
     assert cost(1000, locked=True) > plain
-    assert cost(1000, pace=60) > plain, "wake-ups cost something"
+    assert cost(1000, pace=60) > plain, "timers cost something"
     assert cost(1000, job("* * * * *", estimated_seconds=20)) > plain
     assert cost(0) < cost(1)
 

@@ -10,7 +10,7 @@ from duecourse.domain.job import Completion, Job
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import decide_start
 from tests.support.jobs import job
-from tests.support.offers import DUE, EXPIRES, SECRET, TOKEN, hand, offer, run, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, run, start_request, waiting_run
 
 NOW = DUE + 12.0
 CALLBACK = job(completion=Completion.CALLBACK, completion_seconds=7200, timeout_seconds=30)
@@ -19,7 +19,7 @@ BEATING = replace(CALLBACK, heartbeat_seconds=60)
 
 def begun(of: Job, record: Run | None = None) -> Run:
     attempt = 1 if record is None else record.attempt + 1
-    decision = decide_start(offer(attempt=attempt), of, record, hand(), now=NOW)
+    decision = decide_start(start_request(attempt=attempt), of, record, context(), now=NOW)
     assert isinstance(decision, Start)
     return decision.run
 

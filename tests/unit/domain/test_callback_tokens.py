@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from duecourse.domain.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.ids import ID_PATTERN
-from tests.support.offers import SECRET, TOKEN
+from tests.support.start_requests import SECRET, TOKEN
 
 TOKENS = st.builds(
     CallbackToken,

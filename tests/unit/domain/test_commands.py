@@ -8,6 +8,7 @@ import pytest
 
 from duecourse.domain.command import Command
 from duecourse.domain.decision import (
+    AttemptContext,
     CancelAsked,
     Completed,
     DeadlineCame,
@@ -16,12 +17,11 @@ from duecourse.domain.decision import (
     Ended,
     FollowUp,
     GivenUp,
-    Handover,
-    Leave,
-    Offer,
-    Rearm,
-    Settle,
+    Reschedule,
+    RetryLater,
     Start,
+    StartRequest,
+    Transition,
 )
 from duecourse.domain.job import Completion, Delivery, Gone, Job, JobSnapshot, JobState, Lane
 from duecourse.domain.lifecycle import decide as decide_event
@@ -30,7 +30,7 @@ from duecourse.domain.run import Run, RunState
 from duecourse.domain.start import LEASE_MARGIN_SECONDS
 from duecourse.domain.targets import Failed, Succeeded
 from tests.support.jobs import job
-from tests.support.offers import DUE, EXPIRES, GENERATION, WAITS_UNTIL, hand, offer, run, waiting_run
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
 
 NOW = DUE + 30.0
 BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
@@ -40,24 +40,24 @@ GONE = Gone(deleted_at=DUE + 5.0)
 ANEW = job(at=DUE + 20.0)
 """A re-created job, created after the run's job was deleted."""
 
-OFFER = offer(nonce="nonce-c")
-BY = replace(hand("message-c"), expires_at=EXPIRES + 86_400)
+OFFER = start_request(nonce="nonce-c")
+BY = replace(context("message-c"), expires_at=EXPIRES + 86_400)
 FAILED = Failed("the disk is full", code="disk_full")
 
 
-def completed(offered: Offer = OFFER, result: object = None) -> Completed:
+def completed(offered: StartRequest = OFFER, result: object = None) -> Completed:
     return Completed(offered, result)
 
 
-def given_up(offered: Offer = OFFER, failed: Failed = FAILED, draw: float = 0.0) -> GivenUp:
+def given_up(offered: StartRequest = OFFER, failed: Failed = FAILED, draw: float = 0.0) -> GivenUp:
     return GivenUp(offered, failed, draw)
 
 
-def deadline(offered: Offer = OFFER) -> DeadlineCame:
+def deadline(offered: StartRequest = OFFER) -> DeadlineCame:
     return DeadlineCame(offered, 0.0)
 
 
-def cancelled(offered: Offer = OFFER) -> CancelAsked:
+def cancelled(offered: StartRequest = OFFER) -> CancelAsked:
     return CancelAsked(offered, "cancelled")
 
 
@@ -70,15 +70,17 @@ EVERY = pytest.mark.parametrize(
 
 
 def decide(
-    event: Command, record: Run | None, of: JobSnapshot = OF, *, by: Handover = BY, now: float = NOW
+    event: Command, record: Run | None, of: JobSnapshot = OF, *, by: AttemptContext = BY, now: float = NOW
 ) -> Decision:
     return decide_event(event, of, record, by, now=now)
 
 
-def settled(event: Command, record: Run | None, of: JobSnapshot = OF, *, by: Handover = BY, now: float = NOW) -> Run:
-    """The record that the event leads to: over what was there, and in the hands of its message."""
+def settled(
+    event: Command, record: Run | None, of: JobSnapshot = OF, *, by: AttemptContext = BY, now: float = NOW
+) -> Run:
+    """The record that the event leads to: over what was there, and carried by its message."""
     decision = decide(event, record, of, by=by, now=now)
-    assert isinstance(decision, Settle)
+    assert isinstance(decision, Transition)
     assert decision.previous == record
     assert decision.reason
     assert decision.run.token == by.token
@@ -95,12 +97,12 @@ def in_hand(record: Run) -> tuple[str, str, str, int | None]:
 @CALLBACKS
 @pytest.mark.parametrize("state", [state for state in RunState if state is not RunState.QUEUED])
 def test_what_belongs_to_an_attempt_that_is_over_changes_nothing(event: Command, state: RunState) -> None:
-    assert decide(event, waiting_run(state, attempt=2), by=hand()) == Drop("attempt 1 is over")
+    assert decide(event, waiting_run(state, attempt=2), by=context()) == Drop("attempt 1 is over")
 
 
 @CALLBACKS
 def test_what_belongs_to_an_attempt_that_has_not_begun_changes_nothing(event: Command) -> None:
-    ahead = replace(event, offer=offer(attempt=2, nonce="nonce-c"))
+    ahead = replace(event, request=start_request(attempt=2, nonce="nonce-c"))
     assert decide(ahead, waiting_run()) == Drop("attempt 2 is over")
 
 
@@ -152,8 +154,8 @@ def test_the_wait_after_it_is_drawn_and_heeds_what_was_wished() -> None:
 
 
 @pytest.mark.parametrize("state", [RunState.WAITING, RunState.RUNNING])
-def test_the_last_attempt_given_up_is_a_death_in_the_hands_of_the_message_that_said_so(state: RunState) -> None:
-    dead = settled(given_up(offer(attempt=4, nonce="nonce-c")), waiting_run(state, attempt=4))
+def test_the_last_attempt_given_up_is_a_death_carried_by_the_message_that_said_so(state: RunState) -> None:
+    dead = settled(given_up(start_request(attempt=4, nonce="nonce-c")), waiting_run(state, attempt=4))
     assert (dead.state, dead.reason, dead.notified) == (RunState.DEAD, "attempts_exhausted", False)
     assert in_hand(dead) == (BY.token, "message-c", "nonce-c", BY.expires_at)
 
@@ -209,20 +211,20 @@ def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
 
 def test_a_deadline_that_has_moved_is_asked_about_again_when_the_next_one_comes() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5)
-    assert decide(deadline(), beating) == Rearm(NOW + 0.5, "it was heard of meanwhile")
+    assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it was heard of meanwhile")
     completion = waiting_run(heartbeat_until=WAITS_UNTIL + 60)
-    assert decide(deadline(), completion) == Rearm(WAITS_UNTIL, "it was heard of meanwhile")
+    assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it was heard of meanwhile")
 
 
 def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() -> None:
     calling = waiting_run(RunState.RUNNING, heartbeat_until=DUE + 1.0)
-    assert decide(deadline(), calling) == Rearm(BELIEVED, "its call has not returned yet")
-    assert isinstance(decide(deadline(), calling, now=BELIEVED - 0.001), Rearm)
+    assert decide(deadline(), calling) == Reschedule(BELIEVED, "its call has not returned yet")
+    assert isinstance(decide(deadline(), calling, now=BELIEVED - 0.001), Reschedule)
 
 
 def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
     beating = waiting_run(heartbeat_until=NOW + 0.5, armed="this")
-    again = Rearm(NOW + 0.5, "it was heard of meanwhile")
+    again = Reschedule(NOW + 0.5, "it was heard of meanwhile")
     assert decide(replace(deadline(), armed="this"), beating) == again
     assert decide(replace(deadline(), armed="that"), beating) == Drop("another message looks after its deadline")
     assert decide(replace(deadline(), armed=None), beating) == again
@@ -265,7 +267,7 @@ def test_what_comes_after_the_end_is_dropped(event: Command, state: RunState) ->
 
 
 @EVERY
-def test_the_message_in_whose_hands_the_run_died_goes_on_towards_the_dead_letters(event: Command) -> None:
+def test_the_message_that_carried_the_run_when_it_died_goes_on_towards_the_dead_letters(event: Command) -> None:
     dead = run(RunState.DEAD, message_id="message-c", nonce="nonce-c")
     assert decide(event, dead) == FollowUp(dead, "dead")
 
@@ -273,7 +275,7 @@ def test_the_message_in_whose_hands_the_run_died_goes_on_towards_the_dead_letter
 @EVERY
 def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command) -> None:
     dead = run(RunState.DEAD, message_id="message-c", nonce="nonce-c", attempt=4)
-    decision = decide(event, dead, by=hand("message-d"))
+    decision = decide(event, dead, by=context("message-d"))
     assert isinstance(decision, Start)
     assert (decision.run.attempt, decision.run.attempts_allowed, decision.reason) == (5, 8, "redriven")
 
@@ -282,8 +284,8 @@ def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command
 @pytest.mark.parametrize("message", ["message-d", "message-e"])
 def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message(event: Command, message: str) -> None:
     begun = run(message_id="message-d", nonce="nonce-c", attempt=5, attempts_allowed=8)
-    by = hand(message)
-    assert decide(event, begun, by=by) == Leave(BELIEVED, "its attempt may still be alive")
+    by = context(message)
+    assert decide(event, begun, by=by) == RetryLater(BELIEVED, "its attempt may still be alive")
     taken_over = decide(event, begun, by=by, now=BELIEVED)
     assert isinstance(taken_over, Start)
     assert (taken_over.run.attempt, taken_over.reason) == (6, "taken over")
@@ -296,14 +298,14 @@ def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_messag
 
 def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_from_starting() -> None:
     of = replace(OF, timeout_seconds=600)
-    event = cancelled(offer(nonce="nonce-c", suffix=".m1", count=3, through=DUE + 20))
+    event = cancelled(start_request(nonce="nonce-c", suffix=".m1", count=3, through=DUE + 20))
     record = settled(event, None, of)
     assert (record.state, record.reason, record.finished_at) == (RunState.CANCELLED, "cancelled", NOW)
     assert (record.attempt, record.first_started_at, record.lease_until) == (0, None, None)
     assert (record.suffix, record.count, record.through, record.lane) == (".m1", 3, DUE + 20, Lane.LONG)
     assert (record.occurrence, record.due, record.generation) == (DUE, DUE, GENERATION)
     assert record.expires_at == BY.expires_at
-    start = decide_event(offer(), OF, record, hand(), now=NOW + 1)
+    start = decide_event(start_request(), OF, record, context(), now=NOW + 1)
     assert start == FollowUp(record, "already CANCELLED")
 
 
@@ -324,7 +326,7 @@ def test_a_queued_run_of_a_job_that_was_created_anew_needs_no_cancellation() -> 
 @pytest.mark.parametrize("attempt", [1, 2, 9])
 @pytest.mark.parametrize("state", [RunState.RETRYING, RunState.QUEUED])
 def test_a_run_between_two_attempts_is_cancelled_at_once(state: RunState, attempt: int) -> None:
-    ended = settled(cancelled(offer(attempt=attempt, nonce="nonce-c")), run(state, attempt=2, error="HTTP 500"))
+    ended = settled(cancelled(start_request(attempt=attempt, nonce="nonce-c")), run(state, attempt=2, error="HTTP 500"))
     assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "cancelled", "HTTP 500")
     assert (ended.attempt, ended.finished_at) == (2, NOW)
     assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
@@ -342,7 +344,7 @@ def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> Non
     ids=["running", "calling", "beating"],
 )
 def test_a_run_that_is_being_worked_on_is_marked_and_nothing_else_of_it_changes(record: Run) -> None:
-    assert decide(cancelled(), record) == Settle(
+    assert decide(cancelled(), record) == Transition(
         replace(record, cancel_requested="cancelled", token=BY.token), record, "it is told at its next sign of life"
     )
 
@@ -375,8 +377,8 @@ def test_a_run_that_has_ended_otherwise_is_not_cancelled(state: RunState) -> Non
 
 def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -> None:
     marked = run(cancel_requested="replaced", attempt=4)
-    decision = decide_event(offer(), OF, marked, hand(), now=BELIEVED)
-    assert isinstance(decision, Settle)
+    decision = decide_event(start_request(), OF, marked, context(), now=BELIEVED)
+    assert isinstance(decision, Transition)
     assert (decision.run.state, decision.run.reason, decision.reason) == (
         RunState.CANCELLED,
         "replaced",
@@ -396,6 +398,6 @@ def test_an_attempt_that_ends_needs_the_record_that_it_was_started_with() -> Non
 def test_the_end_of_a_call_is_decided_on_its_record() -> None:
     of: Job = job(retry=RETRY)
     decision = decide_event(Ended(FAILED, 0.5), of, run(), BY, now=NOW)
-    assert isinstance(decision, Settle)
+    assert isinstance(decision, Transition)
     assert (decision.run.state, decision.run.not_before) == (RunState.RETRYING, NOW + 3)
     assert (decision.run.token, decision.run.message_id) == (run().token, "message-1")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.decision import Settle
+from duecourse.domain.decision import Transition
 from duecourse.domain.finish import decide_finish
 from duecourse.domain.job import Completion, Delivery, Gone, Job, JobSnapshot
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from tests.support.jobs import job
-from tests.support.offers import DUE, WAITS_UNTIL, run, waiting_run
+from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run
 
 NOW = DUE + 5.5
 RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.EXPONENTIAL, min_seconds=2, max_seconds=60)
@@ -23,18 +23,18 @@ CALLBACK = job(retry=RETRY, completion=Completion.CALLBACK)
 BEATING = replace(CALLBACK, heartbeat_seconds=20)
 
 
-def decide(outcome: Outcome, *, draw: float = 0.5, of: Job = PATIENT, **record: Any) -> Settle:
+def decide(outcome: Outcome, *, draw: float = 0.5, of: Job = PATIENT, **record: Any) -> Transition:
     return decide_finish(run(**record), of, outcome, now=NOW, draw=draw)
 
 
-def returned(outcome: Outcome, of: JobSnapshot = CALLBACK, **record: Any) -> Settle:
+def returned(outcome: Outcome, of: JobSnapshot = CALLBACK, **record: Any) -> Transition:
     """The end of a call whose run is to wait for its callback."""
     return decide_finish(waiting_run(RunState.RUNNING, **record), of, outcome, now=NOW, draw=0.5)
 
 
 def test_a_success_is_recorded_with_its_result_and_gives_the_lease_back() -> None:
     finish = decide(Succeeded({"rows": 3}))
-    assert finish == Settle(
+    assert finish == Transition(
         replace(run(), state=RunState.SUCCEEDED, result={"rows": 3}, finished_at=NOW, lease_until=None),
         run(),
         "succeeded",
@@ -54,7 +54,7 @@ def test_a_success_of_the_last_attempt_is_a_success() -> None:
 
 def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
     finish = decide(Failed("HTTP 500", code="http.500"), attempt=2, draw=0.0)
-    assert finish == Settle(
+    assert finish == Transition(
         replace(
             run(attempt=2),
             state=RunState.RETRYING,
@@ -172,7 +172,9 @@ def test_a_failure_of_a_run_that_is_to_end_is_its_cancellation(of: Job) -> None:
 def test_a_call_that_was_taken_waits_for_its_callback_with_its_deadline_and_gives_the_lease_back() -> None:
     before = waiting_run(RunState.RUNNING)
     finish = returned(Succeeded("queued"))
-    assert finish == Settle(replace(before, state=RunState.WAITING, lease_until=None), before, "waits for its callback")
+    assert finish == Transition(
+        replace(before, state=RunState.WAITING, lease_until=None), before, "waits for its callback"
+    )
     assert finish.run.deadline == WAITS_UNTIL
 
 

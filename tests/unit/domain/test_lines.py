@@ -7,11 +7,11 @@ import pytest
 from duecourse.domain.job import Overlap
 from duecourse.domain.overlap import (
     LOST_SECONDS,
+    LinePosition,
     Lock,
     LockDecision,
-    Place,
-    Request,
-    Seize,
+    LockRequest,
+    TakeOver,
     Wait,
     Yield,
     decide_lock,
@@ -19,7 +19,7 @@ from duecourse.domain.overlap import (
 )
 from duecourse.domain.run import Run, RunState
 from tests.support.jobs import job
-from tests.support.offers import DUE, WAITS_UNTIL, run, waiting_run
+from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run
 
 OLDER, HOLDER, NEWER = "20261121T120000Z", "20261121T120100Z", "20261121T120200Z"
 LOCK = Lock(HOLDER, DUE + 120.0)
@@ -31,7 +31,7 @@ WAITING = [Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE]
 def decide(
     policy: Overlap, holder: Run | None, *, mine: str = NEWER, fresh: bool = True, now: float = NOW
 ) -> LockDecision:
-    return decide_lock(LOCK, holder, Request(mine, policy, fresh), now=now)
+    return decide_lock(LOCK, holder, LockRequest(mine, policy, fresh), now=now)
 
 
 # The holder of the lock is alive.
@@ -78,35 +78,37 @@ def test_who_may_wait_in_line_does_so_while_its_holder_is_about_to_start(policy:
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
 def test_a_holder_that_has_ended_is_not_waited_for(policy: Overlap, state: RunState) -> None:
-    assert decide(policy, run(state)) == Seize(LOCK, f"its holder is {state}")
+    assert decide(policy, run(state)) == TakeOver(LOCK, f"its holder is {state}")
 
 
 def test_a_holder_that_waits_for_its_callback_keeps_the_lock_until_an_hour_after_its_deadline() -> None:
     last = WAITS_UNTIL + LOST_SECONDS
     assert decide(Overlap.SKIP, waiting_run(), now=last) == Yield("overlap", f"tick-tock.{HOLDER} is WAITING")
     late = decide(Overlap.SKIP, waiting_run(), now=last + 0.001)
-    assert late == Seize(LOCK, "its holder's callback never came")
+    assert late == TakeOver(LOCK, "its holder's callback never came")
 
 
 def test_it_is_the_next_sign_of_life_that_counts_for_a_holder_that_beats() -> None:
     beating = waiting_run(heartbeat_until=DUE + 100.0)
     assert isinstance(decide(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Yield)
-    assert isinstance(decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), Seize)
+    assert isinstance(decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), TakeOver)
 
 
 def test_a_waiting_holder_is_believed_in_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
     late = WAITS_UNTIL + LOST_SECONDS + 1
     taken = Lock(HOLDER, late + 100)
-    assert isinstance(decide_lock(taken, waiting_run(), Request(NEWER, Overlap.QUEUE), now=late), Wait)
+    assert isinstance(decide_lock(taken, waiting_run(), LockRequest(NEWER, Overlap.QUEUE), now=late), Wait)
 
 
 # Whose turn it is among those that wait.
 
 
-FIRST, MINE, LAST = Place(DUE - 60, OLDER), Place(DUE, HOLDER), Place(DUE + 60, NEWER)
+FIRST, MINE, LAST = LinePosition(DUE - 60, OLDER), LinePosition(DUE, HOLDER), LinePosition(DUE + 60, NEWER)
 
 
-def turn(policy: Overlap, *, first: Place | None = None, last: Place | None = None) -> Wait | Yield | None:
+def turn(
+    policy: Overlap, *, first: LinePosition | None = None, last: LinePosition | None = None
+) -> Wait | Yield | None:
     return decide_turn(job(overlap=policy), MINE, first=first, last=last)
 
 
@@ -126,8 +128,8 @@ def test_in_a_queue_the_older_goes_first() -> None:
 
 
 def test_of_two_that_are_due_at_once_the_names_decide() -> None:
-    assert turn(Overlap.QUEUE, first=Place(DUE, OLDER)) == Wait(f"{OLDER} waits for longer")
-    assert turn(Overlap.QUEUE, first=Place(DUE, NEWER)) is None
+    assert turn(Overlap.QUEUE, first=LinePosition(DUE, OLDER)) == Wait(f"{OLDER} waits for longer")
+    assert turn(Overlap.QUEUE, first=LinePosition(DUE, NEWER)) is None
 
 
 @pytest.mark.parametrize("policy", [Overlap.NEWEST, Overlap.REPLACE])

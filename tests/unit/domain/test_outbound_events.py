@@ -10,7 +10,7 @@ from duecourse.domain.job import EventKind, MissedPolicy
 from duecourse.domain.outbound_events import detail_of, outbound_events_of
 from duecourse.domain.run import Run, RunState
 from tests.support.jobs import job
-from tests.support.offers import DUE, run
+from tests.support.start_requests import DUE, run
 
 DEATHS, FAILURES, LATE, ALL = EventKind.DEATHS, EventKind.FAILURES, EventKind.LATE, EventKind.ALL
 GRACE = 60

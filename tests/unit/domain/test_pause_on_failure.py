@@ -6,7 +6,7 @@ from itertools import permutations
 
 from duecourse.domain.pause_on_failure import deaths_in_a_row
 from duecourse.domain.run import Run, RunState
-from tests.support.offers import DUE, run
+from tests.support.start_requests import DUE, run
 
 CHANGED = float(DUE)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.run import RunState
-from tests.support.offers import DUE, run
+from tests.support.start_requests import DUE, run
 
 
 def test_a_run_is_over_when_nothing_but_a_redrive_leads_on() -> None:

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.decision import Decision, Drop, Offer, Settle, Start
+from duecourse.domain.decision import Decision, Drop, Start, StartRequest, Transition
 from duecourse.domain.job import Gone, Job, JobState, MissedMode, MissedPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.start import decide_start
 from tests.support.jobs import NOON, job
-from tests.support.offers import DUE, GENERATION, hand, offer, run
+from tests.support.start_requests import DUE, GENERATION, context, run, start_request
 
 NOW = DUE + 1.0
 
 
-def asked(**changes: Any) -> Offer:
-    return offer(suffix=".mAbCd1234", requested_by="anna", **changes)
+def asked(**changes: Any) -> StartRequest:
+    return start_request(suffix=".mAbCd1234", requested_by="anna", **changes)
 
 
-def decide(event: Offer, of: Job | Gone | None, *, now: float = NOW) -> Decision:
-    return decide_start(event, of, None, hand(), now=now)
+def decide(event: StartRequest, of: Job | Gone | None, *, now: float = NOW) -> Decision:
+    return decide_start(event, of, None, context(), now=now)
 
 
 @pytest.mark.parametrize("state", list(JobState))
@@ -45,7 +45,7 @@ def test_it_is_never_missed_or_superseded(mode: MissedMode) -> None:
 
 def test_a_start_deadline_holds_for_it_too() -> None:
     decision = decide(asked(), job(start_deadline_seconds=30), now=DUE + 31.0)
-    assert isinstance(decision, Settle)
+    assert isinstance(decision, Transition)
     assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "start_deadline")
     assert decision.run.requested_by == "anna"
 
@@ -58,12 +58,14 @@ def test_it_belongs_to_the_job_that_it_was_asked_of_and_to_no_job_recreated_afte
 def test_it_does_not_start_when_its_job_is_gone() -> None:
     assert decide(asked(), None) == Drop("the job is gone")
     decision = decide(asked(), Gone(deleted_at=DUE + 0.5))
-    assert isinstance(decision, Settle)
+    assert isinstance(decision, Transition)
     assert decision.run.reason == "deleted"
 
 
 def test_a_later_attempt_still_knows_whose_payload_it_has() -> None:
     retrying = run(RunState.RETRYING, suffix=".mAbCd1234", own_payload=True, requested_by="anna")
-    decision = decide_start(offer(suffix=".mAbCd1234", attempt=2), job(), retrying, hand("message-2"), now=DUE + 10.0)
+    decision = decide_start(
+        start_request(suffix=".mAbCd1234", attempt=2), job(), retrying, context("message-2"), now=DUE + 10.0
+    )
     assert isinstance(decision, Start)
     assert (decision.run.own_payload, decision.run.requested_by) == (True, "anna")

@@ -12,13 +12,13 @@ from pathlib import Path
 from duecourse.domain.decision import (
     CancelAsked,
     Completed,
+    DeadLettered,
     DeadlineCame,
     Ended,
     Event,
     GivenUp,
-    Settle,
     Start,
-    Stranded,
+    Transition,
 )
 from duecourse.domain.job import Completion, Delivery, Gone, JobSnapshot, JobState, MissedMode, MissedPolicy
 from duecourse.domain.lifecycle import decide
@@ -27,7 +27,7 @@ from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.run import Run, RunState
 from duecourse.domain.targets import Failed, Outcome, Succeeded
 from tests.support.jobs import job
-from tests.support.offers import DUE, GENERATION, WAITS_UNTIL, hand, offer, run, waiting_run
+from tests.support.start_requests import DUE, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
 
 Arrow = tuple[str, str]
 
@@ -72,10 +72,10 @@ def events() -> tuple[Event, ...]:
     """Everything that can come, about this attempt, an earlier or a later one, in the same words or others."""
     found: list[Event] = [Ended(outcome, 0.5) for outcome in OUTCOMES]
     for attempt, nonce in product((1, 2, 3), ("nonce-1", "nonce-2")):
-        offered = offer(attempt=attempt, nonce=nonce)
+        offered = start_request(attempt=attempt, nonce=nonce)
         found += [offered, replace(offered, redrive=True), Completed(offered, "done"), DeadlineCame(offered, 0.5)]
         found += [GivenUp(offered, failed, 0.5) for failed in OUTCOMES if isinstance(failed, Failed)]
-        found += [CancelAsked(offered, "cancelled"), Stranded(offered, True), Stranded(offered, False)]
+        found += [CancelAsked(offered, "cancelled"), DeadLettered(offered, True), DeadLettered(offered, False)]
     return tuple(found)
 
 
@@ -83,14 +83,14 @@ def events() -> tuple[Event, ...]:
 def decided() -> frozenset[Arrow]:
     """The transitions that come about when everything is tried on everything."""
     arrows: set[Arrow] = set()
-    hands = (hand("message-1"), hand("message-2"))
+    hands = (context("message-1"), context("message-2"))
     for state in RunState:
         spread = product(records(state), list(jobs()), hands, MOMENTS, events())
         for record, of, by, now, event in spread:
             if isinstance(event, Ended) and (record is None or state is not RunState.RUNNING):
                 continue  # a call ends on the record that it was begun with
             decision = decide(event, of, record, by, now=now)
-            if isinstance(decision, Start | Settle):
+            if isinstance(decision, Start | Transition):
                 arrows.add((state.value, decision.run.state.value))
     return frozenset(arrows)
 

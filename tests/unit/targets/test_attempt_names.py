@@ -11,12 +11,13 @@ from duecourse.adapters.targets.names import attempt_name, deduplication_id
 from duecourse.domain.targets import SqsTarget
 from tests.support.aws_targets import a_waiting_call
 from tests.support.calls import a_call, a_run
+from tests.support.varied import varied
 
 TARGET = SqsTarget("orders")
 
 
 def of(call, **fields):
-    return replace(call, run=replace(call.run, **fields))
+    return replace(call, run=varied(call.run, **fields))
 
 
 @pytest.mark.parametrize("limit", [64, 80])

@@ -12,7 +12,7 @@ from duecourse.adapters.aws import AwsClients
 from duecourse.adapters.targets.aws_call import AwsCaller
 from duecourse.adapters.targets.roles import Roles
 from duecourse.domain.targets import AwsTarget, Failed, Succeeded
-from tests.support.aws_targets import PLACE, TOKEN, a_waiting_call, refusal
+from tests.support.aws_targets import ARNS, TOKEN, a_waiting_call, refusal
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
 from tests.support.queues import create_queue, receive
@@ -26,7 +26,7 @@ def a_target(service: str, action: str, parameters) -> AwsTarget:
 
 @pytest.fixture
 def call(mocked, clock):
-    caller = AwsCaller(clock, mocked.calling, Roles(clock, partial(mocked.calling, "sts"), PLACE))
+    caller = AwsCaller(clock, mocked.calling, Roles(clock, partial(mocked.calling, "sts"), ARNS))
     return lambda target, **fields: caller.call(a_call(target, **fields), target)
 
 
@@ -99,7 +99,7 @@ def test_an_error_of_the_service_is_judged_as_everywhere(call):
 
 def test_a_token_among_the_parameters_does_not_come_back_in_the_result(mocked, clock):
     mocked.get("ssm").put_parameter(Name="/token", Value="none", Type="String")
-    caller = AwsCaller(clock, mocked.calling, Roles(clock, partial(mocked.calling, "sts"), PLACE))
+    caller = AwsCaller(clock, mocked.calling, Roles(clock, partial(mocked.calling, "sts"), ARNS))
     put = a_target("ssm", "PutParameter", {"Name": "/token", "Value": "{{callback_token}}", "Overwrite": True})
     assert isinstance(caller.call(a_waiting_call(put), put), Succeeded)
     assert mocked.get("ssm").get_parameter(Name="/token")["Parameter"]["Value"] == TOKEN

@@ -11,6 +11,7 @@ from duecourse.domain.targets import Failed, HttpTarget, Succeeded
 from duecourse.version import VERSION
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
+from tests.support.varied import varied
 
 
 def test_a_post_carries_the_payload_as_json_and_says_which_run_it_is(http):
@@ -129,7 +130,7 @@ def test_a_call_bears_what_its_run_is_part_of_and_the_trace_of_its_invocation(ht
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url())
         call = a_call(target)
-        http.call(replace(call, run=replace(call.run, correlation_id="order-4711")), target)
+        http.call(replace(call, run=varied(call.run, correlation_id="order-4711")), target)
     (seen,) = server.seen
     assert (seen.headers["X-Correlation-Id"], seen.headers["X-Amzn-Trace-Id"]) == ("order-4711", TRACE)
 
@@ -146,7 +147,7 @@ def test_a_job_may_say_itself_what_its_calls_are_part_of(http):
     with http_target(answering(200)) as server:
         target = HttpTarget(server.url(), headers=(("x-correlation-id", "{{run_id}}"),))
         call = a_call(target)
-        http.call(replace(call, run=replace(call.run, correlation_id="order-4711")), target)
+        http.call(replace(call, run=varied(call.run, correlation_id="order-4711")), target)
     named = {name: value for name, value in server.seen[0].headers.items() if name.lower() == "x-correlation-id"}
     assert named == {"x-correlation-id": "nightly.20261121T064700Z"}
 
@@ -160,7 +161,7 @@ def test_a_request_that_would_be_too_large_is_not_made_and_not_tried_again(http)
         loud = HttpTarget(server.url(), headers=(("X-A", "{{idempotency_key}}" * 40),))
         header = http.call(a_call(loud, idempotency_key="k" * 255), loud)
     assert server.seen == []
-    for outcome, place in ((body, "payload"), (header, "header X-A")):
+    for outcome, arns in ((body, "payload"), (header, "header X-A")):
         assert isinstance(outcome, Failed)
         assert (outcome.code, outcome.retryable) == ("template_too_large", False)
-        assert place in outcome.error
+        assert arns in outcome.error

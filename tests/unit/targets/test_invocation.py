@@ -10,6 +10,7 @@ from duecourse.adapters.targets.invocation import run_event
 from duecourse.domain.targets import LambdaTarget
 from duecourse.domain.template import TemplateError
 from tests.support.calls import a_call
+from tests.support.varied import varied
 
 TARGET = LambdaTarget("report")
 TOKEN = "dc1.acme.1.AbCdEfGhIjKlMnOp"
@@ -17,7 +18,7 @@ TOKEN = "dc1.acme.1.AbCdEfGhIjKlMnOp"
 
 def test_the_event_says_which_run_it_is_and_carries_the_rendered_payload():
     call = a_call(TARGET, payload={"week": "{{week}}", "key": "{{idempotency_key}}", "n": 1}, attempt=2)
-    call = replace(call, run=replace(call.run, due=call.run.due + 30))
+    call = replace(call, run=varied(call.run, due=call.run.due + 30))
     assert run_event(call) == {
         "run_id": "nightly.20261121T064700Z",
         "job_id": "nightly",
@@ -50,5 +51,5 @@ def test_secrets_do_not_go_into_events():
 def test_the_event_says_what_the_run_is_part_of_where_that_is_known():
     call = a_call(TARGET)
     assert "correlation_id" not in run_event(call)
-    told = run_event(replace(call, run=replace(call.run, correlation_id="order-4711")))
+    told = run_event(replace(call, run=varied(call.run, correlation_id="order-4711")))
     assert told["correlation_id"] == "order-4711"

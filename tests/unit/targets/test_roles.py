@@ -11,9 +11,10 @@ import pytest
 from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.roles import Roles
 from duecourse.domain.targets import AwsTarget
-from tests.support.aws_targets import PLACE, Service
+from tests.support.aws_targets import ARNS, Service
 from tests.support.calls import a_call, a_run
 from tests.support.clock import SettableClock
+from tests.support.varied import varied
 
 NOW = 1_795_243_620.0
 TARGET = AwsTarget("sqs", "SendMessage", {}, "duecourse-target-sender")
@@ -42,7 +43,7 @@ def time() -> SettableClock:
 
 @pytest.fixture
 def roles(sts, time) -> Roles:
-    return Roles(time, sts.client_for, PLACE)
+    return Roles(time, sts.client_for, ARNS)
 
 
 def assume(roles, call=None, role=TARGET.role, seconds=5):
@@ -60,7 +61,7 @@ def test_the_role_is_one_of_the_stages_account_and_the_session_is_named_after_te
 
 
 def test_other_partitions_have_arns_of_their_own(sts, time):
-    assume(Roles(time, sts.client_for, replace(PLACE, partition="aws-cn")))
+    assume(Roles(time, sts.client_for, replace(ARNS, partition="aws-cn")))
     assert sts.asked[0]["RoleArn"].startswith("arn:aws-cn:iam::")
 
 
@@ -91,7 +92,7 @@ def test_credentials_that_a_service_refused_are_not_used_again(roles, sts):
 
 
 def test_the_longest_session_name_begins_with_the_tenant(roles, sts):
-    call = replace(a_call(TARGET), run=replace(a_run(job_id="j" * 64), tenant="t" * 60))
+    call = replace(a_call(TARGET), run=varied(a_run(job_id="j" * 64), tenant="t" * 60))
     assume(roles, call)
     assert sts.asked[0]["RoleSessionName"] == "t" * 60 + ".jjj"
 
@@ -112,6 +113,6 @@ def test_no_more_than_some_hundred_are_kept(roles, sts):
 
 
 def test_sts_understands_the_request(mocked, clock):
-    credentials = assume(Roles(clock, partial(mocked.calling, "sts"), PLACE))
+    credentials = assume(Roles(clock, partial(mocked.calling, "sts"), ARNS))
     assert credentials.access_key_id
     assert credentials.expires_at > 0

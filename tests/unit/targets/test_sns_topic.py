@@ -9,14 +9,14 @@ import pytest
 
 from duecourse.adapters.targets.sns_topic import SnsCaller
 from duecourse.domain.targets import Failed, SnsTarget, Succeeded
-from tests.support.aws_targets import PLACE, Service
+from tests.support.aws_targets import ARNS, Service
 from tests.support.calls import a_call
 from tests.support.queues import receive
 
 
 @pytest.fixture
 def caller(mocked, clock):
-    return SnsCaller(clock, partial(mocked.calling, "sns"), PLACE)
+    return SnsCaller(clock, partial(mocked.calling, "sns"), ARNS)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def subscribed(mocked):
         attributes = {"FifoTopic": "true"} if fifo else {}
         topic = sns.create_topic(Name=name, Attributes=attributes)["TopicArn"]
         queue = sqs.create_queue(QueueName="q.fifo" if fifo else "q", Attributes={"FifoQueue": "true"} if fifo else {})
-        arn = PLACE.arn("sqs", "q.fifo" if fifo else "q")
+        arn = ARNS.arn("sqs", "q.fifo" if fifo else "q")
         sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
         return lambda: receive(sqs, queue["QueueUrl"])
 
@@ -61,13 +61,13 @@ def test_a_fifo_topic_drops_the_repeat_of_a_run(caller, subscribed):
 def test_a_fifo_topic_is_given_the_group_of_the_job(clock):
     target = SnsTarget("news.fifo", group="{{tenant}}-{{date}}")
     service = Service({"MessageId": "m-1"})
-    SnsCaller(clock, service.client_for, PLACE).call(a_call(target), target)
+    SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert service.asked[0]["MessageGroupId"] == "acme-2026-11-21"
 
 
 def test_a_standard_topic_is_given_neither_group_nor_deduplication(clock):
     service, target = Service({"MessageId": "m-1"}), SnsTarget("news")
-    SnsCaller(clock, service.client_for, PLACE).call(a_call(target), target)
+    SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert not {"MessageGroupId", "MessageDeduplicationId", "Subject"} & set(service.asked[0])
     assert service.asked[0]["TopicArn"] == "arn:aws:sns:eu-west-1:123456789012:news"
 
@@ -78,7 +78,7 @@ def test_a_standard_topic_is_given_neither_group_nor_deduplication(clock):
 )
 def test_any_subject_is_made_one_that_sns_takes(clock, subject, sent):
     service, target = Service({"MessageId": "m-1"}), SnsTarget("news", subject=subject)
-    SnsCaller(clock, service.client_for, PLACE).call(a_call(target), target)
+    SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert service.asked[0]["Subject"] == sent
 
 

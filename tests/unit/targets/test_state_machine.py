@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.adapters.targets.state_machine import StateMachineCaller
 from duecourse.domain.targets import Failed, StepFunctionsTarget, Succeeded
-from tests.support.aws_targets import PLACE, Service, refusal
+from tests.support.aws_targets import ARNS, Service, refusal
 from tests.support.calls import a_call
 
 TARGET = StepFunctionsTarget("duecourse-target-report")
@@ -19,13 +19,13 @@ DEFINITION = '{"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}'
 @pytest.fixture
 def machines(mocked):
     client = mocked.get("stepfunctions")
-    client.create_state_machine(name=TARGET.machine, definition=DEFINITION, roleArn=PLACE.role_arn("machine"))
+    client.create_state_machine(name=TARGET.machine, definition=DEFINITION, roleArn=ARNS.role_arn("machine"))
     return client
 
 
 @pytest.fixture
 def caller(mocked, clock):
-    return StateMachineCaller(clock, partial(mocked.calling, "stepfunctions"), PLACE)
+    return StateMachineCaller(clock, partial(mocked.calling, "stepfunctions"), ARNS)
 
 
 def test_an_execution_is_started_with_the_run_and_named_after_the_attempt(machines, caller):
@@ -40,16 +40,16 @@ def test_an_execution_is_started_with_the_run_and_named_after_the_attempt(machin
 def test_the_same_attempt_again_starts_nothing_and_succeeds(machines, caller):
     first = caller.call(a_call(TARGET), TARGET)
     assert caller.call(a_call(TARGET), TARGET) == first
-    arn = PLACE.arn("states", f"stateMachine:{TARGET.machine}")
+    arn = ARNS.arn("states", f"stateMachine:{TARGET.machine}")
     assert len(machines.list_executions(stateMachineArn=arn)["executions"]) == 1
 
 
 def test_an_execution_that_exists_already_is_this_attempts_own(clock):
     service = Service(refusal("ExecutionAlreadyExists", 400))
-    outcome = StateMachineCaller(clock, service.client_for, PLACE).call(a_call(TARGET), TARGET)
+    outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(TARGET), TARGET)
     assert isinstance(outcome, Succeeded)
     name = service.asked[0]["name"]
-    assert outcome.result == {"execution_arn": PLACE.arn("states", f"execution:{TARGET.machine}:{name}")}
+    assert outcome.result == {"execution_arn": ARNS.arn("states", f"execution:{TARGET.machine}:{name}")}
 
 
 def test_a_machine_that_does_not_exist_is_not_worth_a_retry(mocked, caller):
@@ -60,6 +60,6 @@ def test_a_machine_that_does_not_exist_is_not_worth_a_retry(mocked, caller):
 
 def test_too_many_executions_are(clock):
     service = Service(refusal("ExecutionLimitExceeded", 400))
-    outcome = StateMachineCaller(clock, service.client_for, PLACE).call(a_call(TARGET), TARGET)
+    outcome = StateMachineCaller(clock, service.client_for, ARNS).call(a_call(TARGET), TARGET)
     assert isinstance(outcome, Failed)
     assert outcome.retryable

@@ -9,7 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from duecourse.adapters.aws import clients
 from duecourse.adapters.targets import Targets
+from duecourse.adapters.targets.callers import Callers
 from duecourse.domain.allowed_targets import AllowedTargets
 from duecourse.domain.targets import (
     AwsTarget,
@@ -25,12 +27,10 @@ from duecourse.domain.targets import (
     TaskTarget,
 )
 from duecourse.ports import RegisteredTask, TasksUnavailableError
-from tests.support.aws_targets import PLACE
+from tests.support.aws_targets import ARNS
 from tests.support.calls import a_call
 
 ECS = EcsTarget("c", "report", "main", ("subnet-1",), ("sg-1",))
-KINDS = ("http", "functions", "queues", "topics", "buses", "machines", "tasks", "actions")
-
 
 ALL = AllowedTargets(
     functions=("*",),
@@ -71,25 +71,39 @@ class Registered:
 
 
 def targets_with(tasks=None, allowed=ALL) -> Targets:
-    callers = SimpleNamespace(**{kind: Named(kind) for kind in KINDS})
+    callers = SimpleNamespace(of=lambda target: Named(type(target).__name__))
     return Targets(callers, tasks or Registered(), allowed)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("target", "kind"),
-    [
-        (HttpTarget("https://example.test/"), "http"),
-        (LambdaTarget("report"), "functions"),
-        (SqsTarget("orders"), "queues"),
-        (SnsTarget("news"), "topics"),
-        (EventBridgeTarget("bus", "acme", "Due"), "buses"),
-        (StepFunctionsTarget("report"), "machines"),
-        (EcsTarget("c", "report", "main", ("subnet-1",)), "tasks"),
-        (AwsTarget("ecs", "UpdateService", {}, "role"), "actions"),
-    ],
-)
-def test_each_kind_of_target_has_its_caller(target, kind):
-    assert targets_with().call(a_call(target)) == Succeeded((kind, target))
+EACH = {
+    HttpTarget("https://example.test/"): "HttpCaller",
+    LambdaTarget("report"): "LambdaCaller",
+    SqsTarget("orders"): "SqsCaller",
+    SnsTarget("news"): "SnsCaller",
+    EventBridgeTarget("bus", "acme", "Due"): "EventBusCaller",
+    StepFunctionsTarget("report"): "StateMachineCaller",
+    EcsTarget("c", "report", "main", ("subnet-1",)): "EcsCaller",
+    AwsTarget("ecs", "UpdateService", (), "role"): "AwsCaller",
+}
+
+
+class NoSecrets:
+    """ports.Secrets."""
+
+    def get(self, tenant, name):
+        raise AssertionError("nobody asks")
+
+
+def test_each_kind_of_target_has_its_caller_which_is_made_at_its_first_call_and_once(clock):
+    callers = Callers(private=False, clock=clock, arns=ARNS, secrets=NoSecrets(), clients=clients())
+    for target, name in EACH.items():
+        assert type(callers.of(target)).__name__ == name
+        assert callers.of(target) is callers.of(replace(target))
+
+
+@pytest.mark.parametrize("target", EACH, ids=EACH.values())
+def test_a_target_is_called_by_the_caller_of_its_kind(target):
+    assert targets_with().call(a_call(target)) == Succeeded((type(target).__name__, target))
 
 
 REFUSED = {
@@ -138,9 +152,9 @@ def test_what_an_operator_has_registered_is_called_whatever_jobs_may_call_by_the
 def test_a_task_is_what_the_operator_has_registered_by_now():
     tasks = Registered(invoice=LambdaTarget("send-invoice"))
     targets, call = targets_with(tasks), a_call(TaskTarget("invoice"))
-    assert targets.call(call) == Succeeded(("functions", LambdaTarget("send-invoice")))
+    assert targets.call(call) == Succeeded(("LambdaTarget", LambdaTarget("send-invoice")))
     tasks.tasks["invoice"] = SqsTarget("invoices")
-    assert targets.call(call) == Succeeded(("queues", SqsTarget("invoices")))
+    assert targets.call(call) == Succeeded(("SqsTarget", SqsTarget("invoices")))
 
 
 def test_a_task_that_is_not_registered_is_not_worth_a_retry():
@@ -153,23 +167,6 @@ def test_a_task_that_cannot_be_looked_up_now_is():
     outcome = targets_with(Registered(invoice=problem)).call(a_call(TaskTarget("invoice")))
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("tasks_unavailable", True)
-
-
-class NoSecrets:
-    """ports.Secrets."""
-
-    def get(self, tenant, name):
-        raise AssertionError("nobody asks")
-
-
-def test_the_callers_of_a_worker_are_made_at_their_first_call_and_once(clock):
-    targets = Targets.create(
-        private=False, clock=clock, place=PLACE, secrets=NoSecrets(), tasks=Registered(), allowed=ALL
-    )
-    callers = targets._callers
-    assert not set(KINDS) & set(vars(callers))
-    for kind in KINDS:
-        assert getattr(callers, kind) is getattr(callers, kind)
 
 
 def test_a_worker_imports_no_caller_before_it_calls():

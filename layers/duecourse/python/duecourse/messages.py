@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 import orjson
 
-from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
 from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
 from duecourse.domain.occurrences import OccurrenceRules
+from duecourse.domain.run_identity import OfRun, RunIdentity
 from duecourse.domain.schedule import ScheduleSpec
 
 _SAID = frozenset({"result", "retryable"})
@@ -40,7 +41,7 @@ class MessageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RunMessage:
+class RunMessage(OfRun):
     """Asks a worker to start attempt `attempt` of a run, not before `not_before`. Instants are UTC seconds.
 
     Other kinds name the attempt that they are about: `result` belongs to COMPLETE, `error`, `code`, `retryable` and
@@ -56,25 +57,14 @@ class RunMessage:
     `unstarted` belongs to REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1).
     `replaces` are ids and nonces of the messages that this one was sent instead of, the newest last: it carries on what
     they had begun.
-    `requested_by` asked for a run that no schedule named (it has a suffix); with `own_payload` its payload is the one
-    that was given then (ports.Inputs), not its job's.
     `bulk`: it goes into the bulk queue of its lane (domain.seats).
-    `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in messages
-    of before there was one.
     """
 
-    tenant: str
-    job_id: str
-    occurrence: int
-    due: int
-    generation: int
+    identity: RunIdentity
     lane: Lane
     not_before: float
     nonce: str
     attempt: int = 1
-    suffix: str = ""
-    count: int = 1
-    through: int | None = None
     caught_up_at: float | None = None
     final: bool = False
     kind: MessageKind = MessageKind.START
@@ -84,9 +74,6 @@ class RunMessage:
     retryable: bool | None = None
     retry_after: float | None = None
     reason: str | None = None
-    own_payload: bool = False
-    requested_by: str | None = None
-    correlation_id: str | None = None
     unstarted: bool = False
     waited: bool = False
     following: int | None = None
@@ -96,17 +83,12 @@ class RunMessage:
     armed: str | None = None
     bulk: bool = False
 
-    @property
-    def name(self) -> RunName:
-        """The run it is about."""
-        return RunName(self.job_id, self.occurrence, self.suffix)
-
     def to_json(self) -> str:
         """The message body; what is empty is left out."""
         body = {
             name: value
-            for name in _NAMES
-            if (value := getattr(self, name)) is not None and (name in _SAID or not _is_empty(value))
+            for name, read in _READ.items()
+            if (value := read(self)) is not None and (name in _SAID or not _is_empty(value))
         }
         if self.kind is MessageKind.START:
             del body["kind"]  # as messages have always been
@@ -115,25 +97,15 @@ class RunMessage:
     def to_start(self, attempt: int, *, nonce: str, not_before: float) -> RunMessage:
         """The message that starts a later attempt of the same run, whatever this one asked for."""
         return RunMessage(
-            tenant=self.tenant,
-            job_id=self.job_id,
-            occurrence=self.occurrence,
-            due=self.due,
-            generation=self.generation,
-            lane=self.lane,
-            not_before=not_before,
-            nonce=nonce,
-            attempt=attempt,
-            suffix=self.suffix,
-            count=self.count,
-            through=self.through,
+            self.identity,
+            self.lane,
+            not_before,
+            nonce,
+            attempt,
             caught_up_at=self.caught_up_at,
             waited=self.waited,
             rules=self.rules,
             final=self.final,
-            own_payload=self.own_payload,
-            requested_by=self.requested_by,
-            correlation_id=self.correlation_id,
             bulk=self.bulk,
         )
 
@@ -175,7 +147,8 @@ def read_run_message(body: str) -> RunMessage:
     if "rules" in values:
         values["rules"] = _rules(values["rules"])
     values["replaces"] = tuple((message_id, nonce) for message_id, nonce in values.get("replaces", ()))
-    return RunMessage(**values | {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])})
+    values |= {"lane": Lane(values["lane"]), "not_before": float(values["not_before"])}
+    return RunMessage(RunIdentity(**{name: values.pop(name) for name in _IDENTITY & values.keys()}), **values)
 
 
 def _rules(raw: dict[str, Any]) -> OccurrenceRules:
@@ -227,10 +200,13 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "waited": FLAG,
     "following": INSTANT,
     "rules": (_are_rules, "the rules of a schedule"),
+    "replaces": PAIRS,
     "watch": TEXT,
     "armed": TEXT,
     "bulk": FLAG,
-    "replaces": PAIRS,
 }
-_NAMES = tuple(field.name for field in fields(RunMessage))
-_REQUIRED = frozenset(field.name for field in fields(RunMessage) if field.default is MISSING)
+_IDENTITY = frozenset(field.name for field in fields(RunIdentity))
+_READ = {name: attrgetter(f"identity.{name}" if name in _IDENTITY else name) for name in _FIELDS}
+_REQUIRED = _FIELDS.keys() & {
+    field.name for field in (*fields(RunIdentity), *fields(RunMessage)) if field.default is MISSING
+}

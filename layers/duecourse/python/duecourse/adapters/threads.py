@@ -10,22 +10,22 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-HANDS = 8
+MAX_WORKERS = 8
 """Requests side by side: at 10 ms an answer, 800 batches a second, more than a function of one processor can make."""
 
 
 class Threads:
-    """ports.Crew. The threads are started with the first work that needs them, and idle until the next."""
+    """ports.Executor. The threads are started with the first work that needs them, and idle until the next."""
 
-    def __init__(self, hands: int = HANDS) -> None:
-        self._hands = hands
+    def __init__(self, max_workers: int = MAX_WORKERS) -> None:
+        self._max_workers = max_workers
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._hands, thread_name_prefix="duecourse")
+        return ThreadPoolExecutor(self._max_workers, thread_name_prefix="duecourse")
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """See ports.Crew. A single item is done by the caller."""
+        """See ports.Executor. A single item is done by the caller."""
         if len(items) == 1:
             return [work(items[0])]
         futures = [self._pool.submit(work, item) for item in items]

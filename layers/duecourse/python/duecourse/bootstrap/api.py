@@ -12,7 +12,7 @@ from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.tenant_limits import DynamoTenantLimits
 from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.adapters.dynamodb.timers import DynamoTimers
 from duecourse.adapters.results import S3Results
 from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
@@ -67,7 +67,7 @@ def api(environ: Mapping[str, str]) -> Api:
     history = History(jobs, store, clock, settings.horizon_seconds, settings.run_retention_days)
     inputs = DynamoInputs(dynamodb, settings.runs_table)
     runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket), inputs)
-    wakes = DynamoWakes(dynamodb, settings.jobs_table, shards=settings.shards)
+    timers = DynamoTimers(dynamodb, settings.jobs_table, shards=settings.shards)
     orders = CommandSender(lanes, clock, randomness)
     return Api(
         jobs=use,
@@ -82,7 +82,7 @@ def api(environ: Mapping[str, str]) -> Api:
         preview=Preview(clock),
         manual=Manual(jobs, store, inputs, lanes, clock, randomness, settings.run_retention_days),
         backfills=Backfills(
-            jobs, inputs, lanes, wakes, clock, randomness, settings.backfill_limit, settings.run_retention_days
+            jobs, inputs, lanes, timers, clock, randomness, settings.backfill_limit, settings.run_retention_days
         ),
         skip_next=SkipNext(jobs, store, clock, randomness, settings.run_retention_days),
         explain=Explain(

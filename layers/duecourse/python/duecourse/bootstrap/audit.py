@@ -41,5 +41,5 @@ def audit(environ: Mapping[str, str]) -> Audit:
         clock=clock,
         segments=settings.audit_segments,
         retention_days=settings.run_retention_days,
-        crew=Threads(),
+        executor=Threads(),
     )

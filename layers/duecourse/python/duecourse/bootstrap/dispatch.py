@@ -29,7 +29,7 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
     )  # a round is short
     return Dispatch(
         cursors=DynamoCursorStore(dynamodb, settings.jobs_table, clock, threads, runs_table=settings.runs_table),
-        lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls, crew=threads),
+        lanes=SqsLanes(sqs, settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls, executor=threads),
         clock=clock,
         randomness=randomness,
         claiming=Claiming(
@@ -43,5 +43,5 @@ def dispatch(environ: Mapping[str, str]) -> Dispatch:
         rules=DispatchRules(
             shards=settings.shards, lookahead=settings.lookahead_seconds, horizon=settings.horizon_seconds
         ),
-        crew=threads,
+        executor=threads,
     )

@@ -10,10 +10,10 @@ from duecourse.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.threads import Threads
-from duecourse.bootstrap.settling import overlaps_of, settler_of, stores_of
+from duecourse.bootstrap.transitions import stores_of, transitions_of
 from duecourse.settings import ReconcilerSettings
-from duecourse.usecases.hand import Forwarder
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+from duecourse.usecases.worker.requeue import Forwarder
 
 
 def reconcile_dead_letters(environ: Mapping[str, str]) -> ReconcileDeadLetters:
@@ -25,13 +25,12 @@ def reconcile_dead_letters(environ: Mapping[str, str]) -> ReconcileDeadLetters:
     forwarder = Forwarder(
         lanes=lanes,
         received=SqsReceived(sqs, settings.dead_letter_queue_url),
-        wakes=stores.wakes,
+        timers=stores.timers,
         clock=clock,
         lane=None,
     )
-    settler = settler_of(
+    transitions = transitions_of(
         stores,
-        overlaps_of(stores, clock),
         forwarder,
         clock,
         topic=settings.deaths_topic_arn,
@@ -45,7 +44,7 @@ def reconcile_dead_letters(environ: Mapping[str, str]) -> ReconcileDeadLetters:
         lanes=lanes,
         clock=clock,
         randomness=randomness,
-        settler=settler,
+        transitions=transitions,
         run_retention_days=settings.run_retention_days,
-        crew=threads,
+        executor=threads,
     )

@@ -11,7 +11,7 @@ from duecourse.adapters.dynamodb.lines import DynamoLines
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.adapters.dynamodb.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.wakes import DynamoWakes
+from duecourse.adapters.dynamodb.timers import DynamoTimers
 from duecourse.settings import RepairSettings
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_check import IndexCheck
@@ -32,7 +32,7 @@ def index_repair(environ: Mapping[str, str]) -> IndexRepair:
         jobs=jobs,
         runs=runs,
         lines=DynamoLines(dynamodb, settings.runs_table),
-        wakes=DynamoWakes(dynamodb, settings.jobs_table, shards=settings.shards),
+        timers=DynamoTimers(dynamodb, settings.jobs_table, shards=settings.shards),
         marks=DynamoTickMark(dynamodb, settings.jobs_table),
         clock=clock,
     )

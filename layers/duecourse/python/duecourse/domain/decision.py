@@ -1,4 +1,4 @@
-"""What a worker holds when it decides about a run, what can happen to a run, and what can be decided."""
+"""What a worker knows when it decides about a run, what can happen to a run, and what can be decided."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.occurrences import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.run import Run
+from duecourse.domain.run_identity import OfRun, RunIdentity
 from duecourse.domain.targets import Failed, Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
-    """What a worker holds in hand. `token` names this delivery of its message; `lease_until` is when Lambda kills it.
-    `secret` is drawn for the callback token of an attempt that is started now.
+class AttemptContext:
+    """What an attempt brings that is started now. `token` names this delivery of the message `message_id`;
+    `lease_until` is when Lambda kills the invocation, `expires_at` when a record written now expires (UTC seconds).
+    `secret` is drawn for the attempt's callback token.
     """
 
     message_id: str
@@ -24,30 +26,19 @@ class Handover:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """What the message says (see `messages.RunMessage`; the domain does not import it). As an event: an attempt may
-    start. `redrive`: somebody asks for another allowance of attempts for a dead run. `requested_by` asked for a
-    run that no schedule named, with `own_payload` where it brings a payload other than its job's. `following` is when
-    the occurrence after it is due by the definition that enqueued it; `rules` are that definition's, which a catch-up
-    brings. `replaces` are ids and nonces of the messages that it was sent instead of.
+class StartRequest(OfRun):
+    """What a message asks for (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
+    start. `redrive`: somebody asks for another allowance of attempts for a dead run. `following` is when the occurrence
+    after it is due by the definition that enqueued it; `rules` are that definition's, which a catch-up brings.
+    `replaces` are ids and nonces of the messages that it was sent instead of.
     """
 
-    tenant: str
-    job_id: str
-    occurrence: int
-    due: int
-    generation: int
+    identity: RunIdentity
     nonce: str
     attempt: int
-    suffix: str
-    count: int
-    through: int | None
-    caught_up_at: float | None
+    caught_up_at: float | None = None
     final: bool = False
     redrive: bool = False
-    own_payload: bool = False
-    requested_by: str | None = None
-    correlation_id: str | None = None
     following: int | None = None
     rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
@@ -67,15 +58,11 @@ class Offer:
         return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
 
     def carries(self, run: Run, message_id: str) -> bool:
-        """Whether the run is in the hands of this message, which was received as `message_id`, or of one that it was
-        sent instead of.
-        """
+        """Whether this message, received as `message_id`, carries the run, or one that it was sent instead of."""
         return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in self.replaces)
 
     def is_known_to(self, run: Run) -> bool:
-        """Whether the run's record was written by this message, whatever id it had then, or by one that it was sent
-        instead of.
-        """
+        """Whether this message wrote the run's record, whatever id it had then, or one that it was sent instead of."""
         return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
     @property
@@ -94,28 +81,28 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Whoever works on the offered attempt has completed it."""
+    """Whoever works on the named attempt has completed it."""
 
-    offer: Offer
+    request: StartRequest
     result: object
 
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """Whoever works on the offered attempt has failed."""
+    """Whoever works on the named attempt has failed."""
 
-    offer: Offer
+    request: StartRequest
     failed: Failed
     draw: float
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCame:
-    """The deadline of the offered attempt, as it was when it was armed, has come. `armed` names the message that says
+    """The deadline of the named attempt, as it was when it was armed, has come. `armed` names the message that says
     so; None in those of versions that gave them no names, and where it waited in the due index, which holds one.
     """
 
-    offer: Offer
+    request: StartRequest
     draw: float
     armed: str | None = None
 
@@ -124,19 +111,19 @@ class DeadlineCame:
 class CancelAsked:
     """Somebody wants the run to end; `reason` is what its record will say (`cancelled`, `replaced`)."""
 
-    offer: Offer
+    request: StartRequest
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stranded:
-    """The message of the offered attempt was found among the dead letters. `starts`: it asks for an attempt's start."""
+class DeadLettered:
+    """The message of the named attempt was found among the dead letters. `starts`: it asks for an attempt's start."""
 
-    offer: Offer
+    request: StartRequest
     starts: bool
 
 
-Event = Stranded | Offer | Ended | Completed | GivenUp | DeadlineCame | CancelAsked
+Event = DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame | CancelAsked
 """What happens to a run."""
 
 
@@ -150,8 +137,8 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Settle:
-    """Write `run` over `previous` (None: nothing may be there), then do what follows from that record."""
+class Transition:
+    """Write `run` over `previous` (None: nothing may be there), then do the side effects of that record."""
 
     run: Run
     previous: Run | None
@@ -160,21 +147,21 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Let the message go; nothing is written."""
+    """Delete the message; nothing is written."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """The record is already past this message: repeat what follows from it (all of that is idempotent)."""
+    """The record is already past this message: repeat its side effects (all of them are idempotent)."""
 
     run: Run
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class RetryLater:
     """This message's own attempt may still be alive: look again at `until` (UTC seconds)."""
 
     until: float
@@ -182,7 +169,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Rearm:
+class Reschedule:
     """The deadline has moved: ask again at `until` (UTC seconds), and note who does."""
 
     until: float
@@ -190,7 +177,7 @@ class Rearm:
 
 
 @dataclass(frozen=True, slots=True)
-class Remainder:
+class RemainingCatchUp:
     """The message stands for more missed occurrences than the run of its name, which is there already: what is left
     of them, from `occurrence` (due at `due`) on, is `count` and needs a run of its own.
     """
@@ -201,5 +188,5 @@ class Remainder:
     reason: str
 
 
-Decision = Start | Settle | Drop | FollowUp | Leave | Rearm | Remainder
+Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp
 """What a worker does about a run, and why."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.decision import Settle
+from duecourse.domain.decision import Transition
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import Completion, Delivery, Job, JobSnapshot
 from duecourse.domain.records import ended
@@ -16,7 +16,7 @@ KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
 """How long a record is kept at least beyond its next attempt, whose message may wait so long in its lane."""
 
 
-def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Settle:
+def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Transition:
     """`run` is the record of the attempt (RUNNING, or WAITING for its callback), `draw` a random number in [0, 1) for
     the backoff's jitter.
     """
@@ -29,30 +29,30 @@ def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, d
             return _fail(run, job, outcome, now, draw)
 
 
-def succeed(run: Run, result: object, now: float) -> Settle:
+def succeed(run: Run, result: object, now: float) -> Transition:
     """The run has done its work, whatever was asked of it meanwhile."""
     done = ended(run, RunState.SUCCEEDED, None, now)
-    return Settle(replace(done, result=result, error=None, code=None), run, "succeeded")
+    return Transition(replace(done, result=result, error=None, code=None), run, "succeeded")
 
 
-def cancel(run: Run, reason: str, now: float) -> Settle:
+def cancel(run: Run, reason: str, now: float) -> Transition:
     """The run ends here."""
-    return Settle(ended(run, RunState.CANCELLED, reason, now), run, reason)
+    return Transition(ended(run, RunState.CANCELLED, reason, now), run, reason)
 
 
-def _wait(run: Run, job: Job, now: float) -> Settle:
+def _wait(run: Run, job: Job, now: float) -> Transition:
     """The call was taken; somebody else works on it now. One who can never hear of a cancellation is not waited for."""
     if run.cancel_requested is not None and job.heartbeat_seconds is None:
         return cancel(run, run.cancel_requested, now)
     heartbeat_until = None if job.heartbeat_seconds is None else now + job.heartbeat_seconds
     waiting = replace(run, state=RunState.WAITING, lease_until=None, heartbeat_until=heartbeat_until)
-    return Settle(waiting, run, "waits for its callback")
+    return Transition(waiting, run, "waits for its callback")
 
 
-def _fail(run: Run, job: JobSnapshot, failed: Failed, now: float, draw: float) -> Settle:
-    def end(state: RunState, reason: str | None, because: str) -> Settle:
-        told = replace(run, error=failed.error, code=failed.code)
-        return Settle(ended(told, state, reason, now), run, because)
+def _fail(run: Run, job: JobSnapshot, failed: Failed, now: float, draw: float) -> Transition:
+    def end(state: RunState, reason: str | None, because: str) -> Transition:
+        failed_run = replace(run, error=failed.error, code=failed.code)
+        return Transition(ended(failed_run, state, reason, now), run, because)
 
     if run.cancel_requested is not None:
         return end(RunState.CANCELLED, run.cancel_requested, run.cancel_requested)

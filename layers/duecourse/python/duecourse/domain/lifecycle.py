@@ -1,7 +1,7 @@
 """The one function that decides every transition of a run. Its table is in ARCHITECTURE.
 
 Each kind of event has a module of its own: `start` for messages that may start an attempt, `finish` for the end of a
-call, `command` for callbacks, deadlines and cancellation, `stranded` for messages found among the dead letters.
+call, `command` for callbacks, deadlines and cancellation, `dead_lettered` for messages found among the dead letters.
 """
 
 from __future__ import annotations
@@ -9,37 +9,37 @@ from __future__ import annotations
 from typing import assert_never
 
 from duecourse.domain.command import decide_command
+from duecourse.domain.dead_lettered import decide_dead_lettered
 from duecourse.domain.decision import (
+    AttemptContext,
     CancelAsked,
     Completed,
+    DeadLettered,
     DeadlineCame,
     Decision,
     Ended,
     Event,
     GivenUp,
-    Handover,
-    Offer,
-    Stranded,
+    StartRequest,
 )
 from duecourse.domain.finish import decide_finish
 from duecourse.domain.job import JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.domain.start import decide_start
-from duecourse.domain.stranded import decide_stranded
 
 
-def decide(event: Event, job: JobSnapshot, run: Run | None, hand: Handover, *, now: float) -> Decision:
+def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
     """What becomes of a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
     match event:
-        case Offer():
-            return decide_start(event, job, run, hand, now=now)
+        case StartRequest():
+            return decide_start(event, job, run, context, now=now)
         case Ended(outcome, draw):
             if run is None:
                 raise ValueError("an attempt ends on the record that it was started with")
             return decide_finish(run, job, outcome, now=now, draw=draw)
         case Completed() | GivenUp() | DeadlineCame() | CancelAsked():
-            return decide_command(event, job, run, hand, now=now)
-        case Stranded():
-            return decide_stranded(event, job, run, hand, now=now)
+            return decide_command(event, job, run, context, now=now)
+        case DeadLettered():
+            return decide_dead_lettered(event, job, run, context, now=now)
         case other:
             assert_never(other)

@@ -41,7 +41,7 @@ class Lock:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class LinePosition:
     """Where a run stands in its job's line: by when it is due (UTC seconds), then by its local name."""
 
     due: int
@@ -73,18 +73,18 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Seize:
+class TakeOver:
     """The holder is final or gone: take the lock over from exactly that holder."""
 
     previous: Lock
     reason: str
 
 
-LockDecision = Yield | Await | Wait | Seize
+LockDecision = Yield | Await | Wait | TakeOver
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LockRequest:
     """Who asks for the lock: the local name of a run. `fresh`: it has made no attempt yet; `again`: it has waited once
     for a holder to begin.
     """
@@ -95,7 +95,7 @@ class Request:
     again: bool = False
 
 
-def decide_lock(lock: Lock, holder: Run | None, asks: Request, *, now: float) -> LockDecision:
+def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float) -> LockDecision:
     """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
     # Whoever took the lock may be about to write its start (the first one, the next attempt, a redrive of the dead).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
@@ -103,11 +103,11 @@ def decide_lock(lock: Lock, holder: Run | None, asks: Request, *, now: float) ->
     if starting and not begun:
         return _about_to_start(lock, asks, now)
     if holder is None or holder.state is RunState.QUEUED:
-        return Seize(lock, "its holder never started")
+        return TakeOver(lock, "its holder never started")
     if holder.state.final:
-        return Seize(lock, f"its holder is {holder.state}")
+        return TakeOver(lock, f"its holder is {holder.state}")
     if lost := _lost(holder, starting, now):
-        return Seize(lock, lost)
+        return TakeOver(lock, lost)
     alive = f"{holder.name} is {holder.state}"
     if not asks.fresh:
         return Wait(alive)  # it has begun: it is neither skipped nor replaced any more
@@ -122,7 +122,9 @@ def decide_lock(lock: Lock, holder: Run | None, asks: Request, *, now: float) ->
             return Wait(alive, holder if holder.cancel_requested is None else None)
 
 
-def decide_turn(job: Job, mine: Place, *, first: Place | None, last: Place | None) -> Wait | Yield | None:
+def decide_turn(
+    job: Job, mine: LinePosition, *, first: LinePosition | None, last: LinePosition | None
+) -> Wait | Yield | None:
     """Whether a run that has made no attempt yet must let another one go that waits in line, whose `first` and `last`
     places are given; None when it is its turn.
     """
@@ -140,7 +142,7 @@ def needs_lock(job: Job) -> bool:
     return job.overlap is not Overlap.ALLOW and job.recurring
 
 
-def _about_to_start(lock: Lock, asks: Request, now: float) -> Wait | Await:
+def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | Await:
     """A run that may wait does so in line; one that may not waits for the holder's record, twice at most."""
     reason = "its holder is about to start"
     if asks.policy in LINED or not asks.fresh:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.decision import Decision, Offer, Settle, Start
+from duecourse.domain.decision import Decision, Start, StartRequest, Transition
 from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run
 
 
-def of_predecessor(offer: Offer, job: JobSnapshot, run: Run) -> bool:
-    """Whether the record only says that another job, deleted since, did not run then, while the offer is this job's."""
-    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= offer.generation
+def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
+    """Whether the record only says that another job, deleted since, did not run then, and the request is this job's."""
+    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
 
 
 def binds_nobody(job: Job, run: Run) -> bool:
@@ -23,7 +23,7 @@ def binds_nobody(job: Job, run: Run) -> bool:
 
 def instead_of(run: Run, decision: Decision) -> Decision:
     """The decision about a run without a record, written over that record."""
-    return replace(decision, previous=run) if isinstance(decision, Start | Settle) else decision
+    return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
 
 
 def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from duecourse.domain.ids import RunName
 from duecourse.domain.job import Lane
+from duecourse.domain.run_identity import OfRun, RunIdentity
 
 
 class RunState(StrEnum):
@@ -34,12 +34,12 @@ _FINAL = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunSt
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(OfRun):
     """The record of a run. Instants are UTC epoch seconds.
 
     `attempt` counts from 1 and is never reset; `attempts_allowed` grows with a redrive. `token` names the writer of
-    the current state, `message_id` and `nonce` the message in whose hands the run is. `lease_until` is when its
-    worker's invocation ends at the latest. `count`/`through`: the occurrences it stands for.
+    the current state, `message_id` and `nonce` the message that carries the run. `lease_until` is when its
+    worker's invocation ends at the latest.
     A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
     `heartbeat_until` by when the next sign of life is due, `armed` names the one message that is
     sent again where that deadline has moved. `cancel_requested` says why it is to end.
@@ -48,20 +48,13 @@ class Run:
     keep it. Empty: its id, which was the key by default.
     `redriven_at` is when it was given another allowance last.
     `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
-    `requested_by` asked for it (run now, backfill) or for its being skipped; with `own_payload` it is called with the
-    payload that was given then (ports.Inputs) instead of its job's.
-    `caught_up`: it was enqueued because it, or all that it stands for, was missed.
-    `correlation_id` is that of its message: the request that asked for it bears it, and all that is logged of it.
+    `caught_up`: it was enqueued because it, or all that it stands for, was missed. `requested_by` in its identity is
+    also who asked for it to be skipped.
     """
 
-    tenant: str
-    job_id: str
-    occurrence: int
-    due: int
-    generation: int
+    identity: RunIdentity
     state: RunState
     lane: Lane
-    suffix: str = ""
     reason: str | None = None
     attempt: int = 0
     attempts_allowed: int = 1
@@ -86,20 +79,10 @@ class Run:
     waiting_for: str | None = None
     waiting_since: float | None = None
     redriven_at: float | None = None
-    count: int = 1
-    through: int | None = None
     notified: bool = False
-    own_payload: bool = False
-    requested_by: str | None = None
-    correlation_id: str | None = None
     caught_up: bool = False
     idempotency_key: str | None = None
     expires_at: int | None = None
-
-    @property
-    def name(self) -> RunName:
-        """Its name, which is a function of job and occurrence."""
-        return RunName(self.job_id, self.occurrence, self.suffix)
 
     @property
     def deadline(self) -> float | None:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from duecourse.ports.basics import Alone, Clock, Crew, Randomness
-from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, CursorStore, ShardQueue, Wake, Wakes
+from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
+from duecourse.ports.cursors import (
+    BrokenCursor,
+    Claim,
+    Claimed,
+    ClaimResult,
+    CursorStore,
+    ShardQueue,
+    Timer,
+    Timers,
+)
 from duecourse.ports.jobs import (
     ChangePage,
     JobPage,
@@ -35,7 +44,6 @@ from duecourse.ports.targets import (
 
 __all__ = [
     "LINK_SECONDS",
-    "Alone",
     "AuditStore",
     "BrokenCursor",
     "BucketConflict",
@@ -48,7 +56,6 @@ __all__ = [
     "Claimed",
     "Clock",
     "Conflict",
-    "Crew",
     "CursorStore",
     "DeadLetterQueue",
     "DeadMark",
@@ -56,8 +63,10 @@ __all__ = [
     "Death",
     "Depth",
     "Depths",
+    "Executor",
     "Finding",
     "IndexPage",
+    "InlineExecutor",
     "Input",
     "Inputs",
     "JobPage",
@@ -88,9 +97,9 @@ __all__ = [
     "TasksUnavailableError",
     "TenantLimits",
     "TickMark",
+    "Timer",
+    "Timers",
     "Undecided",
     "UsedKey",
-    "Wake",
-    "Wakes",
     "Watch",
 ]

@@ -29,8 +29,8 @@ class Randomness(Protocol):
         """A name that nobody has used."""
 
 
-class Crew(Protocol):
-    """Hands that work side by side, where the work is waiting for answers."""
+class Executor(Protocol):
+    """Runs calls side by side that mostly wait for answers."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Do it for each; what came of it, in the order of the items. Raises what the first one that failed raised,
@@ -38,9 +38,9 @@ class Crew(Protocol):
         """
 
 
-class Alone:
-    """A crew of one: one after the other, in the caller's own thread."""
+class InlineExecutor:
+    """Runs one call after the other, in the caller's own thread."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """See Crew."""
+        """See Executor."""
         return [work(item) for item in items]

@@ -1,4 +1,4 @@
-"""Cursors, wake-ups and watermarks: what the due index holds."""
+"""Cursors, timers and watermarks: what the due index holds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ClaimResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What became of a claim, or of a wake-up that was to be cleared. `error` says why it was BUSY, REFUSED or
+    """What became of a claim, or of a timer that was to be cleared. `error` says why it was BUSY, REFUSED or
     FAILED; `throttled` is how often it was asked to come back later.
     """
 
@@ -57,7 +57,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wake:
+class Timer:
     """A message that waits in the due index until `due` (UTC seconds), since SQS holds none back for that long.
 
     One exists per purpose: `key` is the sort key, made of the run, the message's kind and its attempt.
@@ -72,26 +72,26 @@ class Wake:
         return f"WAKE#{self.message.name.local}.{self.message.kind}{self.message.attempt}"
 
 
-class Wakes(Protocol):
-    """Wake-ups, written by whoever has to wait long."""
+class Timers(Protocol):
+    """Timers, written by whoever has to wait long."""
 
-    def put(self, wake: Wake) -> None:
+    def put(self, timer: Timer) -> None:
         """Write it over an earlier one of the same purpose."""
 
-    def put_all(self, wakes: Sequence[Wake]) -> None:
+    def put_all(self, timers: Sequence[Timer]) -> None:
         """The same for many, of different purposes, in few requests. Raises when one could not be written."""
 
 
 class CursorStore(Protocol):
-    """Cursors and wake-ups by due time, and the watermarks of the shards."""
+    """Cursors and timers by due time, and the watermarks of the shards."""
 
-    def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Wake]]:
+    def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Timer]]:
         """Pages of what is due in a slot at or before `until`, oldest first. May be stale. Raises StoreBusyError where
         the store asks to come back later.
         """
 
-    def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
-        """Remove each wake-up by itself where it stands unchanged (its `due`), after its message was sent."""
+    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
+        """Remove each timer by itself where it stands unchanged (its `due`), after its message was sent."""
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         """Each claim by itself, conditional on the cursor being unchanged; what became of each, in their order."""

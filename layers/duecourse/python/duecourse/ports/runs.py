@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from duecourse.domain.backfill import Backfill
 from duecourse.domain.coverage import Recorded
-from duecourse.domain.overlap import Lock, Place
+from duecourse.domain.overlap import LinePosition, Lock
 from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
 
@@ -79,7 +79,7 @@ class Lines(Protocol):
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         """Stand in line; False where the run stands there already."""
 
-    def leave(self, tenant: str, job_id: str, place: Place) -> None:
+    def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
         """Leave the line, if it stands there."""
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:

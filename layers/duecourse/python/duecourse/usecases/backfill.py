@@ -12,7 +12,7 @@ from duecourse.domain.job import Job
 from duecourse.domain.overlap import needs_lock
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, Wake, Wakes
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, Timer, Timers
 from duecourse.usecases.job_errors import KeyReusedError
 from duecourse.usecases.limits import Charge, free
 from duecourse.usecases.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run
@@ -38,14 +38,14 @@ class BackfillStarted:
 @dataclass(frozen=True, slots=True)
 class Backfills:
     """The request is written, with who made it, then everything is sent: what starts soon into its lane, the rest as
-    wake-ups in the due index. Who dies in between is repeated by its caller; a key makes that the same
+    timers in the due index. Who dies in between is repeated by its caller; a key makes that the same
     runs at the same times.
     """
 
     jobs: JobStore
     inputs: Inputs
     lanes: Lanes
-    wakes: Wakes
+    timers: Timers
     clock: Clock
     randomness: Randomness
     limit: int
@@ -107,4 +107,4 @@ class Backfills:
                 soon.append(Outgoing(message, wait))
         accepted = self.lanes.send(soon) if soon else []
         later += [one.message for one, fine in zip(soon, accepted, strict=True) if not fine]
-        self.wakes.put_all([Wake(message, max(message.due, int(now))) for message in later])
+        self.timers.put_all([Timer(message, max(message.due, int(now))) for message in later])

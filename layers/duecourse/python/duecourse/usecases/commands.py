@@ -12,8 +12,8 @@ from duecourse.domain.recreated import own_job
 from duecourse.domain.run import Run, RunState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness
-from duecourse.usecases.offer import CANCELLED
 from duecourse.usecases.runs import Runs
+from duecourse.usecases.worker.decide import CANCELLED
 
 NAMED_RUNS = 5
 """Runs that a record names; of the others it has the number."""
@@ -73,20 +73,12 @@ class CommandSender:
     def message(self, kind: MessageKind, run: Run, **said: Any) -> RunMessage:
         """A message about a run's present attempt, for now."""
         return RunMessage(
-            tenant=run.tenant,
-            job_id=run.job_id,
-            occurrence=run.occurrence,
-            due=run.due,
-            generation=run.generation,
+            run.identity,
             lane=run.lane,
             not_before=self.clock.now(),
             nonce=self.randomness.nonce(),
             attempt=max(run.attempt, 1),  # of a queued run nothing has started: its first
-            suffix=run.suffix,
-            count=run.count,
-            through=run.through,
             kind=kind,
-            correlation_id=run.correlation_id,
             unstarted=kind is MessageKind.REDRIVE and run.attempt == 0,
             **said,
         )

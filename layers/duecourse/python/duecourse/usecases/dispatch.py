@@ -13,13 +13,23 @@ from traceback import format_exc
 from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
-from duecourse.ports import Alone, BrokenCursor, Clock, Crew, CursorStore, Lanes, Randomness, StoreBusyError, Wake
+from duecourse.ports import (
+    BrokenCursor,
+    Clock,
+    CursorStore,
+    Executor,
+    InlineExecutor,
+    Lanes,
+    Randomness,
+    StoreBusyError,
+    Timer,
+)
 from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.patience import MAX_WAIT_SECONDS, Patience
 from duecourse.usecases.planning import MIN_GROUP, GroupSize, Planned, Planning, Rejected
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.send_and_claim import SendAndClaim
-from duecourse.usecases.wake_up import OUT_OF_TIME, wake_up
+from duecourse.usecases.timers import OUT_OF_TIME, send_due_timers
+from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
 """How far a watermark stays behind: far longer than an index read is ever stale."""
@@ -62,7 +72,7 @@ class Dispatch:
     randomness: Randomness
     claiming: Claiming
     rules: DispatchRules
-    crew: Crew = field(default_factory=Alone)
+    executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
         """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on. `correlation_id`
@@ -77,7 +87,7 @@ class _Round:
 
     uses: Dispatch
     shard: int
-    patience: Patience
+    retry: WriteRetry
     send_and_claim: SendAndClaim
     planning: Planning
     report: Report
@@ -89,12 +99,12 @@ class _Round:
     @classmethod
     def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
         """A round that has not begun."""
-        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.crew, uses.rules.shards)
+        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.executor, uses.rules.shards)
         named = {} if correlation_id is None else {"correlation_id": correlation_id}
         return cls(
             uses,
             shard,
-            Patience(uses.clock, uses.randomness, deadline),
+            WriteRetry(uses.clock, uses.randomness, deadline),
             SendAndClaim(*parts, correlation_id=correlation_id),
             Planning(uses.clock, uses.rules.horizon, uses.claiming.skipping.runs),
             Report(about={"shard": shard, **named}),
@@ -161,17 +171,17 @@ class _Round:
                     self._page(page, until)
             except StoreBusyError as busy:
                 self.report.counts["StatementsThrottled"] += 1
-                if not self.patience.wait(MAX_WAIT_SECONDS):
+                if not self.retry.wait(MAX_WAIT_SECONDS):
                     raise _StopSending(str(busy)) from busy
             else:
                 return seen
 
-    def _page(self, page: Sequence[Cursor | BrokenCursor | Wake], until: float) -> None:
+    def _page(self, page: Sequence[Cursor | BrokenCursor | Timer], until: float) -> None:
         uses, report = self.uses, self.report
-        wakes = [entry for entry in page if isinstance(entry, Wake)]
-        cursors = [entry for entry in page if not isinstance(entry, Wake)]
+        timers = [entry for entry in page if isinstance(entry, Timer)]
+        cursors = [entry for entry in page if not isinstance(entry, Timer)]
         report.counts["CursorsRead"] += len(cursors)
-        if wakes and (why := wake_up(wakes, uses.cursors, uses.lanes, self.patience, report)):
+        if timers and (why := send_due_timers(timers, uses.cursors, uses.lanes, self.retry, report)):
             raise _StopSending(why)
         rejected: list[Rejected] = []
         for group in self.planning.groups(cursors, self.size, rejected):
@@ -185,7 +195,7 @@ class _Round:
         while group:
             self._check_time()
             self.groups += 1
-            done = self.send_and_claim(group, self.patience, self.report, aligned=self.groups <= ALIGNED_GROUPS)
+            done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
             self.size.went(well=done.well)
             refused = done.refused[: MAX_REFUSED - len(self.refused)]
             self.refused += [Rejected(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
@@ -194,7 +204,7 @@ class _Round:
             group = self.planning.again(done.won, until, rejected)
 
     def _check_time(self) -> None:
-        if self.uses.clock.now() >= self.patience.deadline:
+        if self.uses.clock.now() >= self.retry.deadline:
             raise _StopSending(OUT_OF_TIME)
 
     def _quarantine_refused(self) -> None:
@@ -211,7 +221,7 @@ class _Round:
     def _quarantine(self, rejected: Sequence[Rejected]) -> None:
         """Take them out of the index, side by side, so that they block nobody."""
         cursors = self.uses.cursors
-        written = self.uses.crew.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
+        written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
         for each, done in zip(rejected, written, strict=True):
             self.report.counts["CursorsSetAside"] += done
             match each.cursor:

@@ -9,6 +9,7 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Precision
 from duecourse.domain.occurrences import OccurrenceRules
 from duecourse.domain.plan import Firing, Plan
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Outgoing
@@ -55,21 +56,23 @@ def message(
 ) -> RunMessage:
     """The message of a firing; its first attempt may start when it is due."""
     return RunMessage(
-        tenant=cursor.tenant,
-        job_id=cursor.job_id,
-        occurrence=firing.occurrence,
-        due=firing.due,
-        generation=cursor.generation,
+        RunIdentity(
+            tenant=cursor.tenant,
+            job_id=cursor.job_id,
+            occurrence=firing.occurrence,
+            due=firing.due,
+            generation=cursor.generation,
+            count=firing.count,
+            through=firing.through if firing.count > 1 else None,
+            correlation_id=correlation_id,
+        ),
         lane=cursor.lane,
         bulk=cursor.bulk,
         not_before=float(firing.due),
         nonce=nonce,
-        count=firing.count,
-        through=firing.through if firing.count > 1 else None,
         caught_up_at=now if firing.caught_up else None,
         following=firing.following,
         # A range is read by the rules that made it, whatever becomes of the job until it runs.
         rules=OccurrenceRules(cursor.schedule, cursor.exclude, cursor.jitter_seconds) if firing.count > 1 else None,
         final=final,
-        correlation_id=correlation_id,
     )

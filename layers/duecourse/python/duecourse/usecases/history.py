@@ -15,6 +15,7 @@ from duecourse.domain.job import Job, JobState
 from duecourse.domain.occurrences import Occurrences
 from duecourse.domain.recreated import binds_nobody
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.domain.schedule import ScheduleError
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, JobStore, RunStore
@@ -95,11 +96,7 @@ class History:
 def queued_run(job: Job, occurrence: int, due: int) -> Run:
     """What a run will be that is enqueued and has no record."""
     return Run(
-        tenant=job.tenant,
-        job_id=job.id,
-        occurrence=occurrence,
-        due=due,
-        generation=job.generation,
+        RunIdentity(job.tenant, job.id, occurrence, due, job.generation),
         state=RunState.QUEUED,
         lane=job.lane,
         attempts_allowed=job.attempts_allowed,

@@ -57,29 +57,23 @@ class RunRequest:
 
 def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
     """What a run will be that was asked for, and has no record yet; due at once unless another time is given."""
-    return replace(
-        queued_run(job, occurrence, occurrence if due is None else due),
+    run = queued_run(job, occurrence, occurrence if due is None else due)
+    identity = replace(
+        run.identity,
         suffix=asked.suffix,
         own_payload=asked.own_payload,
         requested_by=asked.requested_by,
         correlation_id=asked.correlation_id,
     )
+    return replace(run, identity=identity)
 
 
 def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
     """The message that starts a run of the job which was asked for."""
     return RunMessage(
-        tenant=run.tenant,
-        job_id=run.job_id,
-        occurrence=run.occurrence,
-        due=run.due,
-        generation=run.generation,
+        run.identity,
         lane=run.lane,
         bulk=not has_seat(job, run.lane, run.generation, manual=True),
         not_before=float(run.due),
         nonce=nonce,
-        suffix=run.suffix,
-        own_payload=run.own_payload,
-        requested_by=run.requested_by,
-        correlation_id=run.correlation_id,
     )

@@ -74,7 +74,8 @@ class Runs:
         due = _due(job, asked, name.occurrence)
         if due is None or self.history.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
             return None
-        return replace(requested_run(job, asked, name.occurrence, due), generation=asked.generation)
+        run = requested_run(job, asked, name.occurrence, due)
+        return replace(run, identity=replace(run.identity, generation=asked.generation))
 
 
 def _due(job: Job, asked: Input, occurrence: int) -> int | None:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, CursorStore, Lanes, Outgoing, Randomness
+from duecourse.ports import Claim, Claimed, ClaimResult, Clock, CursorStore, Executor, Lanes, Outgoing, Randomness
 from duecourse.usecases.claiming import Claiming
 from duecourse.usecases.enqueue import ALIGNED_SECONDS, outgoing
-from duecourse.usecases.patience import Patience
 from duecourse.usecases.planning import Planned
 from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.write_retry import WriteRetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +33,20 @@ class ClaimOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SendAndClaim:
-    """`shards` is where claimed cursors go; `crew` makes claims that need reads side by side."""
+    """`shards` is where claimed cursors go; `executor` makes claims that need reads side by side."""
 
     cursors: CursorStore
     lanes: Lanes
     clock: Clock
     randomness: Randomness
     claiming: Claiming
-    crew: Crew
+    executor: Executor
     shards: int
     correlation_id: str | None = None
     """What the messages are to bear."""
 
     def __call__(
-        self, group: list[Planned], patience: Patience, report: Report, *, aligned: bool = True
+        self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
     ) -> ClaimOutcome:
         """Send, and claim those whose messages were all accepted. Claims that a busy table puts off are made again with
         `patience`: their messages are sent, and nothing new is meanwhile. `aligned`: wait for the start of the next
@@ -54,7 +54,7 @@ class SendAndClaim:
         """
         sent = self._send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
-        claims = patience.make(lambda some: self.cursors.claim(some, self.shards), [claim for _, claim in wanted])
+        claims = retry.write_all(lambda some: self.cursors.claim(some, self.shards), [claim for _, claim in wanted])
         done = _sorted(wanted, claims, all_sent=len(wanted) == len(group))
         counted = [claimed.result for claimed in claims]
         report.counts["ClaimsWon"] += len(done.won)
@@ -106,7 +106,7 @@ class SendAndClaim:
                 claims.append((planned, Claim(planned.cursor, planned.plan.cursor)))
             else:
                 others.append(planned)
-        for planned, claim, part in self.crew.map(lambda one: self._claim(one, report.part()), others):
+        for planned, claim, part in self.executor.map(lambda one: self._claim(one, report.part()), others):
             report.merge(part)
             if claim is not None:
                 claims.append((planned, claim))

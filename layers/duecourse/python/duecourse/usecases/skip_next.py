@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from duecourse.domain.change_record import ChangeAction, asked
 from duecourse.domain.cursor import Cursor
@@ -11,6 +11,7 @@ from duecourse.domain.job import Job
 from duecourse.domain.pause import given_back
 from duecourse.domain.plan import Row
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.ports import Clock, JobStore, Randomness, RunStore
 from duecourse.usecases.job_errors import JobChangedError, JobUnreadableError
 from duecourse.usecases.run_request import MAX_BY
@@ -52,8 +53,7 @@ class SkipNext:
         for _ in range(MAX_PASSED + count):
             if row.at is None or len(skipped) == count:
                 break
-            record = self._record(job, cursor, row.at, row.occurrences.due(row.at), by, now)
-            record = replace(record, correlation_id=correlation_id)
+            record = self._record(job, cursor, row.at, row.occurrences.due(row.at), by, now, correlation_id)
             if self._written(record, job):
                 skipped.append(record)
             row.step()
@@ -73,19 +73,24 @@ class SkipNext:
             conflict = self.runs.write(record, conflict.found)
         return conflict is None
 
-    def _record(self, job: Job, cursor: Cursor, occurrence: int, due: int, by: str, now: float) -> Run:
+    def _record(
+        self, job: Job, cursor: Cursor, occurrence: int, due: int, by: str, now: float, correlation_id: str | None
+    ) -> Run:
         return Run(
-            tenant=job.tenant,
-            job_id=job.id,
-            occurrence=occurrence,
-            due=due,
-            generation=cursor.generation,
+            RunIdentity(
+                job.tenant,
+                job.id,
+                occurrence,
+                due,
+                cursor.generation,
+                requested_by=by[:MAX_BY],
+                correlation_id=correlation_id,
+            ),
             state=RunState.SKIPPED,
             lane=job.lane,
             reason=SKIPPED,
             attempts_allowed=job.attempts_allowed,
             token=f"skip/{self.randomness.nonce()}",
-            requested_by=by[:MAX_BY],
             # Kept from when it comes due: before that, it is what keeps the occurrence from running.
             expires_at=int(max(now, due)) + self.run_retention_days * DAY_SECONDS,
         )

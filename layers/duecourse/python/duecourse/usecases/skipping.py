@@ -10,6 +10,7 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.plan import SkippedRange
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from duecourse.ports import Clock, RunStore
 
 MAX_RECORDS = 50
@@ -39,16 +40,18 @@ class Skipping:
 
     def _record(self, cursor: Cursor, skipped: SkippedRange) -> Run:
         return Run(
-            tenant=cursor.tenant,
-            job_id=cursor.job_id,
-            occurrence=skipped.first,
-            due=cursor.occurrences().due(skipped.first),
-            generation=cursor.generation,
+            RunIdentity(
+                tenant=cursor.tenant,
+                job_id=cursor.job_id,
+                occurrence=skipped.first,
+                due=cursor.occurrences().due(skipped.first),
+                generation=cursor.generation,
+                count=skipped.count,
+                through=skipped.last if skipped.count > 1 else None,
+            ),
             state=RunState.SKIPPED,
             lane=cursor.lane,
             reason=skipped.reason,
             token="dispatch",
-            count=skipped.count,
-            through=skipped.last if skipped.count > 1 else None,
             expires_at=int(self.clock.now()) + self.run_retention_days * DAY_SECONDS,
         )

@@ -17,7 +17,7 @@ from duecourse.adapters.dynamodb.run_item import put_new
 from duecourse.adapters.dynamodb.statements import CONDITION_FAILED, Outcome, Statement, execute
 from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.adapters.dynamodb.values import pack
-from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Crew, StoreBusyError
+from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Executor, StoreBusyError
 
 READ_BATCH = 100
 """Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
@@ -34,7 +34,7 @@ class Claims:
     jobs: str
     runs: str
     clock: Clock
-    crew: Crew
+    executor: Executor
 
     def make(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
         """Make each; the results in the order of the claims. A cursor named twice is claimed once, the rest is LOST.
@@ -46,9 +46,9 @@ class Claims:
         now = self.clock.now()
         alone = [index for index in first.values() if not claims[index].records]
         statements = [_statement(self.jobs, claims[index], shards, now) for index in alone]
-        outcomes = dict(zip(alone, execute(self.client, statements, self.clock, self.crew), strict=True))
+        outcomes = dict(zip(alone, execute(self.client, statements, self.clock, self.executor), strict=True))
         with_records = [index for index in first.values() if claims[index].records]
-        made = self.crew.map(lambda index: self._transact(claims[index], shards, now), with_records)
+        made = self.executor.map(lambda index: self._transact(claims[index], shards, now), with_records)
         outcomes |= zip(with_records, made, strict=True)
         standing = self._read_back([claims[index] for index, outcome in outcomes.items() if _is_unknown(outcome)])
         results = [_LOST] * len(claims)

@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb import cursor_item, values, wakes
+from duecourse.adapters.dynamodb import cursor_item, timers, values
 from duecourse.adapters.dynamodb.claims import Claims
 from duecourse.adapters.dynamodb.errors import THROTTLED, conditional
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
@@ -17,7 +17,7 @@ from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.adapters.dynamodb.shard_record import ShardRecord
 from duecourse.adapters.threads import Threads
 from duecourse.domain.cursor import Cursor
-from duecourse.ports import Alone, BrokenCursor, Claim, Claimed, Clock, StoreBusyError, Wake
+from duecourse.ports import BrokenCursor, Claim, Claimed, Clock, InlineExecutor, StoreBusyError, Timer
 
 PAGE = 1000
 """Cursors read at once: with what is planned for them well under the memory of a small function."""
@@ -37,11 +37,11 @@ class DynamoCursorStore:
         self._table = table
         self._clock = clock
         self._threads = threads
-        self._crew = threads or Alone()
+        self._executor = threads or InlineExecutor()
         self._record = ShardRecord(client, table)
-        self._claims = Claims(client, table, runs_table, clock, self._crew)
+        self._claims = Claims(client, table, runs_table, clock, self._executor)
 
-    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Wake]]:
+    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
         """See ports.CursorStore. While a page is worked on, the next one is on its way."""
         answer = self._page(slot, until, None)
         while True:
@@ -79,9 +79,9 @@ class DynamoCursorStore:
         covered = self._record.covering(shards)  # before anything stands in a shard that no tick knows of
         return self._claims.make(wanted, covered)
 
-    def clear(self, done: Sequence[Wake]) -> list[Claimed]:
+    def clear(self, done: Sequence[Timer]) -> list[Claimed]:
         """See ports.CursorStore."""
-        return wakes.clear(self._client, self._table, done, self._clock, self._crew)
+        return timers.clear(self._client, self._table, done, self._clock, self._executor)
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """See ports.CursorStore."""
@@ -138,9 +138,9 @@ class DynamoCursorStore:
         )
 
 
-def _read(item: Item) -> Cursor | BrokenCursor | Wake:
+def _read(item: Item) -> Cursor | BrokenCursor | Timer:
     try:
-        return wakes.from_item(item) if wakes.is_wake(item) else cursor_item.from_item(item)
+        return timers.from_item(item) if timers.is_timer(item) else cursor_item.from_item(item)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         key = (item["PK"]["S"], item["SK"]["S"])
         return BrokenCursor(key, int(float(item["due"]["N"])), f"the cursor cannot be read: {problem!r}")

@@ -8,7 +8,7 @@ from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.keys import LINE_PREFIX, WATCH, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item
-from duecourse.domain.overlap import Place
+from duecourse.domain.overlap import LinePosition
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 
@@ -22,7 +22,7 @@ class DynamoLines:
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         """See ports.Lines."""
-        place = Place(message.due, message.name.local)
+        place = LinePosition(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
         return conditional(
             self._client.put_item,
@@ -31,7 +31,7 @@ class DynamoLines:
             ConditionExpression="attribute_not_exists(PK)",
         )
 
-    def leave(self, tenant: str, job_id: str, place: Place) -> None:
+    def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
         """See ports.Lines."""
         self._client.delete_item(TableName=self._table, Key=job_key(tenant, job_id, sort_key(place)))
 
@@ -84,6 +84,6 @@ class DynamoLines:
         return conditional(self._client.put_item, TableName=self._table, Item=item, **condition)
 
 
-def sort_key(place: Place) -> str:
+def sort_key(place: LinePosition) -> str:
     """`LINE#01795262460#20261121T120100Z`: sorts as places do."""
     return f"{LINE_PREFIX}{place.due:011d}#{place.local}"

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb.errors import RETRYABLE, THROTTLED
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.ports import Claimed, ClaimResult, Clock, Crew
+from duecourse.ports import Claimed, ClaimResult, Clock, Executor
 
 BATCH = 25
 TRIES = 3
@@ -33,7 +33,7 @@ Statement = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a statement: `code` is None when it was executed. `found` is the item as it is, where a failed
-    condition was to tell. `throttled`: how often it was put off.
+    condition was to tell. `throttled`: how often it was throttled.
     """
 
     code: str | None = None
@@ -56,12 +56,12 @@ class Outcome:
         return ClaimResult.REFUSED if self.code in NEVER else ClaimResult.FAILED
 
 
-def execute(client: Any, statements: Sequence[Statement], clock: Clock, crew: Crew) -> list[Outcome]:
+def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:
     """Execute each, of which no two may write the same item; the outcomes in their order. Never raises for what
     DynamoDB answers, or where it does not answer.
     """
     batches = [statements[begin : begin + BATCH] for begin in range(0, len(statements), BATCH)]
-    done = crew.map(lambda batch: _batch(client, batch, clock), batches)
+    done = executor.map(lambda batch: _batch(client, batch, clock), batches)
     return [outcome for outcomes in done for outcome in outcomes]
 
 

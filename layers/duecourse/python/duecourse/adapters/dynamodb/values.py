@@ -59,6 +59,11 @@ def optional_float(item: Item, name: str) -> float | None:
     return float(item[name]["N"]) if name in item else None
 
 
+def flag(item: Item, name: str) -> bool:
+    """Whether something is so: False is absent."""
+    return name in item
+
+
 def document(value: Any) -> str:
     """JSON text of plain values, dataclasses and enums."""
     return orjson.dumps(value).decode()

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.ports import Crew, DeadMessage
+from duecourse.ports import DeadMessage, Executor
 
 _logger = logging.getLogger(__name__)
 
@@ -22,10 +22,10 @@ HIDDEN_SECONDS = 180
 class SqsDeadLetterQueue:
     """ports.DeadLetterQueue."""
 
-    def __init__(self, client: Any, queue_url: str, crew: Crew) -> None:
+    def __init__(self, client: Any, queue_url: str, executor: Executor) -> None:
         self._client = client
         self._queue_url = queue_url
-        self._crew = crew
+        self._executor = executor
 
     def receive(self) -> list[DeadMessage]:
         """See ports.DeadLetterQueue. Raises botocore's errors."""
@@ -43,7 +43,7 @@ class SqsDeadLetterQueue:
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
         """See ports.DeadLetterQueue. What is refused (an old receipt) is logged."""
-        self._crew.map(
+        self._executor.map(
             lambda begin: self._hide(messages[begin : begin + BATCH], seconds), range(0, len(messages), BATCH)
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from duecourse.adapters.sqs.batch import Entry, batches, send_batch
 from duecourse.adapters.tracing import for_messages, trace_header
 from duecourse.domain.job import Lane
-from duecourse.ports import Alone, Clock, Crew, Outgoing, Randomness
+from duecourse.ports import Clock, Executor, InlineExecutor, Outgoing, Randomness
 
 _logger = logging.getLogger(__name__)
 
@@ -41,15 +41,15 @@ class SqsLanes:
         *,
         bulk_urls: Mapping[Lane, str] | None = None,
         short_timeouts: bool = False,
-        crew: Crew | None = None,
+        executor: Executor | None = None,
         trace: Callable[[], str | None] = trace_header,
     ) -> None:
         """`queue_urls` holds the lanes that this process may send to, `bulk_urls` their bulk queues. `short_timeouts`:
         after a batch of which nothing was accepted the others are not tried, since a caller waits for the answer. Else
-        a `crew` sends batches side by side. `trace` says which trace the messages belong to.
+        an `executor` sends batches side by side. `trace` says which trace the messages belong to.
         """
         self._trace = trace
-        self._crew = crew or Alone()
+        self._executor = executor or InlineExecutor()
         self._client = client
         self._queue_urls = {False: queue_urls, True: queue_urls if bulk_urls is None else bulk_urls}
         self._clock = clock
@@ -76,7 +76,7 @@ class SqsLanes:
                 continue
             send = partial(self._persist, queue_url, outgoing)
             if not self._short_timeouts:
-                accepted = accepted.union(*self._crew.map(send, list(batches(entries))))
+                accepted = accepted.union(*self._executor.map(send, list(batches(entries))))
                 continue
             for batch in batches(entries):
                 taken = send(batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 from botocore import xform_name
@@ -42,7 +43,7 @@ class AwsCaller:
         Not retryable beside the usual: an action that the service does not have, parameters that it does not know.
         """
         name = f"{target.service}:{target.action}"
-        return attempted(name, call, self._clock, lambda deadline: self._ask(name, call, target, deadline))
+        return attempted(name, call, self._clock, partial(self._ask, name, call, target))
 
     def _ask(self, name: str, call: Call, target: AwsTarget, deadline: Deadline) -> Outcome:
         parameters = render_document(target.parameters, call_values(call))

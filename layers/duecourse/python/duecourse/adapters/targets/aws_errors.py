@@ -98,6 +98,11 @@ def attempted(
     return _kept(_outcome(what, call, clock, request, longest), redaction_of(call))
 
 
+def handed_over(what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome]) -> Outcome:
+    """The same for a target that only takes something in."""
+    return attempted(what, call, clock, request, longest=HANDOVER_SECONDS)
+
+
 def _outcome(
     what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome], longest: float | None
 ) -> Outcome:

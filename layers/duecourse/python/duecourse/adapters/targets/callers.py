@@ -2,89 +2,87 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any, Protocol, assert_never
 
 from duecourse.adapters.aws import AwsClients
-from duecourse.adapters.targets.place import Place
-from duecourse.ports import Clock, Secrets
+from duecourse.adapters.targets.arns import Arns
+from duecourse.domain.targets import (
+    AwsTarget,
+    CallableTarget,
+    EcsTarget,
+    EventBridgeTarget,
+    HttpTarget,
+    LambdaTarget,
+    Outcome,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+)
+from duecourse.ports import Call, Clock, Secrets
 
-if TYPE_CHECKING:
-    from duecourse.adapters.targets.aws_call import AwsCaller
-    from duecourse.adapters.targets.ecs_task import EcsCaller
-    from duecourse.adapters.targets.event_bus import EventBusCaller
-    from duecourse.adapters.targets.http import HttpCaller
-    from duecourse.adapters.targets.lambda_function import LambdaCaller
-    from duecourse.adapters.targets.sns_topic import SnsCaller
-    from duecourse.adapters.targets.sqs_queue import SqsCaller
-    from duecourse.adapters.targets.state_machine import StateMachineCaller
+
+class TargetCaller(Protocol):
+    """Calls targets of one kind. Safe to share between threads."""
+
+    def call(self, call: Call, target: Any) -> Outcome:
+        """Call the target and judge its answer; never raises for what the target does."""
 
 
 class Callers:
     """The callers of a process, each shared by its threads. Two threads that are first at once may each make one."""
 
-    def __init__(self, *, private: bool, clock: Clock, place: Place, secrets: Secrets, clients: AwsClients) -> None:
+    def __init__(self, *, private: bool, clock: Clock, arns: Arns, secrets: Secrets, clients: AwsClients) -> None:
         """`private` allows HTTP targets at addresses that are not public."""
         self._private = private
         self._clock = clock
-        self._place = place
+        self._arns = arns
         self._secrets = secrets
-        self._clients = clients
+        self._calling = clients.calling
+        self._made: dict[type, TargetCaller] = {}
 
-    @cached_property
-    def http(self) -> HttpCaller:
-        """Of HTTP endpoints."""
-        from duecourse.adapters.targets.http import HttpCaller
+    def of(self, target: CallableTarget) -> TargetCaller:
+        """The caller of this kind of target."""
+        kind = type(target)
+        if kind not in self._made:
+            self._made[kind] = self._make(target)
+        return self._made[kind]
 
-        return HttpCaller(self._clock, private=self._private, secrets=self._secrets)
+    def _make(self, target: CallableTarget) -> TargetCaller:
+        clock, calling = self._clock, self._calling
+        match target:
+            case HttpTarget():
+                from duecourse.adapters.targets.http import HttpCaller
 
-    @cached_property
-    def functions(self) -> LambdaCaller:
-        """Of Lambda functions."""
-        from duecourse.adapters.targets.lambda_function import LambdaCaller
+                return HttpCaller(clock, private=self._private, secrets=self._secrets)
+            case LambdaTarget():
+                from duecourse.adapters.targets.lambda_function import LambdaCaller
 
-        return LambdaCaller(self._clock, partial(self._clients.calling, "lambda"))
+                return LambdaCaller(clock, partial(calling, "lambda"))
+            case SqsTarget():
+                from duecourse.adapters.targets.sqs_queue import SqsCaller
 
-    @cached_property
-    def queues(self) -> SqsCaller:
-        """Of SQS queues."""
-        from duecourse.adapters.targets.sqs_queue import SqsCaller
+                return SqsCaller(clock, partial(calling, "sqs"))
+            case SnsTarget():
+                from duecourse.adapters.targets.sns_topic import SnsCaller
 
-        return SqsCaller(self._clock, partial(self._clients.calling, "sqs"))
+                return SnsCaller(clock, partial(calling, "sns"), self._arns)
+            case EventBridgeTarget():
+                from duecourse.adapters.targets.event_bus import EventBusCaller
 
-    @cached_property
-    def topics(self) -> SnsCaller:
-        """Of SNS topics."""
-        from duecourse.adapters.targets.sns_topic import SnsCaller
+                return EventBusCaller(clock, partial(calling, "events"))
+            case StepFunctionsTarget():
+                from duecourse.adapters.targets.state_machine import StateMachineCaller
 
-        return SnsCaller(self._clock, partial(self._clients.calling, "sns"), self._place)
+                return StateMachineCaller(clock, partial(calling, "stepfunctions"), self._arns)
+            case EcsTarget():
+                from duecourse.adapters.targets.ecs_task import EcsCaller
 
-    @cached_property
-    def buses(self) -> EventBusCaller:
-        """Of EventBridge buses."""
-        from duecourse.adapters.targets.event_bus import EventBusCaller
+                return EcsCaller(clock, partial(calling, "ecs"))
+            case AwsTarget():
+                from duecourse.adapters.targets.aws_call import AwsCaller
+                from duecourse.adapters.targets.roles import Roles
 
-        return EventBusCaller(self._clock, partial(self._clients.calling, "events"))
-
-    @cached_property
-    def machines(self) -> StateMachineCaller:
-        """Of Step Functions state machines."""
-        from duecourse.adapters.targets.state_machine import StateMachineCaller
-
-        return StateMachineCaller(self._clock, partial(self._clients.calling, "stepfunctions"), self._place)
-
-    @cached_property
-    def tasks(self) -> EcsCaller:
-        """Of Fargate tasks."""
-        from duecourse.adapters.targets.ecs_task import EcsCaller
-
-        return EcsCaller(self._clock, partial(self._clients.calling, "ecs"))
-
-    @cached_property
-    def actions(self) -> AwsCaller:
-        """Of any AWS API."""
-        from duecourse.adapters.targets.aws_call import AwsCaller
-        from duecourse.adapters.targets.roles import Roles
-
-        roles = Roles(self._clock, partial(self._clients.calling, "sts"), self._place)
-        return AwsCaller(self._clock, self._clients.calling, roles)
+                return AwsCaller(clock, calling, Roles(clock, partial(calling, "sts"), self._arns))
+            case other:
+                assert_never(other)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import orjson
 
-from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, attempted, said, wait_of
+from duecourse.adapters.targets.aws_errors import ClientFor, handed_over, said, wait_of
 from duecourse.adapters.targets.deadline import Deadline
+from duecourse.adapters.targets.message_format import message_text
 from duecourse.adapters.targets.names import attempt_name
-from duecourse.adapters.targets.queued import message_text
 from duecourse.domain.targets import EcsTarget, Failed, Outcome, Succeeded
 from duecourse.ports import Call, Clock
 
@@ -35,13 +36,7 @@ class EcsCaller:
         for ECS, which takes 8,192 characters of overrides.
         """
         name = f"task {target.task_definition} on cluster {target.cluster}"
-        return attempted(
-            name,
-            call,
-            self._clock,
-            lambda deadline: self._run(name, call, target, deadline),
-            longest=HANDOVER_SECONDS,
-        )
+        return handed_over(name, call, self._clock, partial(self._run, name, call, target))
 
     def _run(self, name: str, call: Call, target: EcsTarget, deadline: Deadline) -> Outcome:
         event = {"name": EVENT_VARIABLE, "value": message_text(call)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, attempted, refusal, wait_of
+from functools import partial
+
+from duecourse.adapters.targets.aws_errors import ClientFor, handed_over, refusal, wait_of
 from duecourse.adapters.targets.deadline import Deadline
-from duecourse.adapters.targets.queued import message_text
+from duecourse.adapters.targets.message_format import message_text
 from duecourse.domain.targets import EventBridgeTarget, Outcome, Succeeded
 from duecourse.ports import Call, Clock
 
@@ -19,13 +21,7 @@ class EventBusCaller:
     def call(self, call: Call, target: EventBridgeTarget) -> Outcome:
         """An event that the bus has accepted succeeds, whoever listens; the result names it."""
         name = f"bus {target.bus}"
-        return attempted(
-            name,
-            call,
-            self._clock,
-            lambda deadline: self._put(name, call, target, deadline),
-            longest=HANDOVER_SECONDS,
-        )
+        return handed_over(name, call, self._clock, partial(self._put, name, call, target))
 
     def _put(self, name: str, call: Call, target: EventBridgeTarget, deadline: Deadline) -> Outcome:
         entry = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import orjson
 
 from duecourse.adapters.targets.answer import READ_BYTES, cut, kept
 from duecourse.adapters.targets.aws_errors import (
-    HANDOVER_SECONDS,
     ClientFor,
     attempted,
+    handed_over,
     redaction_of,
     said,
     wait_of,
@@ -39,15 +41,9 @@ class LambdaCaller:
         name = f"function {target.function}"
         match target.mode:
             case LambdaMode.SYNC:
-                return attempted(name, call, self._clock, lambda deadline: self._ask(name, call, target, deadline))
+                return attempted(name, call, self._clock, partial(self._ask, name, call, target))
             case LambdaMode.ASYNC:
-                return attempted(
-                    name,
-                    call,
-                    self._clock,
-                    lambda deadline: self._tell(call, target, deadline),
-                    longest=HANDOVER_SECONDS,
-                )
+                return handed_over(name, call, self._clock, partial(self._tell, call, target))
 
     def _ask(self, name: str, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
         answer = self._client_for(wait_of(deadline)).invoke(

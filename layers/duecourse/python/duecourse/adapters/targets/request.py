@@ -12,7 +12,7 @@ import orjson
 from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.endpoint import Endpoint, EndpointError, endpoint_of
 from duecourse.adapters.targets.invocation import call_values, run_headers, tracing_headers
-from duecourse.adapters.targets.within import within
+from duecourse.adapters.targets.with_timeout import with_timeout
 from duecourse.domain.http_headers import header_problem, is_reserved_header
 from duecourse.domain.rendering import render_document, render_headers
 from duecourse.domain.targets import HttpTarget
@@ -116,7 +116,7 @@ def _fetched(names: Iterable[str], tenant: str, secrets: Secrets, deadline: Dead
     found = {}
     for name in names:
         try:
-            found[name] = within(deadline, partial(secrets.get, tenant, name), "secret")
+            found[name] = with_timeout(deadline, partial(secrets.get, tenant, name), "secret")
         except SecretUnknownError:
             raise RequestError(f"there is no secret named {name}", code="secret_unknown") from None
         except SecretsUnavailableError as problem:

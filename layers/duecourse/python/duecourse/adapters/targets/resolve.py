@@ -11,7 +11,7 @@ from functools import partial
 from ipaddress import ip_address
 
 from duecourse.adapters.targets.deadline import Deadline
-from duecourse.adapters.targets.within import within
+from duecourse.adapters.targets.with_timeout import with_timeout
 from duecourse.domain.addresses import not_public
 
 Resolver = Callable[[str, int], list[str]]
@@ -33,7 +33,7 @@ def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *,
     addresses are allowed; OSError when it has none; TimeoutError.
     """
     ask = partial(_ask, host, port, resolve)
-    addresses = [host] if _is_address(host) else within(deadline, ask, "resolve")  # getaddrinfo knows no time-out
+    addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo knows no time-out
     if not addresses:
         raise OSError("the host has no address")
     if not private:

@@ -7,9 +7,9 @@ from collections import OrderedDict
 from threading import Lock
 
 from duecourse.adapters.aws import Credentials
+from duecourse.adapters.targets.arns import Arns
 from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, wait_of
 from duecourse.adapters.targets.deadline import Deadline
-from duecourse.adapters.targets.place import Place
 from duecourse.ports import Call, Clock
 
 _EARLY_SECONDS = 300
@@ -27,10 +27,10 @@ class Roles:
     policy can admit some tenants only (`sts:RoleSessionName` like `acme.*`).
     """
 
-    def __init__(self, clock: Clock, sts_for: ClientFor, place: Place) -> None:
+    def __init__(self, clock: Clock, sts_for: ClientFor, arns: Arns) -> None:
         self._clock = clock
         self._sts_for = sts_for
-        self._place = place
+        self._arns = arns
         self._known: OrderedDict[tuple[str, str], Credentials] = OrderedDict()
         self._lock = Lock()
 
@@ -44,7 +44,7 @@ class Roles:
         if known is not None and known.expires_at - _EARLY_SECONDS > self._clock.now():
             return known
         seconds = min(wait_of(deadline), HANDOVER_SECONDS)
-        answer = self._sts_for(seconds).assume_role(RoleArn=self._place.role_arn(role), RoleSessionName=session)
+        answer = self._sts_for(seconds).assume_role(RoleArn=self._arns.role_arn(role), RoleSessionName=session)
         given = answer["Credentials"]
         credentials = Credentials(
             given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"], given["Expiration"].timestamp()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from duecourse.adapters.sns_subject import subject
-from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, attempted, wait_of
+from duecourse.adapters.targets.arns import Arns
+from duecourse.adapters.targets.aws_errors import ClientFor, handed_over, wait_of
 from duecourse.adapters.targets.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
-from duecourse.adapters.targets.place import Place
-from duecourse.adapters.targets.queued import group_fields, message_attributes, message_text
+from duecourse.adapters.targets.message_format import group_fields, message_attributes, message_text
 from duecourse.domain.targets import Outcome, SnsTarget, Succeeded
 from duecourse.domain.template import render_template
 from duecourse.ports import Call, Clock
@@ -16,24 +18,18 @@ from duecourse.ports import Call, Clock
 class SnsCaller:
     """Publishes the event to topics of the stage's own account and region. Safe to share between threads."""
 
-    def __init__(self, clock: Clock, client_for: ClientFor, place: Place) -> None:
+    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
         self._clock = clock
         self._client_for = client_for
-        self._place = place
+        self._arns = arns
 
     def call(self, call: Call, target: SnsTarget) -> Outcome:
         """A message that the topic has accepted succeeds; the result names it."""
-        return attempted(
-            f"topic {target.topic}",
-            call,
-            self._clock,
-            lambda deadline: self._publish(call, target, deadline),
-            longest=HANDOVER_SECONDS,
-        )
+        return handed_over(f"topic {target.topic}", call, self._clock, partial(self._publish, call, target))
 
     def _publish(self, call: Call, target: SnsTarget, deadline: Deadline) -> Outcome:
         message = {
-            "TopicArn": self._place.arn("sns", target.topic),
+            "TopicArn": self._arns.arn("sns", target.topic),
             "Message": message_text(call),
             "MessageAttributes": message_attributes(call),
             **group_fields(call, target.topic, target.group),

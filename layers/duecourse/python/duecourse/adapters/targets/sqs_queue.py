@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from duecourse.adapters.targets.aws_errors import HANDOVER_SECONDS, ClientFor, attempted, wait_of
+from duecourse.adapters.targets.aws_errors import ClientFor, handed_over, wait_of
 from duecourse.adapters.targets.deadline import Deadline
-from duecourse.adapters.targets.queued import group_fields, message_attributes, message_text
+from duecourse.adapters.targets.message_format import group_fields, message_attributes, message_text
 from duecourse.domain.targets import Outcome, SqsTarget, Succeeded
 from duecourse.ports import Call, Clock
 
@@ -21,13 +22,7 @@ class SqsCaller:
 
     def call(self, call: Call, target: SqsTarget) -> Outcome:
         """A message that the queue has accepted succeeds; the result names it."""
-        return attempted(
-            f"queue {target.queue}",
-            call,
-            self._clock,
-            lambda deadline: self._send(call, target, deadline),
-            longest=HANDOVER_SECONDS,
-        )
+        return handed_over(f"queue {target.queue}", call, self._clock, partial(self._send, call, target))
 
     def _send(self, call: Call, target: SqsTarget, deadline: Deadline) -> Outcome:
         message = {

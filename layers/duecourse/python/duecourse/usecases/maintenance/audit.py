@@ -25,7 +25,7 @@ from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.maintenance.audit import UNDECIDED, Turn, next_turn
 from duecourse.domain.verdict import Verdict
-from duecourse.ports import Alone, AuditStore, Clock, Crew, Finding, Undecided
+from duecourse.ports import AuditStore, Clock, Executor, Finding, InlineExecutor, Undecided
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import ComparedJob, CompareWindow
 from duecourse.usecases.maintenance.scan import scan
@@ -43,7 +43,7 @@ the windows with them.
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The use case, started more often than there is a turn. `crew` compares jobs side by side."""
+    """The use case, started more often than there is a turn. `executor` compares jobs side by side."""
 
     store: AuditStore
     compare: CompareWindow
@@ -51,7 +51,7 @@ class Audit:
     clock: Clock
     segments: int
     retention_days: int
-    crew: Crew = field(default_factory=Alone)
+    executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float, publish: Callable[[Report], None] | None = None) -> Report:
         """Do the turns that are due until `deadline` (UTC seconds); what `publish` was not given is returned. What
@@ -137,7 +137,7 @@ class _Invocation:
         return following, counts
 
     def _group(self, jobs: Sequence[Job], turn: Turn) -> None:
-        compared = self.uses.crew.map(lambda job: self.uses.compare(job, turn), jobs)
+        compared = self.uses.executor.map(lambda job: self.uses.compare(job, turn), jobs)
         for one in compared:
             self.served[one.job.lane] = max(self.served.get(one.job.lane, 0), one.served)
         for one in compared:

@@ -20,12 +20,12 @@ from duecourse.domain.cursor import Cursor
 from duecourse.domain.job import Job, JobState
 from duecourse.domain.maintenance.index import Entry, Fault, ReadSlots, fault_of, long_over, recomputed
 from duecourse.domain.sharding import bucket_of
-from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Wake, Wakes
+from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
-from duecourse.usecases.line import WATCH_LOST_SECONDS
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
+from duecourse.usecases.worker.line import WATCH_LOST_SECONDS
 
 MAX_LOGGED = 100
 """Log lines of one kind in one invocation; beyond that it is counted only."""
@@ -39,7 +39,7 @@ class IndexCheck:
     jobs: JobStore
     runs: RunStore
     lines: Lines
-    wakes: Wakes
+    timers: Timers
     marks: TickMark
     clock: Clock
 
@@ -147,7 +147,7 @@ class _Mend:
         for first in uses.lines.waiting(*whose, limit=1):
             watch = uses.lines.watch(*whose)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
-                uses.wakes.put(Wake(replace(first, not_before=self.now), int(self.now)))
+                uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
                 self._found(None, "line_found", alarming=True, run_id=str(first.name))
 
     def _given_up(self) -> bool:

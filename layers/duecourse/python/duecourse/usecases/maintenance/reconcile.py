@@ -5,29 +5,39 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
-from duecourse.domain.decision import Drop, FollowUp, Handover, Leave, Rearm, Remainder, Settle, Start, Stranded
+from duecourse.domain.decision import (
+    AttemptContext,
+    DeadLettered,
+    Drop,
+    FollowUp,
+    RemainingCatchUp,
+    Reschedule,
+    RetryLater,
+    Start,
+    Transition,
+)
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.lifecycle import decide
 from duecourse.domain.run import RunState
 from duecourse.messages import MessageError, RunMessage, read_run_message
 from duecourse.ports import (
-    Alone,
     Clock,
     Conflict,
-    Crew,
     DeadLetterQueue,
     DeadMessage,
+    Executor,
+    InlineExecutor,
     JobStore,
     Lanes,
     Outgoing,
     Randomness,
     RunStore,
 )
-from duecourse.usecases.copies import STARTS, Fate
-from duecourse.usecases.hand import Delivery
-from duecourse.usecases.offer import offer_of
 from duecourse.usecases.report import Report, about, in_words
-from duecourse.usecases.settle import Settler
+from duecourse.usecases.worker.decide import start_request_of
+from duecourse.usecases.worker.finish import TransitionWriter
+from duecourse.usecases.worker.requeue import STARTS
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem
 
 MAX_CONCURRENT_RECEIVES = 8
 """Receives that are under way at the same time, once one of them has brought something."""
@@ -50,9 +60,9 @@ class ReconcileDeadLetters:
     lanes: Lanes
     clock: Clock
     randomness: Randomness
-    settler: Settler
+    transitions: TransitionWriter
     run_retention_days: int
-    crew: Crew = field(default_factory=Alone)
+    executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float) -> Report:
         """Look at every message once, as far as time allows (`deadline`: UTC seconds). Others see them again when this
@@ -77,12 +87,12 @@ class ReconcileDeadLetters:
 
     def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
         """Look at what so many receives bring; `seen` has what stays. False where there is nothing more to be had."""
-        answers = self.crew.map(self._receive, range(wide))
+        answers = self.executor.map(self._receive, range(wide))
         found = [message for messages, _ in answers for message in messages]
         fresh = list({message.message_id: message for message in found if message.message_id not in seen}.values())
         # One that was given back meanwhile is held by its newest receipt only.
         seen.update({message.message_id: replace(message, body="") for message in found})
-        looks = self.crew.map(self._look, fresh)
+        looks = self.executor.map(self._look, fresh)
         for message, (gone, _) in zip(fresh, looks, strict=True):
             if gone:
                 del seen[message.message_id]
@@ -125,7 +135,7 @@ class ReconcileDeadLetters:
         now = self.clock.now()
         if message.watch is not None:  # it looks after a line, whatever has become of the run that it names
             return self._resend(message, "it looks after a line", report)
-        hand = Handover(
+        context = AttemptContext(
             message_id=found.message_id,
             token=f"sweep/{found.message_id}",
             lease_until=now,
@@ -133,28 +143,28 @@ class ReconcileDeadLetters:
         )
         run = self.runs.get(message.tenant, message.job_id, message.name.local)
         job = self.jobs.snapshot(message.tenant, message.job_id)
-        delivery = Delivery(found.message_id, found.receipt, 1, "sweep")
-        decision = decide(Stranded(offer_of(message), message.kind in STARTS), job, run, hand, now=now)
+        received = ReceivedMessage(found.message_id, found.receipt, 1, "sweep", found.body)
+        item = WorkItem(message, received, context, report)
+        decision = decide(DeadLettered(start_request_of(message), message.kind in STARTS), job, run, context, now=now)
         facts: dict[str, Any] = {"asked": message.kind}
         match decision:
-            case Leave(_, reason):
+            case RetryLater(_, reason):
                 report.add("dead_letter_kept", reason=reason, **facts)
                 return False
             case Drop(reason):
                 report.add("dead_letter_removed", reason=reason, **facts)
                 return True
-            case Rearm(_, reason):
+            case Reschedule(_, reason):
                 return self._resend(message, reason, report)
             case FollowUp(past, reason):
                 report.add("followed_up", reason=reason, **facts)
-                return self.settler.follow(past, job, message, delivery, report) is Fate.DONE
-            case Settle():
-                settled = self.settler.settle(decision, job, message, delivery, report)
-                if isinstance(settled, Conflict):
+                return self.transitions.effects.perform(item, past, job) is Disposition.ACK
+            case Transition():
+                if isinstance(self.transitions.write(item, decision, job), Conflict):
                     return False  # somebody carries it on after all; the next call sees
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
-            case Start() | Remainder():
+            case Start() | RemainingCatchUp():
                 raise AssertionError("nothing is started from the dead-letter queue")
             case other:
                 assert_never(other)

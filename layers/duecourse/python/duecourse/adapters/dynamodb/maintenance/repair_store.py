@@ -9,7 +9,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import cursor_item, values
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.job_pages import readable
-from duecourse.adapters.dynamodb.keys import CURSOR, JOB, WAKE_PREFIX, Item, key, owner_of
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, TIMER_PREFIX, Item, key, owner_of
 from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
 from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.cursor import Cursor
@@ -43,7 +43,7 @@ class DynamoRepairStore:
             start,
             read=_READ,
             where="#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)",
-            stand={":cursor": CURSOR, ":job": JOB, ":timer": WAKE_PREFIX},
+            stand={":cursor": CURSOR, ":job": JOB, ":timer": TIMER_PREFIX},
             **self._bound,
         )
         jobs = [item for item in items if item["SK"]["S"] == JOB]

@@ -12,7 +12,7 @@ from duecourse.adapters.targets.deadline import Deadline
 T = TypeVar("T")
 
 
-def within(deadline: Deadline, ask: Callable[[], T], name: str) -> T:
+def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:
     """What `ask` returns or raises; TimeoutError when the deadline comes first.
 
     It runs in a thread of its own, called `name`. These are the only threads that may outlive their call: what they ask

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.callback import CallbackToken
-from duecourse.domain.decision import Handover, Offer
+from duecourse.domain.decision import AttemptContext, StartRequest
 from duecourse.domain.job import Lane
 from duecourse.domain.run import Run, RunState
+from duecourse.domain.run_identity import RunIdentity
 from tests.support.jobs import NOON
+from tests.support.varied import varied
 
 DUE = int(NOON) + 60
 """When the offered occurrence is due: a minute after the job was created."""
@@ -20,22 +21,24 @@ GENERATION = int(NOON * 1000)
 EXPIRES = 1_900_000_000
 
 
-def offer(**changes: Any) -> Offer:
+def start_request(**changes: Any) -> StartRequest:
     """The message of the occurrence at DUE, as the dispatcher sent it."""
-    made = Offer(
-        tenant="default",
-        job_id="tick-tock",
-        occurrence=DUE,
-        due=DUE,
-        generation=GENERATION,
+    made = StartRequest(
+        RunIdentity(
+            tenant="default",
+            job_id="tick-tock",
+            occurrence=DUE,
+            due=DUE,
+            generation=GENERATION,
+            suffix="",
+            count=1,
+            through=None,
+        ),
         nonce="nonce-1",
         attempt=1,
-        suffix="",
-        count=1,
-        through=None,
         caught_up_at=None,
     )
-    return replace(made, **changes)
+    return varied(made, **changes)
 
 
 SECRET = "a-secret-of-enough-characters"
@@ -44,20 +47,16 @@ TOKEN = CallbackToken("default", 1, SECRET)
 """That of the first attempt of a run with a callback."""
 
 
-def hand(message_id: str = "message-1", *, lease_until: float = DUE + 120) -> Handover:
+def context(message_id: str = "message-1", *, lease_until: float = DUE + 120) -> AttemptContext:
     """The message in a worker's hands."""
-    return Handover(message_id, f"request-1/{message_id}", lease_until, EXPIRES, SECRET)
+    return AttemptContext(message_id, f"request-1/{message_id}", lease_until, EXPIRES, SECRET)
 
 
 def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
     """The record of the occurrence at DUE: attempt 1 of 4, started on time by message-1 with nonce-1."""
     alive = state is RunState.RUNNING
     made = Run(
-        tenant="default",
-        job_id="tick-tock",
-        occurrence=DUE,
-        due=DUE,
-        generation=GENERATION,
+        RunIdentity(tenant="default", job_id="tick-tock", occurrence=DUE, due=DUE, generation=GENERATION),
         state=state,
         lane=Lane.NORMAL,
         attempt=1,
@@ -72,7 +71,7 @@ def run(state: RunState = RunState.RUNNING, **changes: Any) -> Run:
         finished_at=None if alive else DUE + 1.0,
         expires_at=EXPIRES,
     )
-    return replace(made, **changes)
+    return varied(made, **changes)
 
 
 WAITS_UNTIL = DUE + 3600.0

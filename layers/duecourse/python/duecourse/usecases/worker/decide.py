@@ -1,10 +1,10 @@
-"""A message in the domain's words."""
+"""What a message asks for, as an event that the domain decides."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from duecourse.domain.decision import CancelAsked, Completed, DeadlineCame, Event, GivenUp, Offer
+from duecourse.domain.decision import CancelAsked, Completed, DeadlineCame, Event, GivenUp, StartRequest
 from duecourse.domain.targets import Failed
 from duecourse.messages import MessageKind, RunMessage
 
@@ -14,7 +14,7 @@ CANCELLED = "cancelled"
 
 def event_of(message: RunMessage, draw: float) -> Event:
     """What a message means for its run; `draw` is a random number in [0, 1)."""
-    offer = offer_of(message)
+    offer = start_request_of(message)
     match message.kind:
         case MessageKind.START | MessageKind.REDRIVE:
             return offer
@@ -30,28 +30,16 @@ def event_of(message: RunMessage, draw: float) -> Event:
             assert_never(other)
 
 
-def offer_of(message: RunMessage) -> Offer:
-    """What a message offers, in the domain's words. A redrive names the attempt that died, if any had begun, and offers
-    the next one.
-    """
+def start_request_of(message: RunMessage) -> StartRequest:
+    """What a message asks for. A redrive names the attempt that died, if any had begun, and asks for the next one."""
     redrive = message.kind is MessageKind.REDRIVE
-    return Offer(
-        tenant=message.tenant,
-        job_id=message.job_id,
-        occurrence=message.occurrence,
-        due=message.due,
-        generation=message.generation,
+    return StartRequest(
+        message.identity,
         nonce=message.nonce,
         attempt=message.attempt + 1 if redrive and not message.unstarted else message.attempt,
-        suffix=message.suffix,
-        count=message.count,
-        through=message.through,
         caught_up_at=message.caught_up_at,
         final=message.final,
         redrive=redrive,
-        own_payload=message.own_payload,
-        requested_by=message.requested_by,
-        correlation_id=message.correlation_id,
         following=message.following,
         rules=message.rules,
         replaces=message.replaces,

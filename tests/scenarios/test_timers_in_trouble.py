@@ -1,4 +1,4 @@
-"""Wake-ups that the table does not let be cleared."""
+"""Timers that the table does not let be cleared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.retry import Backoff, RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Succeeded
-from duecourse.ports import Claimed, ClaimResult, CursorStore, Wake
+from duecourse.ports import Claimed, ClaimResult, CursorStore, Timer
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -24,18 +24,18 @@ def world(tables: Tables) -> World:
 
 @dataclass
 class UnclearableWakes:
-    """A cursor store whose table will never let a wake-up be cleared."""
+    """A cursor store whose table will never let a timer be cleared."""
 
     store: CursorStore
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def clear(self, wakes: Sequence[Wake]) -> list[Claimed]:
-        return [Claimed(ClaimResult.REFUSED, "ValidationError: no") for _ in wakes]
+    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
+        return [Claimed(ClaimResult.REFUSED, "ValidationError: no") for _ in timers]
 
 
-def test_a_wake_up_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
+def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
     hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
     world.caller.answer = lambda call: Failed("no") if (call.job.id, call.run.attempt) == ("waits", 1) else Succeeded()
     world.add(job("at(2026-11-21T12:01:00)", id="waits", retry=hours))

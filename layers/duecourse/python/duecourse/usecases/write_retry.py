@@ -1,4 +1,4 @@
-"""Writes that a busy table puts off are made again, for as long as there is time."""
+"""Writes that a busy table refuses are made again, for as long as there is time."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ MAX_WAIT_SECONDS = 2.0
 its minute unused."""
 
 MAX_REST_SECONDS = 8.0
-"""Who has but one write to make, and minutes for it, asks less often."""
+"""Whoever has but one write to make, and minutes for it, asks less often."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Waits double up to LONGEST_WAIT_SECONDS, each drawn from its upper half: shards must not come in step."""
+class WriteRetry:
+    """Waits double up to MAX_WAIT_SECONDS, each drawn from its upper half: shards must not come in step."""
 
     clock: Clock
     randomness: Randomness
     deadline: float
-    """UTC seconds; nobody waits beyond it."""
+    """UTC seconds; nothing waits beyond it."""
 
-    def make(self, write: Callable[[list[T]], list[Claimed]], items: Sequence[T]) -> list[Claimed]:
-        """Write all, and those that were put off again and again; what became of each, in their order."""
+    def write_all(self, write: Callable[[list[T]], list[Claimed]], items: Sequence[T]) -> list[Claimed]:
+        """Write all, and those that were BUSY again and again; what became of each, in their order."""
         made = write(list(items))
         wait = FIRST_WAIT_SECONDS
         while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:
@@ -50,9 +50,9 @@ class Patience:
         self.clock.sleep_until(until)
         return True
 
-    def insist(self, act: Callable[[], R], put_off: Callable[[Exception], None]) -> R:
+    def until_deadline(self, act: Callable[[], R], failed: Callable[[Exception], None]) -> R:
         """What `act` returns; while it raises, and there is time for another try as long as the longest so far, it is
-        tried again, and `put_off` told why. Raises what it raised last.
+        tried again, and `failed` gets the reason. Raises what it raised last.
         """
         rest, longest = FIRST_WAIT_SECONDS, 0.0
         while True:
@@ -65,5 +65,5 @@ class Patience:
                 left = self.deadline - longest - now
                 if left < FIRST_WAIT_SECONDS or not self.wait(min(rest, left)):
                     raise
-                put_off(problem)
+                failed(problem)
             rest = min(2 * rest, MAX_REST_SECONDS)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from duecourse.adapters.targets.queued import message_text
+from duecourse.adapters.targets.message_format import message_text
 from duecourse.domain.targets import SnsTarget, SqsTarget
 from tests.support.calls import a_call
 

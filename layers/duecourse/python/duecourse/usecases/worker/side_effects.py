@@ -15,18 +15,19 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
-from duecourse.usecases.failing_jobs import FailingJobs
-from duecourse.usecases.hand import Delivery, Forwarder
-from duecourse.usecases.line import Line
-from duecourse.usecases.overlap import Overlaps
 from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.worker.failing_jobs import FailingJobs
+from duecourse.usecases.worker.line import Line
+from duecourse.usecases.worker.overlap import Overlaps
+from duecourse.usecases.worker.requeue import Forwarder
+from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
 DEAD_VISIBILITY_SECONDS = 1
 """A dead run's message is failed until SQS itself moves it: only so does the console's redrive know its source."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
+class SideEffects:
     """Does what follows from a run's record."""
 
     jobs: JobStore
@@ -40,39 +41,39 @@ class Aftermath:
     line: Line
     forwarder: Forwarder
 
-    def follow(self, run: Run, job: JobSnapshot, message: RunMessage, delivery: Delivery, report: Report) -> bool:
-        """Whether the message may be deleted now. `job` may be as old as the attempt."""
+    def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
+        """Do it; what becomes of the message then. `job` may be as old as the attempt."""
         match run.state:
             case RunState.RETRYING:
-                self._tell(run, job, delivery, report)
-                return self._retry(run, message, report)
+                self._publish(item, run, job)
+                return self._send_next_attempt(item, run)
             case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
-                self._end(run, job, report)
-                self._tell(run, job, delivery, report)
-                return True
+                self._end(run, job, item.report)
+                self._publish(item, run, job)
+                return Disposition.ACK
             case RunState.DEAD:
-                self._end(run, job, report)
-                self._notify(run, job, delivery, report)
-                self._consider(job, report)
-                self.forwarder.postpone(delivery, DEAD_VISIBILITY_SECONDS)
-                return False
+                self._end(run, job, item.report)
+                self._notify(item, run, job)
+                self._pause_failing(job, item.report)
+                self.forwarder.postpone(item, DEAD_VISIBILITY_SECONDS)
+                return Disposition.RETAIN
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
-                return True  # another message carries it on: its own, its callback, its deadline or a call
+                return Disposition.ACK  # another message carries it on: its own, its callback, its deadline or a call
             case other:
                 assert_never(other)
 
     def leave_line(self, run: Run | RunMessage, report: Report) -> None:
-        """A run that will not wait any more leaves its line; who is behind it finds out whether it is his turn."""
+        """Take a run that will not wait any more out of its line, and call the next one."""
         self.line.leave(run)
         self.line.call_next(run, report)
 
-    def _retry(self, run: Run, message: RunMessage, report: Report) -> bool:
+    def _send_next_attempt(self, item: WorkItem, run: Run) -> Disposition:
         not_before = run.not_before if run.not_before is not None else self.clock.now()
-        following = message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=not_before)
-        sent = self.forwarder.send(following, not_before)
-        if not sent:
-            report.add("send_refused", alarming=True, reason="the next attempt's message")
-        return sent
+        following = item.message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=not_before)
+        if self.forwarder.send(following, not_before):
+            return Disposition.ACK
+        item.report.add("send_refused", alarming=True, reason="the next attempt's message")
+        return Disposition.RETAIN
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
         """Free the lock, call the next in line, and complete the job if this was its last run."""
@@ -80,24 +81,23 @@ class Aftermath:
             return
         if self.overlaps.release(job, run) and job.overlap in LINED:
             self.line.call_next(run, report)
-        if self._ends(job) and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=self.clock.now()):
+        now = self.clock.now()
+        # Only a job that may have nothing left to come; its cursor knows for certain.
+        ending = job.max_runs is not None or job.following(int(now)) is None
+        if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
-    def _ends(self, job: Job) -> bool:
-        """Whether the job may have nothing left to come; its cursor knows for certain."""
-        return job.max_runs is not None or job.following(int(self.clock.now())) is None
-
-    def _notify(self, run: Run, job: JobSnapshot, delivery: Delivery, report: Report) -> None:
+    def _notify(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
         if run.notified:
             return
         died_at = run.finished_at if run.finished_at is not None else self.clock.now()
         self.notices.death(Death(run, died_at))
-        self._tell(run, job, delivery, report)
+        self._publish(item, run, job)
         self.runs.write(replace(run, notified=True), run)
-        report.counts["DeathsAnnounced"] += 1
-        report.add("death_announced", alarming=True, code=run.code, error=run.error)
+        item.report.counts["DeathsAnnounced"] += 1
+        item.report.add("death_announced", alarming=True, code=run.code, error=run.error)
 
-    def _consider(self, job: JobSnapshot, report: Report) -> None:
+    def _pause_failing(self, job: JobSnapshot, report: Report) -> None:
         """Pause a job that keeps failing. Each delivery of a dead run's message looks, as often as it is received: what
         fails here is done by the next one, and nothing is announced again for it.
         """
@@ -110,7 +110,7 @@ class Aftermath:
             report.counts["PausesFailed"] += 1
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
-    def _tell(self, run: Run, job: JobSnapshot, delivery: Delivery, report: Report) -> None:
-        """Copies of a message are common (the API sends what the tick sends too): only the one that wrote tells."""
-        if isinstance(job, Job) and run.message_id == delivery.message_id:
-            self.announcements.tell(run, job, report)
+    def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
+        """Copies of a message are common (the API sends what the tick sends too): only the one that wrote publishes."""
+        if isinstance(job, Job) and run.message_id == item.received.message_id:
+            self.announcements.tell(run, job, item.report)

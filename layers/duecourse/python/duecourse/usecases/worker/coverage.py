@@ -9,7 +9,7 @@ from duecourse.domain.job import Job, JobSnapshot
 from duecourse.domain.run import Run
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import RunStore
-from duecourse.usecases.offer import offer_of
+from duecourse.usecases.worker.decide import start_request_of
 
 CLOCKS_DIFFER_SECONDS = 10
 """A dispatcher's clock may be so far ahead of a worker's: what it calls missed may be on time here."""
@@ -47,21 +47,17 @@ class Coverage:
 
     def fit(self, run: Run, message: RunMessage, job: Job) -> Fitted:
         """A catch-up up to the first run in its range that has a record of its own, or waits for its turn."""
-        if run.through is None or (occurrences := offer_of(message).occurrences(job)) is None:
+        if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)
         whole = OccurrenceRange(run.occurrence, run.through, run.count)
         first, *rest = unrecorded(occurrences, whole, known, most=MAX_PARTS)
         if first == whole:
             return Fitted(run)
-        narrowed = replace(run, count=first.count, through=first.last if first.count > 1 else None)
+        of_first = replace(run.identity, count=first.count, through=first.last if first.count > 1 else None)
+        narrowed = replace(run, identity=of_first)
         if not rest:
             return Fitted(narrowed)
-        left = replace(
-            message,
-            occurrence=rest[0].first,
-            due=occurrences.due(rest[0].first),
-            count=max(sum(part.count for part in rest), 1),
-            replaces=(),
-        )
-        return Fitted(narrowed, left)
+        begin, count = rest[0].first, max(sum(part.count for part in rest), 1)
+        of_rest = replace(message.identity, occurrence=begin, due=occurrences.due(begin), count=count)
+        return Fitted(narrowed, replace(message, identity=of_rest, replaces=()))

@@ -8,10 +8,10 @@ from duecourse.domain.job import Job, Overlap
 from duecourse.domain.overlap import (
     NEWEST_ONLY,
     Await,
+    LinePosition,
     Lock,
-    Place,
-    Request,
-    Seize,
+    LockRequest,
+    TakeOver,
     Wait,
     Yield,
     decide_lock,
@@ -23,7 +23,7 @@ from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, RunStore
 
-MAX_SEIZES = 4
+MAX_TAKE_OVERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Held:
     """This run may start."""
 
 
-Grip = Held | Yield | Await | Wait
-"""What became of asking for the lock."""
+LockResult = Held | Yield | Await | Wait
+"""What asking for the lock results in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,19 @@ class Overlaps:
     lines: Lines
     clock: Clock
 
-    def take(self, job: Job, run: Run, lease_until: float, *, fresh: bool, again: bool = False) -> Grip:
+    def take(self, job: Job, run: Run, lease_until: float, *, fresh: bool, again: bool = False) -> LockResult:
         """Take the lock for `run`, from a holder that is final or gone if need be. Idempotent for its holder. `fresh`:
         the run has made no attempt yet; `again`: it has waited for its holder to begin.
         """
         if not needs_lock(job):
             return Held()
         # A run that has had its turn (a retry, a redrive) goes before those that have not.
-        turn = decide_turn(job, place_of(run), **self._ends(job)) if fresh else None
+        turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
-        return self._take(job, Lock(run.name.local, lease_until), Request(run.name.local, job.overlap, fresh, again))
+        return self._take(
+            job, Lock(run.name.local, lease_until), LockRequest(run.name.local, job.overlap, fresh, again)
+        )
 
     def is_full(self, job: Job) -> bool:
         """Whether as many runs wait in line as may."""
@@ -68,18 +70,18 @@ class Overlaps:
         """Release the lock if `run` holds it; whether nobody has it now."""
         return needs_lock(job) and self.runs.unlock(job.tenant, job.id, run.name.local)
 
-    def _ends(self, job: Job) -> dict[str, Place | None]:
+    def _ends(self, job: Job) -> dict[str, LinePosition | None]:
         """The first place of a line whose order counts, the last one where only the newest runs."""
         if job.overlap not in (Overlap.QUEUE, *NEWEST_ONLY):
             return {"first": None, "last": None}
         newest = job.overlap in NEWEST_ONLY
-        found = [place_of(each) for each in self.lines.waiting(job.tenant, job.id, limit=1, newest=newest)]
+        found = [position_of(each) for each in self.lines.waiting(job.tenant, job.id, limit=1, newest=newest)]
         end = found[0] if found else None
         return {"first": None if newest else end, "last": end if newest else None}
 
-    def _take(self, job: Job, wanted: Lock, asks: Request) -> Grip:
+    def _take(self, job: Job, wanted: Lock, asks: LockRequest) -> LockResult:
         previous: Lock | None = None
-        for _ in range(MAX_SEIZES):
+        for _ in range(MAX_TAKE_OVERS):
             held = self.runs.lock(job.tenant, job.id, wanted, previous)
             if held is None:
                 return Held()
@@ -91,13 +93,13 @@ class Overlaps:
                 previous = held  # of a job that was deleted: another one, whose runs do not count
                 continue
             match decide_lock(held, holder, asks, now=now):
-                case Seize(previous_lock):
+                case TakeOver(previous_lock):
                     previous = previous_lock
                 case decision:
                     return decision
         return Wait("its holder changes again and again")
 
 
-def place_of(run: Run | RunMessage) -> Place:
+def position_of(run: Run | RunMessage) -> LinePosition:
     """Where a run stands in its job's line."""
-    return Place(run.due, run.name.local)
+    return LinePosition(run.due, run.name.local)

@@ -15,9 +15,9 @@ from duecourse.domain.overlap import NEWEST_ONLY
 from duecourse.domain.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
-from duecourse.usecases.hand import Forwarder
-from duecourse.usecases.overlap import place_of
 from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.worker.overlap import position_of
+from duecourse.usecases.worker.requeue import Forwarder
 
 WATCH_SECONDS = 30
 """How often the first of a line is called, whatever else happens."""
@@ -45,7 +45,7 @@ class Line:
         """Put the run in line, by the message that is to start it; False where it stands there already. `run` is its
         record. Raises where a message cannot be sent.
         """
-        entry = replace(message, waited=True, count=run.count, through=run.through, watch=None, replaces=())
+        entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
         if run.through is None:
             entry = replace(entry, rules=None)
         entered = self.lines.enter(entry, expires_at=self._expires_at())
@@ -56,13 +56,13 @@ class Line:
                 newest = max(message.due, message.through or 0)
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
             if job.overlap in NEWEST_ONLY:
-                self._call([each for each in self._first(run, OLDER) if place_of(each) < place_of(run)])
+                self._call([each for each in self._first(run, OLDER) if position_of(each) < position_of(run)])
         self._have_watched(entry)
         return entered
 
     def leave(self, run: Run | RunMessage) -> None:
         """Take the run out of the line, if it stands there."""
-        self.lines.leave(run.tenant, run.job_id, place_of(run))
+        self.lines.leave(run.tenant, run.job_id, position_of(run))
 
     def begun(self, run: Run, report: Report, *, locked: bool) -> None:
         """Take out a run that has begun, and call the next where no lock is to be waited for any more (not `locked`).
@@ -134,4 +134,4 @@ class Line:
 
 
 class LineUnavailableError(Exception):
-    """A lane did not accept a call; the message in hand is left, and its next delivery calls again."""
+    """A lane did not accept a call; the message that led to it is retained, and its next delivery calls again."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Arns:
     """Partition (`aws`), region and account of the stage; its targets are there too."""
 
     partition: str

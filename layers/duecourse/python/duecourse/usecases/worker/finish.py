@@ -1,0 +1,144 @@
+"""Write what was decided about a run, and at the end of a call what its outcome makes of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import orjson
+
+from duecourse.domain.decision import Ended, Transition
+from duecourse.domain.job import Job, JobSnapshot
+from duecourse.domain.lifecycle import decide
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.target_document import type_of
+from duecourse.domain.targets import Outcome
+from duecourse.ports import Conflict, Results
+from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.worker.side_effects import SideEffects
+from duecourse.usecases.worker.work_item import Disposition, WorkItem
+from duecourse.usecases.write_retry import WriteRetry
+
+MAX_FINISHES = 6
+"""How often the end of a call is decided anew because its record was marked meanwhile."""
+
+LAST_FINISH_SECONDS = 8
+"""So long before its lease ends a worker begins no further write of a finish that was refused: the SDK's own four tries
+pause for seven seconds at most (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard).
+Where they get no answer at all they take half a minute; once they have, as much is left for the next ones.
+"""
+
+INLINE_BYTES = 2048
+"""A result of this size (JSON) stays in the record: with the rest of it that is 3 write units at most, mostly 1."""
+
+EXCERPT_CHARACTERS = 1000
+
+ENDS = {
+    RunState.SUCCEEDED: "RunsSucceeded",
+    RunState.DEAD: "RunsDead",
+    RunState.SKIPPED: "RunsSkipped",
+    RunState.CANCELLED: "RunsCancelled",
+}
+"""The metrics of how runs end."""
+
+_ALIVE = (RunState.RUNNING, RunState.WAITING)
+_FAILED = (RunState.RETRYING, RunState.DEAD)
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionWriter:
+    """Writes records, each on the condition that what was decided upon still stands."""
+
+    effects: SideEffects
+    results: Results
+
+    def write(
+        self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
+    ) -> Disposition | Conflict:
+        """Write the record and do its side effects; a Conflict means that another writer was there first. With `retry`
+        a write that fails is made again: nobody but this worker knows what it says.
+        """
+        previous, report = transition.previous, item.report
+        run = self._with_stored_result(transition.run, report)
+        write = partial(self.effects.runs.write, run, previous)
+        if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
+            return conflict
+        report.add(
+            "run_skipped" if run.state is RunState.SKIPPED else "run_settled",
+            alarming=run.state is RunState.DEAD,
+            attempt=run.attempt,
+            state=run.state,
+            reason=transition.reason,
+            lateness_seconds=run.lateness,
+            code=run.code,
+            error=run.error,
+            asked=item.message.kind,
+        )
+        target = type_of(job.target) if isinstance(job, Job) else None
+        # A record of another generation is that of a deleted job with the same id.
+        before = None if previous is None or previous.generation != run.generation else previous.state
+        if (ended := ENDS.get(run.state)) is not None and before is not run.state:
+            report.count(ended, target)
+        if before in _ALIVE and run.state in _FAILED:
+            report.count("AttemptsFailed", target)
+        if previous is not None and previous.state is RunState.QUEUED:
+            self.effects.leave_line(run, report)
+        return self.effects.perform(item, run, job)
+
+    def _with_stored_result(self, run: Run, report: Report) -> Run:
+        """The run with its result where it belongs: a large one in the store of results. A store that refuses costs the
+        result, never the run's success: its beginning is kept instead.
+        """
+        if run.result is None:
+            return run
+        document = orjson.dumps(run.result)
+        if len(document) <= INLINE_BYTES:
+            return run
+        # results/default/nightly/20261121T064700Z/1.json: attempts never overwrite each other's.
+        key = f"results/{run.tenant}/{run.job_id}/{run.name.local}/{run.attempt}.json"
+        try:
+            self.results.put(key, document)
+        except Exception as problem:  # noqa: BLE001 - whatever the store says, the run has succeeded
+            report.counts["ResultsLost"] += 1
+            error = in_words(problem)
+            report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
+            beginning = document.decode()[:EXCERPT_CHARACTERS]
+            return replace(run, result={"body": beginning, "truncated": True}, result_bytes=len(document))
+        return replace(run, result=None, result_key=key, result_bytes=len(document))
+
+    def finish(self, item: WorkItem, run: Run, job: Job, outcome: Outcome) -> Disposition:
+        """Record the end of the call over the record that the attempt was started with. Nobody else knows it: while it
+        cannot be written, it is tried again for as long as this worker lives.
+        """
+        clock, randomness = self.effects.clock, self.effects.randomness
+        draw = randomness.draw()
+        retry = WriteRetry(clock, randomness, item.context.lease_until - LAST_FINISH_SECONDS)
+        for _ in range(MAX_FINISHES):
+            decision = decide(Ended(outcome, draw), job, run, item.context, now=clock.now())
+            if not isinstance(decision, Transition):
+                raise AssertionError(f"the end of a call was decided as {type(decision).__name__}")  # noqa: TRY004
+            written = self.write(item, decision, job, retry=retry)
+            if isinstance(written, Disposition):
+                return written
+            found = written.found
+            if found is None or found.attempt != run.attempt or found.state is not RunState.RUNNING:
+                return _overtaken(item, run, found)
+            run = found  # somebody asked for its cancellation while the call was on its way
+        item.report.add("undecided", alarming=True, tries=MAX_FINISHES)
+        return Disposition.RETAIN
+
+
+def _not_written(report: Report, problem: Exception) -> None:
+    report.add("finish_put_off", error=in_words(problem))
+
+
+def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
+    """Others have ended the attempt: its own callback, which may be faster than the call's answer, or a worker that
+    believed this one dead.
+    """
+    called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
+    if not called_back:
+        item.report.counts["FinishesRefused"] += 1
+    action = "called_back_early" if called_back else "finish_refused"
+    item.report.add(action, alarming=not called_back, found=None if found is None else found.state)
+    return Disposition.ACK

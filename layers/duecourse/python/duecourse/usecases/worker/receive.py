@@ -1,0 +1,206 @@
+"""A worker's invocation: a batch of messages, handled side by side.
+
+The order at the end of each is record, then send, then delete; whatever is cut short in between is repeated by the
+redelivered message, and all of it is idempotent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import assert_never
+
+from duecourse.domain.decision import (
+    AttemptContext,
+    Drop,
+    FollowUp,
+    RemainingCatchUp,
+    Reschedule,
+    RetryLater,
+    Start,
+    Transition,
+)
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.job import Job, JobSnapshot
+from duecourse.domain.lifecycle import decide
+from duecourse.domain.run import Run
+from duecourse.messages import MessageError, MessageKind, read_run_message
+from duecourse.ports import Conflict, JobStore
+from duecourse.usecases.enqueue import HOLD_SECONDS
+from duecourse.usecases.report import Report, about, in_words
+from duecourse.usecases.worker.coverage import Coverage
+from duecourse.usecases.worker.decide import event_of
+from duecourse.usecases.worker.finish import TransitionWriter
+from duecourse.usecases.worker.requeue import Requeue
+from duecourse.usecases.worker.start import Starter
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem
+
+MAX_DECISIONS = 6
+"""How often a message is decided anew after a condition failed. Each failure means that another writer won, so a row
+of them means a fault; the message is then left for later."""
+
+CLOCK_SLACK_SECONDS = 1.5
+"""A message that is early by no more than this above the hold is held all the same: the API does not wait for a
+second's start when it sends, and clocks differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """`report` of all messages, and the ids of those that stay in their queue."""
+
+    report: Report
+    retained: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The use case; one instance serves many invocations and all their threads."""
+
+    jobs: JobStore
+    starter: Starter
+    transitions: TransitionWriter
+    requeue: Requeue
+    coverage: Coverage
+
+    def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
+        """Handle each message in a thread of its own before `deadline` (UTC seconds, when Lambda kills the invocation);
+        all threads have ended on return.
+        """
+        with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
+            handled = list(threads.map(lambda one: self.handle(one, deadline), received))
+        report = Report()
+        for _, part in handled:
+            report.merge(part)
+        retained = tuple(
+            one.message_id
+            for one, (disposition, _) in zip(received, handled, strict=True)
+            if disposition is Disposition.RETAIN
+        )
+        report.counts["MessagesReceived"] += len(received)
+        report.counts["MessagesLeft"] += len(retained)
+        if report.counts["AttemptsStarted"]:  # a rate of failures needs to know of none, too
+            for metric in ("AttemptsFailed", "RunsDead"):
+                report.counts.setdefault(metric, 0)
+        return Batch(report, retained)
+
+    def handle(self, received: ReceivedMessage, deadline: float) -> tuple[Disposition, Report]:
+        """Bring one message's run as far as it can go before `deadline`."""
+        report = Report()
+        try:
+            message = read_run_message(received.body)
+        except MessageError as problem:
+            report.counts["MessagesUnreadable"] += 1
+            report.add("message_unreadable", alarming=True, message_id=received.message_id, error=str(problem))
+            return Disposition.RETAIN, report
+        report.about = about(message)
+        item = WorkItem(message, received, self._context(received, deadline), report)
+        try:
+            return self._work_on(item), report
+        except Exception as problem:  # noqa: BLE001 - one message's fault must not fail its neighbours
+            report.counts["MessagesFailed"] += 1
+            report.add(
+                "message_failed",
+                alarming=True,
+                message_id=received.message_id,
+                receive_count=received.receive_count,
+                error=in_words(problem),
+            )
+            return self.requeue.requeue(item), report
+
+    def _context(self, received: ReceivedMessage, deadline: float) -> AttemptContext:
+        return AttemptContext(
+            message_id=received.message_id,
+            # Its own nonce: one invocation may be given the same message twice.
+            token=f"{received.request_id}/{received.message_id}/{self.requeue.randomness.nonce()}",
+            lease_until=deadline,
+            expires_at=int(self.requeue.clock.now()) + self.requeue.rules.run_retention_days * DAY_SECONDS,
+            secret=self.requeue.randomness.nonce() + self.requeue.randomness.nonce(),
+        )
+
+    def _work_on(self, item: WorkItem) -> Disposition:
+        message = item.message
+        if message.watch is not None:
+            self.transitions.effects.line.look(message, item.report)
+            return Disposition.ACK
+        early = message.not_before - self.requeue.clock.now()
+        if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
+            if not self._has_begun(item):
+                return self.requeue.send(item, message.not_before, "early")
+        elif early > 0:
+            self.requeue.clock.sleep_until(message.not_before)
+        # A first delivery of a first attempt is nearly always new: let the conditional write find out, not a read. One
+        # that has waited has a record.
+        first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited
+        run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
+        for _ in range(MAX_DECISIONS):
+            job = self.jobs.snapshot(message.tenant, message.job_id)
+            outcome = self._step(item, job, run)
+            if isinstance(outcome, Disposition):
+                return outcome
+            run = outcome.found
+        item.report.add("undecided", alarming=True, tries=MAX_DECISIONS)
+        return Disposition.RETAIN
+
+    def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None) -> Disposition | Conflict:
+        """Decide once and act; a Conflict means that another writer was there first."""
+        message, report, now = item.message, item.report, self.requeue.clock.now()
+        decision = decide(event_of(message, self.requeue.randomness.draw()), job, run, item.context, now=now)
+        if run is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
+            decision = Drop(f"{covering.name} stands for it")
+        match decision:
+            case Start() if isinstance(job, Job):
+                return self.starter.start(item, decision, job)
+            case Start():
+                raise AssertionError("a start was decided without a job")
+            case Transition():
+                return self.transitions.write(item, decision, job)
+            case Drop(reason):
+                report.counts["DuplicatesDropped"] += 1
+                report.add("message_dropped", reason=reason, asked=message.kind)
+                self._leave_line(item)
+                return Disposition.ACK
+            case FollowUp(past, reason):
+                report.add("followed_up", state=past.state, reason=reason)
+                self._leave_line(item)
+                return self.transitions.effects.perform(item, past, job)
+            case RemainingCatchUp(occurrence, due, count, reason):
+                identity = replace(message.identity, occurrence=occurrence, due=due, count=count)
+                return self.requeue.send(replace(item, message=replace(message, identity=identity)), now, reason)
+            case Reschedule(until, reason):
+                return self._reschedule(item, run, until, reason)
+            case RetryLater(until, reason):
+                if self.requeue.rules.near_limit(item):
+                    return self.requeue.defer(item, run, until, reason)
+                self.requeue.forwarder.postpone(item, ceil(until - now))
+                report.add("message_left", until=until, reason=reason)
+                return Disposition.RETAIN
+            case other:
+                assert_never(other)
+
+    def _reschedule(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
+        """Have the run looked at again. The message is sent before the record names it: whoever dies in between sends
+        another one, and the first is not known. The token is changed, too: who ends the attempt must read again.
+        """
+        armed = self.requeue.randomness.nonce()
+        disposition = self.requeue.send(replace(item, message=replace(item.message, armed=armed)), until, reason)
+        if disposition is Disposition.RETAIN or run is None:
+            return disposition
+        return self.requeue.runs.write(replace(run, armed=armed, token=item.context.token), run) or disposition
+
+    def _leave_line(self, item: WorkItem) -> None:
+        """A run that was called and does not wait any more has left the line, unless its worker died before."""
+        if item.message.waited:
+            self.transitions.effects.leave_line(item.message, item.report)
+
+    def _has_begun(self, item: WorkItem) -> bool:
+        """Whether this message carries the run already: it was on time by the clock of another worker, and a copy would
+        leave the run without a message.
+        """
+        message, received = item.message, item.received
+        if received.receive_count == 1 and not message.replaces:
+            return False
+        run = self.requeue.record(message)
+        ours = {received.message_id, *(message_id for message_id, _ in message.replaces)}
+        return run is not None and run.message_id in ours

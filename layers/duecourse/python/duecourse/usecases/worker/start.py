@@ -1,0 +1,139 @@
+"""Start an attempt: take what it needs, write its record, have its target called and the end recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from duecourse.domain.decision import Start
+from duecourse.domain.job import Job
+from duecourse.domain.overlap import Await, Wait, Yield, needs_lock
+from duecourse.domain.records import queued, refused
+from duecourse.domain.rendering import with_its_key
+from duecourse.domain.run import Run, RunState
+from duecourse.domain.seats import has_seat
+from duecourse.domain.target_document import type_of
+from duecourse.messages import MessageKind, RunMessage
+from duecourse.ports import Conflict
+from duecourse.usecases.report import Report
+from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
+from duecourse.usecases.worker.coverage import Coverage
+from duecourse.usecases.worker.finish import TransitionWriter
+from duecourse.usecases.worker.overlap import Held
+from duecourse.usecases.worker.requeue import Requeue, carried_on
+from duecourse.usecases.worker.work_item import Disposition, WorkItem
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Starts attempts that were decided upon."""
+
+    calls: Calls
+    transitions: TransitionWriter
+    requeue: Requeue
+    coverage: Coverage
+
+    def start(self, item: WorkItem, decision: Start, job: Job) -> Disposition | Conflict:
+        """Start the attempt, or defer it."""
+        message, report, now, effects = item.message, item.report, self.requeue.clock.now(), self.transitions.effects
+        defer = partial(self.requeue.defer, item, decision.previous)
+        if self.requeue.rules.near_limit(item):
+            return defer(message.not_before, "near the receive limit")
+        if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
+            # The job's lane, which an edit may have changed since: this one's workers may never have enough.
+            return defer(message.not_before, "not enough time left", lane=job.lane)
+        if not message.bulk and not has_seat(
+            job, self.requeue.rules.lane, message.generation, manual=bool(message.suffix)
+        ):
+            bulk = replace(item, message=replace(message, bulk=True))
+            return self.requeue.defer(bulk, decision.previous, now, "it has no seat", lane=job.lane)
+        if decision.previous is None:
+            fitted = self.coverage.fit(decision.run, message, job)
+            if fitted.rest is not None:
+                rest = fitted.rest.again(nonce=self.requeue.randomness.nonce())
+                if not self.requeue.forwarder.send(rest, now):
+                    return defer(now, "the rest of a catch-up could not be sent")
+                report.add("message_forwarded", not_before=now, reason="the rest of a catch-up", run_id=str(rest.name))
+            decision = replace(decision, run=fitted.run)
+        fresh = decision.previous is None or decision.previous.state is RunState.QUEUED
+        match effects.overlaps.take(job, decision.run, item.context.lease_until, fresh=fresh, again=message.waited):
+            case Held():
+                pass
+            case Await(until, reason):
+                waits = replace(item, message=replace(message, waited=True))
+                return self.requeue.defer(waits, decision.previous, until, reason)
+            case Wait() as wait:
+                return self._wait(item, wait, decision, job)
+            case Yield(reason, because):
+                return self.transitions.write(item, refused(decision, reason, because), job)
+        # Before anything is written: where it cannot be read, no attempt is used up.
+        prepared = self.calls.prepared(job, decision.run)
+        run = with_its_key(decision.run, job)
+        if (deadline := run.deadline) is not None:
+            run = replace(run, armed=self.requeue.randomness.nonce())
+            if not self._arm(run, message, deadline):
+                return defer(now, "its deadline could not be armed")
+        if conflict := effects.runs.write(run, decision.previous):
+            if conflict.found is not None and conflict.found.state is RunState.DEAD:
+                effects.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
+            return conflict
+        if message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED):
+            effects.line.begun(run, report, locked=needs_lock(job))
+        _count(decision, job, message, report)
+        return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
+
+    def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
+        """Record that the run waits, put it in line, then look again: the lock may have been released meanwhile. The
+        message is done with: whoever releases the lock calls the run.
+        """
+        standing, report, effects = decision.previous, item.report, self.transitions.effects
+        if standing is None:
+            if effects.overlaps.is_full(job):
+                full = refused(decision, "overlap_full", f"{job.queue_limit} runs wait already")
+                return self.transitions.write(item, full, job)
+            standing = queued(decision.run, self.requeue.clock.now())
+            if conflict := effects.runs.write(standing, None):
+                return conflict
+        if effects.line.enter(job, standing, carried_on(item, standing).message, report):
+            report.add("run_queued", reason=wait.reason)
+            return Conflict(standing)
+        if wait.preempt is not None:
+            self._preempt(wait.preempt, report)
+        elif effects.overlaps.is_free(job):
+            effects.line.call_next(standing, report)  # another one goes first
+        return Disposition.ACK
+
+    def _arm(self, run: Run, message: RunMessage, deadline: float) -> bool:
+        """Have the deadline of a run with a callback looked at when it comes; before its record, before its call."""
+        start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadline)
+        armed = replace(start, kind=MessageKind.DEADLINE, armed=run.armed)
+        return self.requeue.forwarder.send(armed, deadline)
+
+    def _preempt(self, holder: Run, report: Report) -> None:
+        """Ask another run of the job to end, by a message like anybody's."""
+        now = self.requeue.clock.now()
+        asked = RunMessage(
+            holder.identity,
+            holder.lane,
+            now,
+            self.requeue.randomness.nonce(),
+            max(holder.attempt, 1),
+            kind=MessageKind.CANCEL,
+            reason="replaced",
+        )
+        sent = self.requeue.forwarder.send(asked, now)
+        report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
+
+
+def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
+    """Count an attempt that has begun, and the one before it where that was lost."""
+    target, previous = type_of(job.target), decision.previous
+    report.count("AttemptsStarted", target)
+    if previous is None or previous.state is RunState.QUEUED:
+        report.counts["CaughtUp"] += decision.run.caught_up
+        # One that has waited for its turn is late from when it was called.
+        since = message.not_before if message.waited else float(message.due)
+        if decision.run.first_started_at is not None:
+            report.measure("Lateness", decision.run.first_started_at - since)
+    elif previous.state is RunState.RUNNING:
+        report.count("AttemptsFailed", target)  # its worker vanished, and this one takes over

@@ -1,0 +1,54 @@
+"""A message that a worker works on, and what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from duecourse.domain.decision import AttemptContext
+from duecourse.domain.job import Lane
+from duecourse.messages import RunMessage
+from duecourse.usecases.report import Report
+
+
+class Disposition(Enum):
+    """ACK: the message is deleted. RETAIN: it stays in its queue."""
+
+    ACK = "ack"
+    RETAIN = "retain"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedMessage:
+    """One delivery of a message. `receive_count` counts from 1; `request_id` names the invocation."""
+
+    message_id: str
+    receipt: str
+    receive_count: int
+    request_id: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItem:
+    """A received message, read. `context` has the deadline and the token of this delivery; what is done is reported to
+    `report`.
+    """
+
+    message: RunMessage
+    received: ReceivedMessage
+    context: AttemptContext
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRules:
+    """`max_receive_count` is the redrive policy's: a message received more often goes to the dead-letter queue."""
+
+    lane: Lane
+    max_receive_count: int
+    run_retention_days: int
+
+    def near_limit(self, item: WorkItem) -> bool:
+        """Whether another failed delivery could end in the dead-letter queue though the run is not dead."""
+        return item.received.receive_count >= self.max_receive_count - 1
