@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line openapi fuzz faults record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line openapi fuzz faults record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -26,22 +26,24 @@ demo: setup ## the whole system on this machine for two minutes, four jobs, ever
 local: setup ## the whole system on this machine until Ctrl-C; it keeps its data
 	@$(BIN)/duecourse local
 
-check: setup ## format, lint, types, imports, unit tests: under a minute
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-cache
+check: setup lint ## format, lint, types, imports, unit tests: under a minute
 	$(BIN)/pytest -q tests/unit
 
-test: setup ## everything: the checks and all tests
+test: setup ## everything: the checks and all tests, side by side
+	@$(MAKE) --no-print-directory -j 2 lint all-tests
+
+lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+all-tests:
 	$(BIN)/pytest -n 2 --no-loadscope-reorder  # files in their order, the long ones first
 
 test-long: setup ## what takes minutes, and has a short form in `make test`: ten minutes
 	$(BIN)/pytest -n 2 -m minutes
+	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
 
 fmt: setup ## let ruff format and fix
 	$(BIN)/ruff format .

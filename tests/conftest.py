@@ -13,8 +13,10 @@ from tests.support.tables import Tables, create_tables
 
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
+settings.register_profile("long", settings.get_profile("same"))
 settings.load_profile("same")
-"""The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s."""
+"""The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s. How many of
+them: tests/support/examples.py."""
 
 
 @pytest.hookimpl(optionalhook=True)

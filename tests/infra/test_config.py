@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import fields, replace
 from typing import Any
 
@@ -17,7 +14,6 @@ from infra.lanes_config import LaneConfig, lanes
 from infra.python_function import LOG_RETENTION
 from infra.stages import STAGES, from_context
 from infra.targets_config import AllowedTargetsConfig
-from tests.support.template import ROOT
 
 
 def configured(**context: str) -> StageConfig:
@@ -27,21 +23,6 @@ def configured(**context: str) -> StageConfig:
 def test_a_wrong_stage_is_refused_naming_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"stage must be one of local, dev, prod, not 'production'"):
         configured(stage="production")
-
-
-def test_the_app_says_so_in_one_line() -> None:
-    done = subprocess.run(
-        [sys.executable, "app.py"],
-        cwd=ROOT,
-        env={**os.environ, "CDK_CONTEXT_JSON": '{"stage": "qa"}'},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert done.stderr.splitlines() == [
-        "duecourse: stage must be one of local, dev, prod, not 'qa': cdk synth -c stage=prod"
-    ]
 
 
 def test_all_wrong_fields_are_named_at_once() -> None:

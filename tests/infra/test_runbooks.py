@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -155,23 +156,23 @@ def before_end(line: str) -> str:
     return re.split(r"\)\"|\)$| \| (?!\[|sort|stats|limit|filter|fields)|; ", line)[0]
 
 
+@cache
 def operations(service: str) -> dict[str, Any]:
     model = botocore.session.get_session().get_service_model(service)
     return {xform_name(name, "-"): model.operation_model(name) for name in model.operation_names}
 
 
 def test_every_aws_command_is_one_with_options_that_it_has() -> None:
-    known = {}
     looked_at = 0
     for called, operation, options in aws_commands():
         service = {"s3api": "s3", "deploy": "codedeploy"}.get(called, called)
-        known.setdefault(service, operations(service))
+        known = operations(service)
         if operation.startswith("wait "):
             waiters = botocore.session.get_session().get_waiter_model(service).waiter_names
             assert operation.removeprefix("wait ") in {xform_name(name, "-") for name in waiters}
             continue
-        assert operation in known[service], f"aws {service} {operation}"
-        shape = known[service][operation].input_shape
+        assert operation in known, f"aws {service} {operation}"
+        shape = known[operation].input_shape
         members = set() if shape is None else {xform_name(member, "-") for member in shape.members}
         members |= {f"no-{member}" for member in members} | RENAMED.get(operation, set())
         assert options <= members | OF_THE_COMMAND_LINE, f"aws {service} {operation}: {options - members}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.job import Completion, Delivery, Job, MissedMode, MissedPolicy
@@ -13,6 +13,7 @@ from duecourse.domain.retry import RetryPolicy
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
+from tests.support.examples import examples
 from tests.support.jobs import job
 from tests.support.run_promises import Promises
 from tests.support.run_world import World
@@ -186,7 +187,7 @@ def _still(world: World) -> bool:
     return not (alive and any(letter.home == "dead" for letter in world.letters))
 
 
-@settings(max_examples=3_000)
+@examples(3_000)
 @given(JOBS, BEGINNINGS, st.lists(STEPS, max_size=40))
 def test_a_run_keeps_its_promises_and_ends(of: Job, beginning: list[Step], steps: list[Step]) -> None:
     promises = Promises()

@@ -221,7 +221,7 @@ EXPRESSIONS = (
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.minutes) for seed in range(1, 6))])
 def test_an_hour_of_anything_but_losses_has_no_findings_until_a_record_is_taken_out(tables: Tables, seed: int) -> None:
     """Edits, pauses, dispatchers that are late or die, failures, manual runs, skips and deletions."""
     chance = Random(seed)

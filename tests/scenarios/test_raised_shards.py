@@ -53,8 +53,8 @@ def first_attempt_fails(call: Call) -> Outcome:
     ("order", "seed"),
     [
         (("api", "dispatch", "execute", "tick"), 1),
-        (("tick", "execute", "dispatch", "api"), 2),
-        (("dispatch", "tick", "api", "execute"), 3),
+        pytest.param(("tick", "execute", "dispatch", "api"), 2, marks=pytest.mark.minutes),
+        pytest.param(("dispatch", "tick", "api", "execute"), 3, marks=pytest.mark.minutes),
     ],
 )
 def test_a_count_that_is_raised_twice_under_load_loses_doubles_and_delays_nothing(

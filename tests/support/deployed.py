@@ -20,11 +20,13 @@ SOON_ONCE = {"schedule": "rate(4 seconds)", "max_runs": 1}
 """A job's schedule, from the moment at which the API makes it: however long a request takes, it is not in the past."""
 
 Template = dict[str, Any]
+Asset = tuple[str, str, Path]
+"""Its key in the bucket, what the CDK calls it, and the folder."""
 
 
 def deploy(endpoint: str, change: Callable[[Template], None] = lambda _: None, **context: str) -> dict[str, str]:
     """Create the stack of stage `local` as changed; its outputs. `context` is given on top of that of cdk.json."""
-    _upload(endpoint, kept("assembly", lambda folder: synthesise(folder, {"stage": "local"})))
+    upload(endpoint)
     made = deepcopy(template("local", **context))
     change(made)
     return send(endpoint, made, "create")
@@ -61,22 +63,33 @@ def invoke(endpoint: str, function: str, event: dict[str, Any] | None = None) ->
     return json.loads(said)
 
 
-def _upload(endpoint: str, folder: Path) -> None:
-    """Every asset into the bucket where the template expects it."""
-    s3 = client("s3", endpoint)
-    s3.create_bucket(Bucket=BUCKET)
-    files: dict[str, Any] = json.loads((folder / f"{STACK}.assets.json").read_text())["files"]
+def upload(endpoint: str) -> list[Asset]:
+    """Every asset of the present stack into the bucket where the template expects it; which they are."""
+    folder = kept("assembly", lambda folder: synthesise(folder, {"stage": "local"}))
+    client("s3", endpoint).create_bucket(Bucket=BUCKET)
+    assets = list(asset_keys(folder))
+    for key, _, source in assets:
+        put_asset(endpoint, key, {str(path.relative_to(source)): path.read_bytes() for path in _files(source)})
+    return assets
+
+
+def asset_keys(assembly: Path) -> Iterator[Asset]:
+    """The assets that are folders, of a synthesised stack."""
+    files: dict[str, Any] = json.loads((assembly / f"{STACK}.assets.json").read_text())["files"]
     for asset in files.values():
         (destination,) = asset["destinations"].values()
         if asset["source"]["packaging"] == "zip":
-            content = _zipped(folder / asset["source"]["path"])
-            s3.put_object(Bucket=BUCKET, Key=destination["objectKey"], Body=content)
+            yield destination["objectKey"], asset["displayName"], assembly / asset["source"]["path"]
 
 
-def _zipped(folder: Path) -> bytes:
-    """A folder as Lambda wants it."""
+def put_asset(endpoint: str, key: str, files: dict[str, bytes]) -> None:
+    """The files of a folder, packed as Lambda wants it."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, path.relative_to(folder))
-    return buffer.getvalue()
+        for name, content in files.items():
+            archive.writestr(name, content)
+    client("s3", endpoint).put_object(Bucket=BUCKET, Key=key, Body=buffer.getvalue())
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())

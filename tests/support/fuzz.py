@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.waiting import PATIENCE_SECONDS
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
-THE_SAME = ("--generation-deterministic", "--seed", "5", "--max-examples", "10")
+THE_SAME = ("--generation-deterministic", "--seed", "5", "--max-examples", "5")
 """The same requests at each run, as long as the answers are the same."""
 
 DRAWN = ("--max-time", str(int(os.environ.get("DUECOURSE_FUZZ_SECONDS", "600")) // 3), "--max-examples", "1000")

@@ -4,7 +4,7 @@
 
 The code of the tree (this one unless given) plays tests/support/release/scene.py on an emulator, then carries the scene
 on to its end. tests/fixtures/releases/NAME keeps the tables, the messages, what the items meant to that code and how
-everything ended; of the newest release the code itself, too. tests/compat holds later code against that.
+everything ended; of the newest release the code itself and its stage, too. tests/compat holds later code against that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any
 
 from tests.support import emulators
 from tests.support.release_code import RELEASES, ROOT, ask, pack
+from tests.support.release_stage import pack_stage
 from tests.support.tables import create_tables
+from tests.support.template import table_definitions
 
 PARTS = ("jobs", "runs", "messages", "dead_letters", "shard_queue", "meanings", "endings")
 
@@ -28,13 +30,14 @@ def record(name: str, tree: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "code.zip"
     pack(tree, archive)
+    pack_stage(tree, folder / "stage.zip")
     with TemporaryDirectory(prefix="duecourse-release-") as scratch, emulators.ministack(Path(scratch)) as endpoint:
         scene = ask(archive, "play", tables=fresh_tables(endpoint))
-        scene["endings"] = ask(archive, "carry on", tables=fresh_tables(endpoint), scene=scene)
+        scene["endings"] = ask(archive, "carry on", definitions=table_definitions(), scene=scene)
     for part in PARTS:
         write(folder / f"{part}.json", scene[part])
     newest = max(RELEASES.iterdir())
-    for other in RELEASES.glob("*/code.zip"):
+    for other in RELEASES.glob("*/*.zip"):
         if other.parent != newest:  # a deployment has the newest release beside it, and no older one
             other.unlink()
 

@@ -26,13 +26,16 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same code gives the same archive, whenever it was packed."""
 
 _BESIDE = """
-import runpy, sys, types
-release = types.ModuleType("tests.support.release")
-release.__path__ = [sys.argv[1]]
-sys.modules[release.__name__] = release
+import runpy, sys
+from importlib.util import module_from_spec, spec_from_file_location
+for name, file in (("release", "release/__init__.py"), ("in_process", "in_process.py")):
+    name = f"tests.support.{name}"
+    spec = spec_from_file_location(name, f"{sys.argv[1]}/{file}")
+    sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 runpy.run_module("tests.support.release.__main__", run_name="__main__")
 """
-"""Puts the present `release` beside the older parts of tests/support, and nothing else of the present."""
+"""Puts the present `release` and `in_process` beside the older parts of tests/support, and nothing else of now."""
 
 
 def pack(tree: Path, archive: Path) -> None:
@@ -54,7 +57,7 @@ def pack(tree: Path, archive: Path) -> None:
 def ask(archive: Path, what: str, **asked: Any) -> Any:
     """Let a release's code play a scene, carry one on, or read its items (see release/__main__.py)."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    command = [sys.executable, "-P", "-c", _BESIDE, str(Path(__file__).with_name("release"))]
+    command = [sys.executable, "-P", "-c", _BESIDE, str(Path(__file__).parent)]
     answer = subprocess.run(
         command,
         input=json.dumps({"what": what, **asked}),

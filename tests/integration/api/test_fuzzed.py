@@ -37,6 +37,7 @@ pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
 HOW = [
     pytest.param(("--phases", "examples,fuzzing", *THE_SAME), id="some"),
+    pytest.param(("--phases", "fuzzing", *THE_SAME, "--max-examples", "20"), id="more", marks=pytest.mark.minutes),
     pytest.param(("--phases", "coverage", *THE_SAME), id="every bound", marks=pytest.mark.minutes),
     pytest.param(DRAWN, id="drawn", marks=pytest.mark.fuzz),
 ]

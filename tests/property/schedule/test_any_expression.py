@@ -3,12 +3,13 @@
 from datetime import datetime
 from itertools import islice
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedule.preview import preview
 from tests.support import schedule_expressions as expressions
+from tests.support.examples import examples
 from tests.support.schedule_oracle import Reading, wall_clock
 from tests.support.steps import steps
 
@@ -36,7 +37,7 @@ PIECES = st.sampled_from(
 SOUP = st.one_of(st.lists(PIECES, max_size=24).map("".join), st.text(max_size=60))
 
 
-@settings(max_examples=1_000)
+@examples(1_000)
 @given(SOUP, ZONES, INSTANTS)
 def test_any_text_is_understood_or_refused_with_a_reason(text, zone, after):
     def ask():
@@ -54,7 +55,7 @@ def test_any_text_is_understood_or_refused_with_a_reason(text, zone, after):
     assert steps(ask) < LIMIT
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, INSTANTS, GAPS, FOLDS)
 def test_occurrences_rise_and_none_is_jumped_over(expression, zone, after, gap, fold):
     try:
@@ -78,7 +79,7 @@ def test_occurrences_rise_and_none_is_jumped_over(expression, zone, after, gap, 
     assert steps(lambda: schedule.next(after)) < LIMIT
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000))
 def test_every_occurrence_is_named_by_the_expression_unless_a_gap_moved_it(expression, zone, after):
     try:
@@ -94,7 +95,7 @@ def test_every_occurrence_is_named_by_the_expression_unless_a_gap_moved_it(expre
         assert reading.matches(wall_clock(at, zone)), at
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000))
 def test_the_canonical_form_means_the_same(expression, zone, after):
     try:
@@ -110,7 +111,7 @@ def test_the_canonical_form_means_the_same(expression, zone, after):
             break
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(KNOWN, EVENTBRIDGE), ZONES, st.integers(0, 4_000_000_000), GAPS, FOLDS)
 def test_a_preview_lists_exactly_the_occurrences_and_marks_what_the_clock_did(expression, zone, after, gap, fold):
     spec = ScheduleSpec(expression, zone, gap, fold)
@@ -136,7 +137,7 @@ def shows_again(instant, back, zone):
     return wall_clock(instant - back, zone) == wall_clock(instant, zone)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.integers(1, 10**7), st.integers(0, 2 * 10**9), st.integers(-(10**9), 3 * 10**9))
 def test_a_rate_is_its_anchor_and_whole_intervals_after_it(seconds, anchor, after):
     unit = "second" if seconds == 1 else "seconds"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
+from tests.support import in_process
 from tests.support.emulators import client
 from tests.support.jobs import NOON
 from tests.support.release.hand_over import carry_on, endings, snapshot, take_over
@@ -14,9 +16,17 @@ from tests.support.tables import Tables
 from tests.support.world import World
 
 
-def world_at(endpoint: str, jobs: str, runs: str, at: float = NOON) -> World:
+def world_at(endpoint: str, jobs: str, runs: str) -> World:
     """A world over tables that are there already."""
-    return World(Tables(client("dynamodb", endpoint), jobs, runs), at=at)
+    return World(Tables(client("dynamodb", endpoint), jobs, runs), at=NOON)
+
+
+def world_of(definitions: dict[str, dict[str, Any]]) -> World:
+    """A world over tables of its own, within this process."""
+    client = in_process.dynamodb()
+    for name, definition in definitions.items():
+        client.create_table(TableName=name, **definition)
+    return World(Tables(client, *definitions), at=MOMENT)
 
 
 def main() -> None:
@@ -28,7 +38,7 @@ def main() -> None:
         play(world)
         told = snapshot(world)
     elif asked["what"] == "carry on":
-        told = carry_on(world_at(endpoint, jobs, runs, at=MOMENT), asked["scene"])
+        told = carry_on(world_of(asked["definitions"]), asked["scene"])
     elif asked["what"] == "take over":
         world = world_at(endpoint, jobs, runs)
         lanes = take_over(world, asked["lanes"], begin=asked["begin"], end=asked["end"])
