@@ -12,7 +12,7 @@ from duecourse.domain.cursor import cursor_for
 from duecourse.domain.job import Job, Lane
 from duecourse.domain.run import RunState
 from duecourse.domain.targets import Succeeded
-from tests.support.faulty import ClassifyGaps, FaultyRuns, Skewed, ThrottledClient
+from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, begins, ends, hand_over, receive
 from tests.support.tables import Tables
@@ -32,7 +32,7 @@ def received(world: World, second: float = 120) -> Held:
     return receive(world)
 
 
-def killed(world: World, held: Held, **when: ClassifyGaps) -> None:
+def killed(world: World, held: Held, **when: Judge) -> None:
     """A worker takes the message and dies where a write says so (see FaultyRuns)."""
     real = world.run_store
     world.run_store = FaultyRuns(real, **when)  # type: ignore[assignment]

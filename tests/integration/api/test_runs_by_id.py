@@ -174,7 +174,7 @@ def test_a_queued_run_is_not_redriven(api: ApiClient) -> None:
     assert api.wheel.sent == sent
 
 
-@pytest.mark.parametrize("namesake", [False, True])
+@pytest.mark.parametrize("recreated", [False, True])
 def test_a_dead_run_of_a_deleted_job_is_not_redriven(api: ApiClient, job: Job, recreated: bool) -> None:
     record = recorded(api, run(job, RunState.DEAD))
     assert api.jobs.delete(job, deleted_at=NOON + 1)
