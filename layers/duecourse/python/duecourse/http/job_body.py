@@ -18,68 +18,31 @@ from pydantic import Tag as Variant
 
 from duecourse.domain.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS, EventKind
+from duecourse.domain.job_limits import (
+    MAX_AGE_SECONDS,
+    MAX_ATTEMPTS,
+    MAX_BACKOFF_SECONDS,
+    MAX_COMPLETION_SECONDS,
+    MAX_DEATHS_IN_A_ROW,
+    MAX_ESTIMATED_SECONDS,
+    MAX_GRACE_SECONDS,
+    MAX_HEARTBEAT_SECONDS,
+    MAX_NAME,
+    MAX_RETRY_WORDS,
+    MAX_START_DEADLINE_SECONDS,
+    MAX_TAGS,
+    MIN_COMPLETION_SECONDS,
+    MIN_GRACE_SECONDS,
+    MIN_HEARTBEAT_SECONDS,
+)
 from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.plan import MAX_FIRINGS
 from duecourse.domain.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
-from duecourse.http.instants import Instant
 from duecourse.http.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
+from duecourse.http.schedule_body import ScheduleBody
 from duecourse.http.target_bodies import TargetBody
-
-MAX_NAME = 256
-"""Characters. A name is copied into every answer about its job, and by `{{job_name}}` into what is sent."""
-
-MAX_TAGS = 20
-"""Each has an item of its own beside the job's, all written in one transaction: an edit that changes all of them writes
-40 of the 100 that it may have (Amazon DynamoDB API Reference, "TransactWriteItems").
-"""
-
-MAX_KEY = MAX_KEY_CHARACTERS
-"""Characters of the template; as many as it may make."""
-
-MAX_ATTEMPTS = 100
-"""Each is a call and some writes for one occurrence; what a hundred have not brought, one more will not."""
-
-MAX_RETRY_WORDS = 20
-"""Each is matched with each failure, and a pattern (`Throttling*`) stands for many."""
-
-MAX_BACKOFF_SECONDS = DAY_SECONDS
-"""Whoever wants to wait longer than a day wants another occurrence."""
-
-MIN_GRACE_SECONDS = 5
-"""A start in good time is late by up to a second or two, and must not be taken for a missed one."""
-
-MAX_GRACE_SECONDS = DAY_SECONDS
-"""What is later than a day was missed by any measure; what then becomes of it is for `policy` to say."""
-
-MAX_ESTIMATED_SECONDS = DAY_SECONDS
-"""It only chooses the lane and prices a backfill, where all beyond the longest call (840 s) is the same."""
-
-MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
-"""Half of the 14 days that a lane keeps a message (Amazon SQS Developer Guide, "Amazon SQS message quotas")."""
-
-MAX_DEATHS_IN_A_ROW = 100
-"""Twice as many records are read at every death, to see whether they are in a row."""
-
-MIN_COMPLETION_SECONDS = 10
-"""Who is called needs time to begin, and to answer through the API and a lane."""
-
-MAX_COMPLETION_SECONDS = 30 * DAY_SECONDS
-"""A wait is one wake-up, however long: a month holds what people take."""
-
-MIN_HEARTBEAT_SECONDS = 5
-"""Each heartbeat is a request and a write, and one that is late by a request or two must not end the run."""
-
-MAX_HEARTBEAT_SECONDS = DAY_SECONDS
-"""A sign of life that may stay away for longer than a day says nothing that `completion_seconds` does not."""
-
-MAX_AGE_SECONDS = 30 * DAY_SECONDS
-"""As long as the longest callback: beyond that nobody waits for another attempt."""
-
-MAX_EVENTS = len(EventKind)
-"""Each kind once."""
 
 Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
@@ -113,6 +76,11 @@ RetryWords = Annotated[
         json_schema_extra=UNIQUE,
     ),
     AfterValidator(each_once),
+]
+
+
+IdempotencyKey = Annotated[
+    str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS, json_schema_extra={"pattern": "^[ -~]*$"})
 ]
 
 
@@ -162,31 +130,13 @@ def _target_or_task(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
 
 
-class JobBody(Body):
+class JobBody(ScheduleBody):
     """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
 
-    model_config = ConfigDict(json_schema_extra=_target_or_task)
+    model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
 
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
     name: Line = ""
-    schedule: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=256,
-            description="Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); "
-            "at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.",
-            examples=["0 9 * * 1-5", "rate(5 minutes)", "at(2026-12-31T09:00:00)"],
-        ),
-    ]
-    timezone: Annotated[
-        str, Field(min_length=1, max_length=64, description="An IANA zone.", examples=["UTC", "Europe/Berlin"])
-    ] = "UTC"
-    dst_gap: Literal["next", "skip"] = "next"
-    dst_fold: Literal["first", "second", "both"] = "first"
-    anchor: Instant | None = None
-    start: Instant | None = None
-    end: Instant | None = None
     exclude: Annotated[
         list[Excluded],
         Field(
@@ -216,12 +166,13 @@ class JobBody(Body):
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     idempotency_key: Annotated[
-        Annotated[str, Field(min_length=1, max_length=MAX_KEY, json_schema_extra={"pattern": "^[ -~]*$"})] | None,
+        Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS, json_schema_extra={"pattern": "^[ -~]*$"})]
+        | None,
         Field(description="A template; the same for every attempt of a run."),
     ] = None
     events: Annotated[
         list[Literal["deaths", "failures", "late", "all"]],
-        Field(max_length=MAX_EVENTS, description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
+        Field(max_length=len(EventKind), description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ] = Field(default_factory=list)
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
