@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.http.identity import MAX_PRINCIPAL, SCOPES, Caller, caller_of
+from duecourse.domain.change_record import MAX_PRINCIPAL
+from duecourse.http.identity import SCOPES, Caller, caller_of
 from duecourse.http.problems import Problem
 from duecourse.http.request import Request
 from duecourse.http.route import Route

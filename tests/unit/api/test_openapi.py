@@ -15,7 +15,8 @@ import jsonschema_rs
 import pytest
 import schemathesis
 
-from duecourse.http.openapi.document import TAGS, as_text, assemble, braces
+from duecourse.http.openapi.about import TAGS
+from duecourse.http.openapi.document import as_text, assemble, braces
 from duecourse.http.openapi.reference import with_table
 from duecourse.http.openapi.served import document
 from duecourse.http.routes import ROUTES

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse.domain.change_record import MAX_PRINCIPAL
 from duecourse.domain.ids import is_id
 from duecourse.http.problems import Problem
 from duecourse.settings import ApiSettings
@@ -17,7 +18,6 @@ SCOPES = frozenset({READ, WRITE, OPS})
 DEFAULT_TENANT = "default"
 """Whose jobs all are where callers are not told apart (IAM, the local stack)."""
 
-MAX_PRINCIPAL = 256
 _PREFIX = "duecourse/"
 _NAMES = ("sub", "client_id", "azp", "appid")
 """Claims that name who asks, the best first: tokens of machines often have no subject of their own."""

@@ -18,16 +18,33 @@ from pydantic import Tag as Variant
 
 from duecourse.domain.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS, EventKind
+from duecourse.domain.job_limits import (
+    MAX_AGE_SECONDS,
+    MAX_ATTEMPTS,
+    MAX_BACKOFF_SECONDS,
+    MAX_COMPLETION_SECONDS,
+    MAX_DEATHS_IN_A_ROW,
+    MAX_ESTIMATED_SECONDS,
+    MAX_GRACE_SECONDS,
+    MAX_HEARTBEAT_SECONDS,
+    MAX_NAME,
+    MAX_RETRY_WORDS,
+    MAX_START_DEADLINE_SECONDS,
+    MAX_TAGS,
+    MIN_COMPLETION_SECONDS,
+    MIN_GRACE_SECONDS,
+    MIN_HEARTBEAT_SECONDS,
+)
 from duecourse.domain.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.plan import MAX_FIRINGS
 from duecourse.domain.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.template import IDEMPOTENCY_NAMES, check_template
-from duecourse.http.instants import Instant
 from duecourse.http.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
+from duecourse.http.schedule_body import ScheduleBody
 from duecourse.http.target_bodies import TargetBody
 
+<<<<<<< HEAD
 MAX_NAME = 256
 """Characters. A name is copied into every answer about its job, and by `{{job_name}}` into what is sent."""
 
@@ -81,6 +98,8 @@ MAX_AGE_SECONDS = 30 * DAY_SECONDS
 MAX_EVENTS = len(EventKind)
 """Each kind once."""
 
+=======
+>>>>>>> graft-api
 Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
 Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
@@ -113,6 +132,11 @@ RetryWords = Annotated[
         json_schema_extra=UNIQUE,
     ),
     AfterValidator(each_once),
+]
+
+
+IdempotencyKey = Annotated[
+    str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS, json_schema_extra={"pattern": "^[ -~]*$"})
 ]
 
 
@@ -162,31 +186,13 @@ def _target_or_task(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
 
 
-class JobBody(Body):
+class JobBody(ScheduleBody):
     """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
 
-    model_config = ConfigDict(json_schema_extra=_target_or_task)
+    model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
 
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
     name: Line = ""
-    schedule: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=256,
-            description="Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); "
-            "at(2026-12-31T09:00:00); EventBridge's cron(...); an ISO-8601 instant; R/start/period.",
-            examples=["0 9 * * 1-5", "rate(5 minutes)", "at(2026-12-31T09:00:00)"],
-        ),
-    ]
-    timezone: Annotated[
-        str, Field(min_length=1, max_length=64, description="An IANA zone.", examples=["UTC", "Europe/Berlin"])
-    ] = "UTC"
-    dst_gap: Literal["next", "skip"] = "next"
-    dst_fold: Literal["first", "second", "both"] = "first"
-    anchor: Instant | None = None
-    start: Instant | None = None
-    end: Instant | None = None
     exclude: Annotated[
         list[Excluded],
         Field(
@@ -216,12 +222,13 @@ class JobBody(Body):
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     idempotency_key: Annotated[
-        Annotated[str, Field(min_length=1, max_length=MAX_KEY, json_schema_extra={"pattern": "^[ -~]*$"})] | None,
+        Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS, json_schema_extra={"pattern": "^[ -~]*$"})]
+        | None,
         Field(description="A template; the same for every attempt of a run."),
     ] = None
     events: Annotated[
         list[Literal["deaths", "failures", "late", "all"]],
-        Field(max_length=MAX_EVENTS, description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
+        Field(max_length=len(EventKind), description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ] = Field(default_factory=list)
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from duecourse.domain.schedule import ScheduleError, ScheduleSpec
@@ -15,24 +15,20 @@ from duecourse.http.api import Answer, Api
 from duecourse.http.bodies import read_body
 from duecourse.http.identity import READ
 from duecourse.http.instants import Instant
-from duecourse.http.models import Body, Whole
+from duecourse.http.models import Whole
 from duecourse.http.problems import Fault, invalid
 from duecourse.http.request import Request
 from duecourse.http.route import route
+from duecourse.http.schedule_body import ScheduleBody
 
 MAX_COUNT = 100
 
 
-class PreviewBody(Body):
+class PreviewBody(ScheduleBody):
     """A schedule as a job would have it, and from when on to look at it."""
 
-    schedule: Annotated[str, Field(min_length=1, max_length=256)]
-    timezone: Annotated[str, Field(min_length=1, max_length=64)] = "UTC"
-    dst_gap: Literal["next", "skip"] = "next"
-    dst_fold: Literal["first", "second", "both"] = "first"
-    anchor: Instant | None = None
-    start: Instant | None = None
-    end: Instant | None = None
+    model_config = ConfigDict(defer_build=False)
+
     after: Instant | None = None
     count: Annotated[Whole, Field(ge=1, le=MAX_COUNT)] = 10
 

@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin
 
 from duecourse.http.answers import PageAnswer, RunAnswer, SingleRunAnswer
 from duecourse.http.job_answer import JobAnswer
+from duecourse.http.openapi.about import DESCRIPTION, SECURITY, TAGS
 from duecourse.http.openapi.examples import REQUEST_EXAMPLES, answer_example
 from duecourse.http.openapi.parameters import COMPONENT, HEADER_NAMES, HEADERS, PARAMETERS
 from duecourse.http.openapi.schemas import name_of, schemas
@@ -22,17 +23,6 @@ from duecourse.version import VERSION
 Document = dict[str, Any]
 Refusal = tuple[int, tuple[str, ...], bool]
 """Status, kinds of problem, and whether the gateway answers it, too."""
-
-TAGS: Mapping[str, str] = {
-    "jobs": "Definitions: a schedule, a target, a payload, policies.",
-    "by hand": "Stepping in: pause, run now, backfill, skip.",
-    "runs": "What became of occurrences.",
-    "callbacks": "Called by who works on a run, with the run's token.",
-    "dead letters": "Runs that used up their attempts.",
-    "schedules": "What schedules mean.",
-    "service": "The service itself.",
-}
-"""What the operations are grouped by."""
 
 _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = ("not-authenticated", "scope-missing", "bad-tenant", "too-many-requests")
@@ -48,20 +38,6 @@ _MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
     503: ("RetryAfter",),
 }
 
-_DESCRIPTION = """\
-Duecourse runs jobs in due course: schedules of any kind, on AWS serverless parts.
-
-**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) names the tenant,
-whose jobs alone it can see, and holds scopes: `jobs:read`, `jobs:write`, `ops`. Health and this document are for
-everybody; `heartbeat`, `complete` and `fail` are called by targets with the token of the run.
-
-**Answers.** All refusals are problem documents (RFC 9457) that name every wrong field at once; compare the last part of
-`type`, which is stable, and show `detail`. Each answer names its request in `x-request-id`, and in
-`x-correlation-id` what it is part of, if you said so. Expect further fields in answers: they may be added at any time.
-
-**Pages.** Lists answer `items` and `next_cursor`; pass it as `cursor` for the next page, until it is null.
-"""
-
 
 def assemble(*, closed: bool = False) -> Document:
     """The document. `closed` as for `schemas.schemas`."""
@@ -71,7 +47,7 @@ def assemble(*, closed: bool = False) -> Document:
             "title": "Duecourse",
             "version": VERSION,
             "summary": "A distributed job scheduler made of AWS serverless parts only.",
-            "description": _DESCRIPTION,
+            "description": DESCRIPTION,
         },
         "servers": [{"url": "/", "description": "The stage that serves this document."}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
@@ -81,7 +57,7 @@ def assemble(*, closed: bool = False) -> Document:
             "parameters": PARAMETERS,
             "headers": HEADERS,
             "responses": _shared(),
-            "securitySchemes": _SECURITY,
+            "securitySchemes": SECURITY,
         },
     }
 
@@ -89,28 +65,6 @@ def assemble(*, closed: bool = False) -> Document:
 def as_text(document: Document) -> str:
     """As it stands at the root of the repository."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-_SECURITY: Document = {
-    "token": {
-        "type": "http",
-        "scheme": "bearer",
-        "bearerFormat": "JWT",
-        "description": "Stages with a pool or an issuer of their own: a token with the scopes that each route names.",
-    },
-    "signature": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "Authorization",
-        "description": "Stages with auth: iam: AWS Signature Version 4 for the service execute-api.",
-        "x-amazon-apigateway-authtype": "awsSigv4",
-    },
-    "run": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "The token of a run's present attempt, which its target was given (X-Duecourse-Token).",
-    },
-}
 
 
 def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
