@@ -146,7 +146,7 @@ def test_its_own_payload_holds_when_another_worker_takes_it_over(world: World, b
     lost = replace(done, state=RunState.RUNNING, lease_until=NOON + 120, finished_at=None, result=None)
     assert world.run_store.write(lost, done) is None
     world.clock.set(NOON + 200)
-    again = world.about(lost, MessageKind.START, own_payload=True)
+    again = world.about(lost, MessageKind.START)
     world.tell(replace(again, nonce=lost.nonce))
     assert by_hand.record(asked).state is S
     assert payloads.given == [{"of": "anna"}] * 2

@@ -84,8 +84,8 @@ def due(stage: Stage) -> Due:
         coming, _ = _entries(database, table, slot, int(stage.now) + 1, int(stage.now) + LOOKAHEAD_SECONDS)
         return slot, overdue, more, len(coming)
 
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as crew:
-        read_slots = list(crew.map(read, slots))
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        read_slots = list(threads.map(read, slots))
     late = [Slot(slot, len(when), more, stage.now - min(when)) for slot, when, more, _ in read_slots if when]
     late.sort(key=lambda each: each.oldest, reverse=True)
     soon = [count for *_, count in read_slots]
