@@ -1,25 +1,27 @@
-"""The stack as `duecourse demo` deploys it: MiniStack, the CDK CLI, a receiver. Once for all tests here."""
+"""The stack with what `duecourse demo` has around it: MiniStack that keeps its state, and a receiver; one for all here.
+
+It is sent without the CDK's command line, which test_local_command.py deploys by.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from duecourse_cli.client import Client
 from duecourse_cli.local.calls import CallLog
 from duecourse_cli.local.dead_letters import Topics
+from duecourse_cli.local.ministack import MiniStack
+from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.ports import free_port
-from duecourse_cli.local.project import find_project
 from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
-from duecourse_cli.local.stack import DataFolder, Stack, local_stack
+from duecourse_cli.local.stack import Stack
 from duecourse_cli.models import Run
+from tests.support.deployed import deploy
 from tests.support.waiting import PATIENCE_SECONDS
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -32,24 +34,22 @@ class System:
     log: CallLog
 
 
-def silent(subject: str, text: str) -> None:
-    """The steps of the start are told to nobody; a failure carries its own words."""
-
-
 @pytest.fixture(scope="package")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     """The system, up until the last test here is over."""
     folder = tmp_path_factory.mktemp("stack")
-    place = DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
     log = CallLog()
     with (
         Receiver(log) as receiver,
-        local_stack(find_project(ROOT), place, free_port(), silent) as stack,
-        Client(stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client,
+        MiniStack(
+            port=free_port(), state=folder / "state", temporary=folder, log=folder / "ministack.log", kept=True
+        ) as ministack,
     ):
-        Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
-        client.health()  # a cold start that no job's instant has to wait for
-        yield System(stack, client, receiver, log)
+        stack = Stack(ministack, Outputs.from_mapping(deploy(ministack.endpoint)))
+        with Client(stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client:
+            Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
+            client.health()  # a cold start that no job's instant has to wait for
+            yield System(stack, client, receiver, log)
 
 
 def at(instant: datetime) -> str:
