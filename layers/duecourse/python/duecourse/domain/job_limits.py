@@ -45,7 +45,7 @@ MIN_COMPLETION_SECONDS = 10
 """Who is called needs time to begin, and to answer through the API and a lane."""
 
 MAX_COMPLETION_SECONDS = 30 * DAY_SECONDS
-"""A wait is one wake-up, however long: a month holds what people take."""
+"""A wait is one timer, however long: a month holds what people take."""
 
 MIN_HEARTBEAT_SECONDS = 5
 """Each heartbeat is a request and a write, and one that is late by a request or two must not end the run."""
