@@ -76,7 +76,7 @@ bench-line: setup ## a line of 20 runs on the local stack: when the next one sta
 	$(BIN)/python -m benchmarks.line
 
 openapi: setup ## write the API's document anew: openapi.json, the copy that is served, the table in docs/api.md
-	$(BIN)/python -m duecourse.http.openapi openapi.json docs/api.md
+	$(BIN)/python -m duecourse.api.openapi openapi.json docs/api.md
 
 fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ_SECONDS=600), all that is drawn elsewhere
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz

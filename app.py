@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from infra.application import build
-from infra.config import ConfigError
+from infra.settings.config import ConfigError
 
 if __name__ == "__main__":
     try:

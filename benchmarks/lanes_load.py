@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from benchmarks.lanes_report import Start
 from duecourse_cli.client import Client
-from duecourse_cli.local.receiver import OK_PATH
+from duecourse_cli.local.demo.receiver import OK_PATH
 
 SIDE_BY_SIDE = 4
 """Requests to the API at a time; more only queue in the emulator."""

@@ -34,14 +34,14 @@ from benchmarks.about import about
 from benchmarks.arguments import positive
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.errors import CliError
-from duecourse_cli.local import aws
-from duecourse_cli.local.calls import CallLog
-from duecourse_cli.local.console import Screen
-from duecourse_cli.local.demo import passing_place
-from duecourse_cli.local.ports import free_port
+from duecourse_cli.local.demo.calls import CallLog
+from duecourse_cli.local.demo.console import Screen
+from duecourse_cli.local.demo.demo import passing_place
+from duecourse_cli.local.demo.receiver import OK_PATH, Receiver
+from duecourse_cli.local.emulator import aws
+from duecourse_cli.local.emulator.ports import free_port
+from duecourse_cli.local.emulator.signals import Stopped, stoppable
 from duecourse_cli.local.project import find_project
-from duecourse_cli.local.receiver import OK_PATH, Receiver
-from duecourse_cli.local.signals import Stopped, stoppable
 from duecourse_cli.local.stack import Stack, local_stack
 
 PATIENCE_SECONDS = 300.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from infra.config import StageConfig
+from infra.settings.config import StageConfig
 
 PREFIX = "cn-"
 """With which the names of these regions begin."""

@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from infra.config import StageConfig
-from infra.dead_letters import DeadLetters
-from infra.event_bus import EventBus
-from infra.jobs_table import JobsTable
-from infra.lanes import Lanes
-from infra.notices import Notices
-from infra.python_function import PythonRuntime
-from infra.results import Results
-from infra.runs_table import RunsTable
-from infra.shard_queue import ShardQueue
-from infra.tasks import Tasks
+from infra.functions.python_function import PythonRuntime
+from infra.queues.dead_letters import DeadLetters
+from infra.queues.event_bus import EventBus
+from infra.queues.lanes import Lanes
+from infra.queues.notices import Notices
+from infra.queues.shard_queue import ShardQueue
+from infra.settings.config import StageConfig
+from infra.stores.jobs_table import JobsTable
+from infra.stores.results import Results
+from infra.stores.runs_table import RunsTable
+from infra.stores.tasks import Tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

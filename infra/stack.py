@@ -3,28 +3,28 @@
 from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
 
-from infra.access_logs import AccessLogs
-from infra.api import Api
-from infra.archive import Archive
-from infra.auth import Auth
-from infra.config import StageConfig
-from infra.dead_letters import DeadLetters
-from infra.dispatch import Dispatch
-from infra.encryption import Encryption
-from infra.event_bus import EventBus
-from infra.execute import Execute
-from infra.jobs_table import JobsTable
-from infra.lanes import Lanes
-from infra.live_alias import Release
-from infra.notices import Notices
+from infra.functions.api import Api
+from infra.functions.auth import Auth
+from infra.functions.dispatch import Dispatch
+from infra.functions.execute import Execute
+from infra.functions.live_alias import Release
+from infra.functions.python_function import PythonRuntime
+from infra.functions.scheduled import audit, patrol, sweep, tick
 from infra.observability import Observability, Watched
 from infra.parts import Parts
-from infra.python_function import PythonRuntime
-from infra.results import Results
-from infra.runs_table import RunsTable
-from infra.scheduled import audit, patrol, sweep, tick
-from infra.shard_queue import ShardQueue
-from infra.tasks import Tasks
+from infra.queues.dead_letters import DeadLetters
+from infra.queues.event_bus import EventBus
+from infra.queues.lanes import Lanes
+from infra.queues.notices import Notices
+from infra.queues.shard_queue import ShardQueue
+from infra.settings.config import StageConfig
+from infra.stores.access_logs import AccessLogs
+from infra.stores.archive import Archive
+from infra.stores.encryption import Encryption
+from infra.stores.jobs_table import JobsTable
+from infra.stores.results import Results
+from infra.stores.runs_table import RunsTable
+from infra.stores.tasks import Tasks
 
 
 class DuecourseStack(Stack):

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from infra.alarms_config import AlarmsConfig
-from infra.auth_config import ApiConfig, AuthConfig, LimitsConfig
-from infra.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.encryption_config import OWN
-from infra.lanes_config import lanes
-from infra.targets_config import AllowedTargetsConfig
+from infra.settings.alarms_config import AlarmsConfig
+from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
+from infra.settings.encryption_config import OWN
+from infra.settings.lanes_config import lanes
+from infra.settings.targets_config import AllowedTargetsConfig
 
 STAGES: Mapping[str, StageConfig] = {
     "local": StageConfig(
@@ -91,7 +91,7 @@ def stage_named(name: str) -> StageConfig:
 
 def from_context(context: Callable[[str], Any]) -> StageConfig:
     """The stage that the CDK context names, with what a deployment may set by itself: given with `-c`, or kept in a
-    file (infra/deployment_settings.py names all of it). Raises ConfigError.
+    file (infra/settings/deployment_settings.py names all of it). Raises ConfigError.
 
     `alarm_email` subscribes an address to the alarms; `docs_url` is where docs/ of this release can be read, for the
     links from alarms to their runbooks; `reserved_concurrency=none` reserves nothing, for young

@@ -22,8 +22,8 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra.config import UNRESERVED_CONCURRENCY, ConfigError, ReservedConcurrency, StageConfig
-from infra.deployment_settings import with_deployment_settings
+from infra.settings.config import UNRESERVED_CONCURRENCY, ConfigError, ReservedConcurrency, StageConfig
+from infra.settings.deployment_settings import with_deployment_settings
 from infra.stages import STAGES, from_context
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.sharding import shard_of
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.sharding import shard_of
+from duecourse.domain.schedules import ScheduleSpec
 
 TENANT = "acme"
 BURST = 1_795_305_600

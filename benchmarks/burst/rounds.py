@@ -16,10 +16,10 @@ from benchmarks.burst.limits import FIFO_CALLS, SEND_BATCH
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
 from duecourse.ports import Progress
-from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.dispatch.claiming import Claiming
+from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.report import Report
-from duecourse.usecases.skipping import Skipping
 
 TICK_SECONDS = 60
 RETENTION_SECONDS = 300

@@ -13,7 +13,7 @@ from benchmarks.burst.limits import (
     TABLE_QUOTA,
     VCPU_MEMORY,
 )
-from duecourse.adapters.dynamodb.cursor_store import PAGE
+from duecourse.adapters.dynamodb.cursors.cursor_store import PAGE
 from duecourse.adapters.dynamodb.statements import FIRST_WAIT_SECONDS, TRIES
 from duecourse.adapters.threads import MAX_WORKERS
 from duecourse.limits import ROUND_SECONDS

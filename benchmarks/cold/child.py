@@ -22,7 +22,7 @@ else:
         made()
     built = time.perf_counter()
     if "boto3" in sys.modules:
-        from duecourse.adapters.aws import clients
+        from duecourse.adapters.aws.clients import clients
 
         clients().get("dynamodb")
 done = time.perf_counter()

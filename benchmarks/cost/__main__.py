@@ -27,7 +27,7 @@ from benchmarks.cost.idle_round import measured
 from benchmarks.cost.model import Assumptions, round_firings
 from benchmarks.cost.report import document, table
 from benchmarks.found import result_of
-from infra.auth_config import OPEN_TO_READ
+from infra.settings.auth_config import OPEN_TO_READ
 from infra.stages import stage_named
 
 STAGE = "prod"

@@ -25,7 +25,7 @@ BUDGET = 6.0
 
 ALARM_METRICS = 45
 """Metrics that the alarms of stage prod watch, with those of its canary: CloudWatch bills each of them
-(tests/infra/test_alarms.py holds the number against the template).
+(tests/infra/observability/test_alarms.py holds the number against the template).
 """
 
 IDLE_METRICS = 1
@@ -41,7 +41,7 @@ encryption at rest: How it works"), before it asks KMS again.
 
 QUEUES = 11
 """Lanes and their bulk queues, shard queue, dead letters, the archive's: each is asked for once an hour by those who
-send and who receive (infra/encryption.py, DATA_KEY_REUSE).
+send and who receive (infra/stores/encryption.py, DATA_KEY_REUSE).
 """
 
 POLLERS = 5
@@ -222,7 +222,7 @@ def remedies(idle: Idle, assume: Assumptions) -> list[str]:
         "one lane less (its event source polls an empty queue)": (replace(idle, lanes=idle.lanes - 1), assume),
         "AWS's own keys in the place of the stage's (encryption_key)": (replace(idle, customer_key=False), assume),
         "no bulk queues": (replace(idle, bulk_queues=0), assume),
-        "no alarms (infra/alarms_config.py)": (replace(idle, alarm_metrics=0), assume),
+        "no alarms (infra/settings/alarms_config.py)": (replace(idle, alarm_metrics=0), assume),
         "no log line of its own for a round that found nothing": (
             replace(idle, round=replace(idle.round, log_bytes=0)),
             assume,

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from itertools import count, islice
 from zoneinfo import ZoneInfo
 
-from duecourse.adapters.dynamodb import cursor_item
+from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.domain.cursor import Cursor, cursor_for
-from duecourse.domain.job import Job
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.sharding import shard_of
-from duecourse.domain.targets import HttpTarget
+from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.sharding import shard_of
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget
 
 SHARDS = 16
 SHARD = 7

@@ -12,10 +12,10 @@ import orjson
 
 from benchmarks.dispatch.cases import NOW, PAGE, SHARD, SHARDS, Case, items
 from benchmarks.wire.client import WireAt
-from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.aws.clients import AwsClients
 from duecourse.bootstrap.dispatch import dispatch
-from duecourse.domain.sharding import slot_of
-from duecourse.usecases.dispatch import Dispatch
+from duecourse.domain.jobs.sharding import slot_of
+from duecourse.usecases.dispatch.dispatch import Dispatch
 
 CORRELATION_ID = "5e0fbc94-0000-4000-8000-000000000000"
 """As the handler gives it: the invocation's request id, in every message."""

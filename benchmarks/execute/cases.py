@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from duecourse.adapters.dynamodb import job_item
-from duecourse.domain.job import Job, Lane, Overlap, Precision
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget, LambdaTarget
+from duecourse.adapters.dynamodb.jobs import job_item
+from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
 
 TENANT = "acme"

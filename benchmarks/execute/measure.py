@@ -15,7 +15,7 @@ from benchmarks.execute.sides import Ours, Quietly, Textbook
 from benchmarks.peak import peak_mb
 from benchmarks.wire.client import WireAt, wire
 from benchmarks.wire.server import TARGET
-from duecourse.domain.job import Job
+from duecourse.domain.jobs.job import Job
 
 AnySide = Ours | Quietly | Textbook
 PROFILED = 25

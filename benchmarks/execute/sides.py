@@ -16,10 +16,10 @@ import urllib3
 
 from benchmarks.execute.cases import FUNCTION
 from benchmarks.execute.environment import ENVIRONMENT, QUEUE
-from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.aws.clients import AwsClients
 from duecourse.bootstrap.execute import execute
-from duecourse.domain.job import Job
-from duecourse.domain.targets import HttpTarget
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage
 from duecourse.usecases.worker.work_item import ReceivedMessage
 from tests.support.lambda_events import Context, lane_event

@@ -29,8 +29,8 @@ from benchmarks.local.sides import OURS, RIVALS, SIDES
 from benchmarks.local.tally import tally
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.errors import CliError
-from duecourse_cli.local.console import Screen
-from duecourse_cli.local.signals import Stopped, stoppable
+from duecourse_cli.local.demo.console import Screen
+from duecourse_cli.local.emulator.signals import Stopped, stoppable
 
 
 def main(arguments: list[str]) -> int:

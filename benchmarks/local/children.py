@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from duecourse_cli.errors import CliError
-from duecourse_cli.local import environment, process
-from duecourse_cli.local.ministack import last_line
+from duecourse_cli.local.emulator import environment, process
+from duecourse_cli.local.emulator.ministack import last_line
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 5.0

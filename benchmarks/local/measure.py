@@ -19,9 +19,9 @@ from benchmarks.local.sides import OURS, RIVALS, Side
 from benchmarks.local.tally import Arrival
 from duecourse_cli.client import Client
 from duecourse_cli.errors import CliError
-from duecourse_cli.local.console import Screen
-from duecourse_cli.local.demo import passing_place
-from duecourse_cli.local.ports import LOOPBACK, free_port
+from duecourse_cli.local.demo.console import Screen
+from duecourse_cli.local.demo.demo import passing_place
+from duecourse_cli.local.emulator.ports import LOOPBACK, free_port
 from duecourse_cli.local.project import Project, find_project
 from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 

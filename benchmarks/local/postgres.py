@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from duecourse_cli.errors import CliError
-from duecourse_cli.local import process
-from duecourse_cli.local.ministack import last_line
+from duecourse_cli.local.emulator import process
+from duecourse_cli.local.emulator.ministack import last_line
 
 ACCOUNT = "postgres"
 """Whose rights the server is given when root starts this: it refuses root's."""

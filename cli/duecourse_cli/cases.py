@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedule.error import shown
-from duecourse.domain.schedule.instant import iso
-from duecourse.domain.schedule.parsed_input import counted_from, read_instant
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.error import shown
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.parsed_input import counted_from, read_instant
 
 DEFAULT_COUNT = 10
 MAX_COUNT = 1_000

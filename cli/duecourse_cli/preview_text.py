@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from duecourse.domain.schedule.instant import iso
-from duecourse.domain.schedule.preview import COUNTED, PreviewEntry
-from duecourse.domain.schedule.schedule_preview import SchedulePreview, offset_text
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.preview import COUNTED, PreviewEntry
+from duecourse.domain.schedules.schedule_preview import SchedulePreview, offset_text
 
 
 def preview_text(outlook: SchedulePreview, zone: str, after: int) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from duecourse.api.app import Application
 from duecourse.bootstrap.api import api
-from duecourse.http.app import Application
 from duecourse.telemetry import function_logger
 
 logger = function_logger()

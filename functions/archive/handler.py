@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.archive import archive_runs
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.archive import ArchiveRuns
+from duecourse.usecases.maintenance.archive import ArchiveRuns
 
 logger = function_logger()
 metrics = Metrics()

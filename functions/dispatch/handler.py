@@ -14,7 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.bootstrap.dispatch import dispatch
 from duecourse.limits import ROUND_MARGIN_SECONDS
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.dispatch import Dispatch
+from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.report import Report
 
 logger = function_logger()

@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.tick import tick
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.tick import Tick
+from duecourse.usecases.dispatch.tick import Tick
 
 logger = function_logger()
 metrics = Metrics()

@@ -2,13 +2,13 @@
 
 from constructs import Construct
 
-from infra.config import StageConfig
-from infra.notices import Notices
 from infra.observability.alarms import make_alarms
 from infra.observability.dashboards import make_dashboards
 from infra.observability.pages import pages
 from infra.observability.tickets import tickets
 from infra.observability.watched import Watched
+from infra.queues.notices import Notices
+from infra.settings.config import StageConfig
 
 __all__ = ["Observability", "Watched"]
 

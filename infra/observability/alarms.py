@@ -10,8 +10,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.config import StageConfig
-from infra.notices import Notices
+from infra.queues.notices import Notices
+from infra.settings.config import StageConfig
 
 
 class Severity(StrEnum):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from infra.config import StageConfig
 from infra.observability.charts import Row, chart, heading, numbers
 from infra.observability.metrics import FIVE_MINUTES, by_target, labelled, of_queue, ours
 from infra.observability.watched import Watched
+from infra.settings.config import StageConfig
 
 TARGETS = ("http", "lambda", "sqs", "sns", "eventbridge", "stepfunctions", "ecs", "aws", "task")
 """The types as a job names them."""

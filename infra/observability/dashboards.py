@@ -8,10 +8,10 @@ from aws_cdk import Aws
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.config import StageConfig
 from infra.observability.business import business_rows
 from infra.observability.technical import technical_rows
 from infra.observability.watched import Watched
+from infra.settings.config import StageConfig
 
 
 def make_dashboards(

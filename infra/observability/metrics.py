@@ -7,7 +7,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 
-from infra.config import StageConfig
+from infra.settings.config import StageConfig
 
 FIVE_MINUTES = 300
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
-from infra.config import StageConfig
-from infra.jobs_table import DUE_INDEX, TENANT_INDEX
 from infra.observability.charts import Row, chart, heading, states, weighted
 from infra.observability.metrics import FIVE_MINUTES, labelled, of_function, of_queue, of_table, ours
 from infra.observability.watched import Watched
-from infra.runs_table import DEAD_INDEX
+from infra.settings.config import StageConfig
+from infra.stores.jobs_table import DUE_INDEX, TENANT_INDEX
+from infra.stores.runs_table import DEAD_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")

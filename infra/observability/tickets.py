@@ -9,7 +9,6 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
-from infra.config import StageConfig
 from infra.observability.alarms import AlarmSpec, Severity, Watch
 from infra.observability.metrics import (
     FIVE_MINUTES,
@@ -21,6 +20,7 @@ from infra.observability.metrics import (
     ours,
 )
 from infra.observability.watched import Watched
+from infra.settings.config import StageConfig
 
 MINUTE, HOUR = 60, 3600
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_sqs as sqs
 
+from infra.functions.python_function import PythonFunction
 from infra.parts import Parts
-from infra.python_function import PythonFunction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

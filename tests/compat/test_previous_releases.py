@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from duecourse.domain.run import RunState
+from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageKind, read_run_message
 from tests.support import emulators, in_process
 from tests.support.record_release import PARTS, fresh_tables

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.aws.clients import AwsClients
 from tests.support import emulators
 
 

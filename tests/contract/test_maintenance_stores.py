@@ -9,14 +9,14 @@ import pytest
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.domain.coverage import OccurrenceRange, Recorded
-from duecourse.domain.job import JobState, Lane
+from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry
 from duecourse.domain.maintenance.scan import RepairPass
-from duecourse.domain.overlap import Lock
-from duecourse.domain.run import RunState
-from duecourse.domain.run_identity import RunIdentity
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
 from tests.support.clock import SettableClock

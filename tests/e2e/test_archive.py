@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from duecourse_cli.local.environment import STACK_NAME
-from duecourse_cli.local.receiver import OK_PATH
+from duecourse_cli.local.demo.receiver import OK_PATH
+from duecourse_cli.local.emulator.environment import STACK_NAME
 from duecourse_cli.models import Run
 from tests.support.deployed import SOON_ONCE, invoke
 from tests.support.emulators import client

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse.http.routes import ROUTES
-from duecourse_cli.local.receiver import OK_PATH
+from duecourse.api.routes.table import ROUTES
+from duecourse_cli.local.demo.receiver import OK_PATH
 from tests.support.api import HTTP_TARGET
 from tests.support.apt_requests import UNCHECKED, apt
 from tests.support.every_route import JOB, asked

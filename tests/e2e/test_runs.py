@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse_cli.local import aws
+from duecourse_cli.local.emulator import aws
 from duecourse_cli.models import Job, Run
 from duecourse_cli.worker import Worker, WorkerRun
 from tests.support.deployed import SOON_ONCE

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.bucket import Bucket, BucketRules, take
+from duecourse.domain.jobs.bucket import Bucket, BucketRules, take
 from duecourse.ports import BucketConflict
-from duecourse.usecases.limits import LEASE_SECONDS, Limits
+from duecourse.usecases.jobs.limits import LEASE_SECONDS, Limits
 from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.job import Completion, MissedPolicy, Overlap
-from duecourse.domain.retry import Backoff, RetryPolicy
+from duecourse.domain.jobs.job import Completion, MissedPolicy, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found
 from tests.support.line_model import Left

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.job import Completion, Delivery, Job, MissedMode, MissedPolicy
-from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.run import RunState
-from duecourse.domain.targets import Failed, Succeeded
+from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
 from duecourse.messages import MessageKind
 from tests.support.examples import examples
 from tests.support.jobs import job

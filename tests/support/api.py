@@ -12,32 +12,32 @@ from typing import Any, cast
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.domain.bucket import BucketRules
-from duecourse.domain.job import Lane, Precision
-from duecourse.http.api import Api
-from duecourse.http.app import Application
+from duecourse.api.api import Api
+from duecourse.api.app import Application
+from duecourse.domain.jobs.bucket import BucketRules
+from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.messages import RunMessage
 from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Timers
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
-from duecourse.usecases.backfill import Backfills
-from duecourse.usecases.callbacks import Callbacks
-from duecourse.usecases.commands import Commands, CommandSender
-from duecourse.usecases.dead_letters import DeadLetters
-from duecourse.usecases.edit_jobs import EditJobs
-from duecourse.usecases.explain import Explain
-from duecourse.usecases.health import Health
-from duecourse.usecases.history import History
-from duecourse.usecases.job_history import JobHistory
-from duecourse.usecases.jobs import JobLimits, Jobs
-from duecourse.usecases.limits import Limits
-from duecourse.usecases.manual import Manual
-from duecourse.usecases.pausing import Pausing
-from duecourse.usecases.preview import Preview
-from duecourse.usecases.runs import Runs
-from duecourse.usecases.skip_next import SkipNext
-from duecourse.usecases.skipping import Skipping
-from duecourse.usecases.stats import Stats
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.edit_jobs import EditJobs
+from duecourse.usecases.jobs.job_history import JobHistory
+from duecourse.usecases.jobs.jobs import JobLimits, Jobs
+from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.jobs.pausing import Pausing
+from duecourse.usecases.jobs.preview import Preview
+from duecourse.usecases.runs.backfill import Backfills
+from duecourse.usecases.runs.callbacks import Callbacks
+from duecourse.usecases.runs.commands import Commands, CommandSender
+from duecourse.usecases.runs.dead_letters import DeadLetters
+from duecourse.usecases.runs.explain import Explain
+from duecourse.usecases.runs.health import Health
+from duecourse.usecases.runs.history import History
+from duecourse.usecases.runs.manual import Manual
+from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.runs.skip_next import SkipNext
+from duecourse.usecases.runs.stats import Stats
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
 from tests.support.inputs import MemoryInputs, MemoryTimers

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
-from duecourse.domain.job import Job, Lane
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.maintenance.audit import Turn
-from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided
-from duecourse.usecases.draft import Draft
-from duecourse.usecases.edit_jobs import EditJobs
-from duecourse.usecases.jobs import Jobs
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.edit_jobs import EditJobs
+from duecourse.usecases.jobs.jobs import Jobs
+from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.maintenance.audit import Audit
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import CompareWindow
-from duecourse.usecases.pausing import Pausing
 from duecourse.usecases.report import Report
-from duecourse.usecases.skipping import Skipping
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.tasks import Registered

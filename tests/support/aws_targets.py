@@ -8,8 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.arns import Arns
-from duecourse.domain.targets import Target
+from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.domain.targets.targets import Target
 from duecourse.ports import Call
 from tests.support.calls import a_call
 

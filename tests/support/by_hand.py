@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.domain.backfill import Backfill
-from duecourse.domain.job import Job
-from duecourse.domain.pause import pause
-from duecourse.domain.run import Run
-from duecourse.domain.targets import Outcome, Succeeded
+from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.pause import pause
+from duecourse.domain.runs.run import Run
+from duecourse.domain.targets.targets import Outcome, Succeeded
 from duecourse.ports import Call
-from duecourse.usecases.backfill import Backfills, BackfillStarted
-from duecourse.usecases.history import History
-from duecourse.usecases.manual import Manual, OwnPayload
-from duecourse.usecases.run_request import RunRequest
-from duecourse.usecases.runs import Runs
-from duecourse.usecases.skip_next import SkipNext
+from duecourse.usecases.runs.backfill import Backfills, BackfillStarted
+from duecourse.usecases.runs.history import History
+from duecourse.usecases.runs.manual import Manual, OwnPayload
+from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.runs.skip_next import SkipNext
 from tests.support.world import World
 
 ANNA = RunRequest("anna")

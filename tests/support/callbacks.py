@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.job import Completion, Job
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.runs.run import Run
 from tests.support.api import Answered, ApiClient
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job

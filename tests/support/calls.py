@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.instants import from_basic
-from duecourse.domain.job import Job, Lane
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget, Target
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, Target
 from duecourse.ports import Call
 from tests.support.varied import varied
 from tests.support.waiting import PATIENCE_SECONDS

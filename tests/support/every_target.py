@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse.domain.targets import (
+from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,
     EventBridgeTarget,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from duecourse.domain.run import Run
+from duecourse.domain.runs.run import Run
 from duecourse.ports import Conflict, RunStore
 from tests.support.clock import SettableClock
 from tests.support.world import Killed

@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from duecourse.http.routes import OPEN
+from duecourse.api.routes.table import OPEN
 from tests.support.api_events import api_event
 
 Claims = Mapping[str, Any]

@@ -15,10 +15,10 @@ import boto3
 from botocore.awsrequest import AWSResponse, HeadersDict
 from botocore.parsers import create_parser
 
-from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.aws.clients import AwsClients
 
 _ENDPOINT = "http://127.0.0.1/in-process"
-"""Never asked. Its path keeps the client's own short way (adapters.express) out of it."""
+"""Never asked. Its path keeps the client's own short way (adapters.aws.direct_transport) out of it."""
 
 
 @cache

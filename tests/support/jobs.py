@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.cursor import Cursor, cursor_for
 from duecourse.domain.instants import from_iso
-from duecourse.domain.job import Job
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget
+from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget
 
 NOON = from_iso("2026-11-21T12:00:00Z")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from duecourse.domain.bucket import Bucket
-from duecourse.domain.job import Lane
+from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.job import Lane
 from duecourse.ports import BucketConflict, Depth, Progress
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.domain.job import Completion, Job
-from duecourse.domain.run import RunState
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.domain.targets import Failed, Succeeded
+from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.targets.targets import Failed, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
 from tests.support.line_promises import BrokenError, Promises

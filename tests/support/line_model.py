@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
 
-from duecourse.domain.overlap import Lock
-from duecourse.domain.run import Run
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
 from duecourse.usecases.worker.overlap import position_of

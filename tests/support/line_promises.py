@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from duecourse.domain.job import Completion, Job, Overlap
-from duecourse.domain.overlap import NEWEST_ONLY
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.jobs.job import Completion, Job, Overlap
+from duecourse.domain.runs.overlap import NEWEST_ONLY
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.line_model import Kept, Left, Shared, State, Worker
 from tests.support.replayed import Asked

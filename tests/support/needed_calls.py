@@ -52,7 +52,7 @@ SERVICES = (
 """Services that adapters have clients of; the first that has a request gives it its name."""
 
 PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
-PARTS_FOR = {"duecourse.adapters.dynamodb.run_item": "DynamoRunStore"}
+PARTS_FOR = {"duecourse.adapters.dynamodb.runs.run_item": "DynamoRunStore"}
 """Modules whose parts of transactions are about another adapter's table than that of the adapter which uses them."""
 
 STATEMENTS = ("INSERT", "UPDATE", "DELETE", "SELECT")
@@ -198,8 +198,8 @@ def entries(function: str) -> list[str]:
     tree = ast.parse((ROOT / "functions" / function / "handler.py").read_text())
     named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     found = [name for name in named if name in modules()]
-    if any(name.startswith("duecourse.http") for name in found):
-        found += [name for name in modules() if name.startswith("duecourse.http.")]
+    if any(name.startswith("duecourse.api") for name in found):
+        found += [name for name in modules() if name.startswith("duecourse.api.")]
     return found
 
 

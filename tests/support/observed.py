@@ -14,8 +14,8 @@ from aws_lambda_powertools import Logger, Metrics
 
 from duecourse.ports import Outgoing
 from duecourse.telemetry import publish
+from duecourse.usecases.dispatch.tick import Tick
 from duecourse.usecases.report import Report
-from duecourse.usecases.tick import Tick
 from tests.support.jobs import NOON
 from tests.support.limits import MemoryMark
 from tests.support.metric_data import MetricData, dimensions

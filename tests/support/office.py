@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.job import Job, Precision
-from duecourse.domain.run import RunState
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget
+from duecourse.domain.jobs.job import Job, Precision
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import Clock
-from duecourse.usecases.draft import Draft
-from duecourse.usecases.edit_jobs import Edited, EditJobs
-from duecourse.usecases.jobs import Jobs
-from duecourse.usecases.pausing import Pausing
-from duecourse.usecases.skipping import Skipping
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
+from duecourse.usecases.jobs.jobs import Jobs
+from duecourse.usecases.jobs.pausing import Pausing
 from tests.support.tasks import Registered
 from tests.support.world import World
 

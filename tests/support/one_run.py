@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.targets import Failed, Outcome
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.wheel import Held
 from tests.support.world import FUNCTION_SECONDS, Killed, World

@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from duecourse.http.openapi.document import assemble
-from duecourse.http.routes import ROUTES
+from duecourse.api.openapi.document import assemble
+from duecourse.api.routes.table import ROUTES
 
 Document = dict[str, Any]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from duecourse.api.bodies.models import Rules
+from duecourse.api.bodies.validation import read_job
+from duecourse.api.problems.problems import Problem
 from duecourse.domain.instants import from_iso
-from duecourse.domain.job import Precision
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget, LambdaTarget, SqsTarget
-from duecourse.http.models import Rules
-from duecourse.http.problems import Problem
-from duecourse.http.validation import read_job
+from duecourse.domain.jobs.job import Precision
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.ports import RegisteredTask
-from duecourse.usecases.jobs import Draft, anchored, first_occurrence
+from duecourse.usecases.jobs.jobs import Draft, anchored, first_occurrence
 from tests.support.api import ALLOWED, BODY
 from tests.support.tasks import Registered
 

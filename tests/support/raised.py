@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from duecourse.adapters.dynamodb.job_store import DynamoJobStore
-from duecourse.domain.job import Job
-from duecourse.usecases.dispatch import DispatchRules
-from duecourse.usecases.draft import Draft
-from duecourse.usecases.edit_jobs import EditJobs
-from duecourse.usecases.jobs import Jobs
-from duecourse.usecases.skipping import Skipping
-from duecourse.usecases.tick import Tick
+from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.domain.jobs.job import Job
+from duecourse.usecases.dispatch.dispatch import DispatchRules
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.dispatch.tick import Tick
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.edit_jobs import EditJobs
+from duecourse.usecases.jobs.jobs import Jobs
 from tests.support.limits import MemoryMark
 from tests.support.tables import Tables
 from tests.support.tasks import Registered

@@ -43,7 +43,7 @@ def record(name: str, tree: Path) -> None:
 
 
 def fresh_tables(endpoint: str) -> list[str]:
-    """Endpoint and names of new tables. Their schema has never changed (tests/infra/test_stateful_resources.py)."""
+    """Endpoint and names of new tables. Their schema has never changed (test_stateful_resources.py)."""
     made = create_tables(emulators.client("dynamodb", endpoint))
     return [endpoint, made.jobs, made.runs]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.domain.job import Job
-from duecourse.domain.targets import Outcome
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Outgoing
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage

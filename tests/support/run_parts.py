@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.decision import (
+from duecourse.domain.jobs.job import JobSnapshot
+from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
     Completed,
@@ -16,9 +17,8 @@ from duecourse.domain.decision import (
     StartRequest,
     Transition,
 )
-from duecourse.domain.job import JobSnapshot
-from duecourse.domain.run import Run
-from duecourse.domain.targets import Failed
+from duecourse.domain.runs.run import Run
+from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind
 
 LEASE_SECONDS = 120

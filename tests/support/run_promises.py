@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.decision import (
+from duecourse.domain.jobs.job import Delivery, Job
+from duecourse.domain.runs.decision import (
     CancelAsked,
     Completed,
     DeadLettered,
@@ -15,9 +16,8 @@ from duecourse.domain.decision import (
     Start,
     StartRequest,
 )
-from duecourse.domain.job import Delivery, Job
-from duecourse.domain.run import RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from tests.support.run_parts import Write
 
 

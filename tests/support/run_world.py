@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from duecourse.domain.decision import (
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
     Decision,
@@ -25,10 +26,9 @@ from duecourse.domain.decision import (
     Start,
     Transition,
 )
-from duecourse.domain.job import Gone, Job, JobSnapshot
-from duecourse.domain.lifecycle import decide
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.targets import Outcome
+from duecourse.domain.runs.lifecycle import decide
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import MessageKind
 from tests.support.run_parts import LEASE_SECONDS, VISIBLE_AFTER_SECONDS, Calling, Letter, Thought, Worker, Write
 from tests.support.start_requests import DUE, EXPIRES, start_request

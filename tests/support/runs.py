@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.callback import CallbackToken
-from duecourse.domain.job import Job, Lane
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.run_identity import RunIdentity
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
 from tests.support.jobs import NOON
 from tests.support.varied import varied
 

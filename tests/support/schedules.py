@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from duecourse.domain.schedule import Schedule, ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules import Schedule, ScheduleError, ScheduleSpec, compile_schedule
 from tests.support.schedule_oracle import EPOCH, wall_clock
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.callback import CallbackToken
-from duecourse.domain.decision import AttemptContext, StartRequest
-from duecourse.domain.job import Lane
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.run_identity import RunIdentity
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.decision import AttemptContext, StartRequest
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
 from tests.support.jobs import NOON
 from tests.support.varied import varied
 

@@ -2,7 +2,7 @@
 
     python -m tests.support.stateful
 
-writes tests/fixtures/stateful.json anew, which tests/infra/test_stateful_resources.py holds the templates against.
+writes tests/fixtures/stateful.json anew, which test_stateful_resources.py holds the templates against.
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
-from duecourse.adapters.dynamodb.inputs import DynamoInputs
-from duecourse.adapters.dynamodb.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.lines import DynamoLines
-from duecourse.adapters.dynamodb.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.timers import DynamoTimers
+from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
+from duecourse.adapters.dynamodb.runs.lines import DynamoLines
+from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.ports import Clock
 from tests.support.template import table_definitions
 

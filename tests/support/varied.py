@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from duecourse.domain.decision import StartRequest
-from duecourse.domain.run import Run
-from duecourse.domain.run_identity import RunIdentity
+from duecourse.domain.runs.decision import StartRequest
+from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 
 T = TypeVar("T", Run, RunMessage, StartRequest)

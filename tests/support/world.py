@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from threading import Lock as ThreadLock
 from typing import Any
 
+from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job, Lane
-from duecourse.domain.plan import plan
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.domain.sharding import bucket_of
-from duecourse.domain.targets import Outcome, Succeeded
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.targets.targets import Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import (
     Call,
@@ -30,16 +30,16 @@ from duecourse.ports import (
     RunStore,
 )
 from duecourse.usecases.announce import Announcements
-from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.commands import CommandSender
-from duecourse.usecases.dispatch import Dispatch, DispatchRules
-from duecourse.usecases.enqueue import outgoing
+from duecourse.usecases.dispatch.claiming import Claiming
+from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.dispatch.enqueue import outgoing
+from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_check import IndexCheck
 from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
-from duecourse.usecases.skipping import Skipping
+from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.worker.receive import Worker
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import boto3
 import pytest
 
-from duecourse.adapters.aws import AwsClients
+from duecourse.adapters.aws.clients import AwsClients
 
 
 @pytest.fixture

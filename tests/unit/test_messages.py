@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.job import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.json_values import LATEST
-from duecourse.domain.occurrences import OccurrenceRules
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.messages import MAX_REPLACED, MessageError, MessageKind, RunMessage, read_run_message
 
 BODY = {

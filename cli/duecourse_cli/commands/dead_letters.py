@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.schedule.parsed_input import read_instant
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse_cli.client import Client
 from duecourse_cli.commands.confirming import confirm, yes_option
 from duecourse_cli.commands.connection import api_options, connected

@@ -19,8 +19,8 @@ def demo(seconds: int) -> None:
     Ends by itself after about two minutes, with status 0 only if every run was seen in time. Leaves nothing behind.
     """
     from duecourse_cli.commands.guard import guarded
-    from duecourse_cli.local.console import Screen
-    from duecourse_cli.local.demo import run_demo
+    from duecourse_cli.local.demo.console import Screen
+    from duecourse_cli.local.demo.demo import run_demo
     from duecourse_cli.local.project import find_project
 
     with guarded():

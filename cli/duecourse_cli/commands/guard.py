@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.errors import CliError
-from duecourse_cli.local.signals import Stopped, stoppable
+from duecourse_cli.local.emulator.signals import Stopped, stoppable
 from duecourse_cli.plain import plain
 
 

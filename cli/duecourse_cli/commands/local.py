@@ -22,7 +22,7 @@ def local(context: click.Context, port: int | None, fresh: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from duecourse_cli.commands.guard import guarded
-    from duecourse_cli.local.console import Screen
+    from duecourse_cli.local.demo.console import Screen
     from duecourse_cli.local.local import run_local
     from duecourse_cli.local.project import find_project
 
@@ -35,9 +35,9 @@ def local(context: click.Context, port: int | None, fresh: bool) -> None:
 @click.option("--lines", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many lines.")
 def logs(function: str, lines: int) -> None:
     """Print what the functions of the running local stack have logged; FUNCTION is a part of their name."""
+    from duecourse_cli.local.emulator.ports import LOOPBACK, is_taken
     from duecourse_cli.local.local import FOLDER
     from duecourse_cli.local.logs import logged
-    from duecourse_cli.local.ports import LOOPBACK, is_taken
     from duecourse_cli.local.project import find_root
     from duecourse_cli.local.settings import Settings
     from duecourse_cli.plain import say

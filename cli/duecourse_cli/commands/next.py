@@ -9,8 +9,8 @@ import time
 import click
 import orjson
 
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec
-from duecourse.domain.schedule.parsed_input import read_instant
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse_cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse_cli.errors import UsageError
 from duecourse_cli.examples import Command
@@ -56,7 +56,7 @@ def next_command(
         return
     if expression is None:
         raise UsageError('schedule: is missing; write one such as duecourse next "0 9 * * 1"')
-    from duecourse.domain.schedule.schedule_preview import preview_schedule
+    from duecourse.domain.schedules.schedule_preview import preview_schedule
     from duecourse_cli.preview_text import preview_text
 
     try:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from duecourse_cli.errors import CliError
-from duecourse_cli.local import aws, environment, process
-from duecourse_cli.local.environment import ACCOUNT, REGION, STACK_NAME, STAGE
+from duecourse_cli.local.emulator import aws, environment, process
+from duecourse_cli.local.emulator.environment import ACCOUNT, REGION, STACK_NAME, STAGE
 from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.progress import CdkProgress
 from duecourse_cli.local.project import Project

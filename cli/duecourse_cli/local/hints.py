@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from duecourse_cli.local.environment import REGION
-from duecourse_cli.local.receiver import OK_PATH
+from duecourse_cli.local.demo.receiver import OK_PATH
+from duecourse_cli.local.emulator.environment import REGION
 
 
 def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:

@@ -9,15 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from duecourse_cli.client import ApiError, Client
-from duecourse_cli.local import aws
-from duecourse_cli.local.calls import CallLog
-from duecourse_cli.local.console import Screen
-from duecourse_cli.local.dead_letters import Topics
+from duecourse_cli.local.demo.calls import CallLog
+from duecourse_cli.local.demo.console import Screen
+from duecourse_cli.local.demo.dead_letters import Topics
+from duecourse_cli.local.demo.jobs import DemoJob, demo_jobs
+from duecourse_cli.local.demo.observer import Observer, observe
+from duecourse_cli.local.demo.receiver import NOTICE_PATH, Receiver
+from duecourse_cli.local.emulator import aws
 from duecourse_cli.local.hints import hints
-from duecourse_cli.local.jobs import DemoJob, demo_jobs
-from duecourse_cli.local.observer import Observer, observe
 from duecourse_cli.local.project import Project
-from duecourse_cli.local.receiver import NOTICE_PATH, Receiver
 from duecourse_cli.local.settings import Settings, choose, locked
 from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse_cli.local import aws
-from duecourse_cli.local.environment import STACK_NAME
+from duecourse_cli.local.emulator import aws
+from duecourse_cli.local.emulator.environment import STACK_NAME
 
 PREFIX = f"{STACK_NAME}-"
 

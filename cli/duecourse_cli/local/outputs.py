@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from duecourse_cli.errors import CliError
-from duecourse_cli.local.environment import STACK_NAME
+from duecourse_cli.local.emulator.environment import STACK_NAME
 
 LOCAL_API_PATH = "/_aws/execute-api/"
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from duecourse_cli.errors import CliError, UsageError
-from duecourse_cli.local.ports import free_port, is_taken, require_free
+from duecourse_cli.local.emulator.ports import free_port, is_taken, require_free
 
 FILE = "settings.json"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from duecourse.domain.targets import SqsTarget
+from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from tests.support.api import BODY, HTTP_TARGET, ApiClient
 from tests.support.clock import SettableClock

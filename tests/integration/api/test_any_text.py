@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.run import RunState
-from duecourse.http.routes import ROUTES
+from duecourse.api.routes.table import ROUTES
+from duecourse.domain.runs.run import RunState
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import api_event, json_event
 from tests.support.callbacks import NAME, callback_job, client, recorded

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.callback import CallbackToken
-from duecourse.domain.job import Job
-from duecourse.domain.run import RunState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.run import RunState
 from tests.support.api import ApiClient
 from tests.support.api_events import json_event
 from tests.support.callbacks import ACTIONS, BODIES, NAME, call, callback_job, client, recorded, stored

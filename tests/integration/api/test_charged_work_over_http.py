@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.run import RunState
+from duecourse.domain.runs.run import RunState
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON

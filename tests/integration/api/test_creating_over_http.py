@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Job
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job
 from duecourse.ports import JobStore, KeyUsedError, StoreBusyError
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event

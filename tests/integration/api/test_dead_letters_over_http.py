@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from duecourse.domain.job import Job
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import JobStore
 from tests.support.api import ApiClient

@@ -206,7 +206,7 @@ def test_pausing_is_another_version(api: ApiClient) -> None:
 
 
 def test_a_task_can_be_named_in_a_patch(tables: Tables) -> None:
-    from duecourse.domain.targets import SqsTarget
+    from duecourse.domain.targets.targets import SqsTarget
     from duecourse.ports import RegisteredTask
 
     clock = SettableClock(NOON)

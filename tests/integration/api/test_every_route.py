@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.run import RunState
-from duecourse.domain.targets import HttpTarget
-from duecourse.http.identity import SCOPES
-from duecourse.http.routes import OPEN, ROUTES
+from duecourse.api.identity import SCOPES
+from duecourse.api.routes.table import OPEN, ROUTES
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import HttpTarget
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
 from tests.support.clock import SettableClock

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import to_basic, to_iso
-from duecourse.domain.job import Job, Lane
-from duecourse.domain.overlap import LinePosition
-from duecourse.domain.plan import SkippedRange
-from duecourse.domain.run import RunState
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.plan import SkippedRange
+from duecourse.domain.runs.overlap import LinePosition
+from duecourse.domain.runs.run import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Claim, ClaimResult, Depth
-from duecourse.usecases.skipping import Skipping
+from duecourse.usecases.dispatch.skipping import Skipping
 from tests.support import runs
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event

@@ -17,9 +17,9 @@ import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from jsonschema_rs import Draft202012Validator
 
-from duecourse.domain.job import Completion, JobState
-from duecourse.domain.run import RunState
-from duecourse.domain.targets import SqsTarget
+from duecourse.domain.jobs.job import Completion, JobState
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from tests.support.api import ApiClient, Context, api_settings
 from tests.support.api_events import json_event, jwt_caller

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, Precision
-from duecourse.domain.targets import SqsTarget
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, Precision
+from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
 from tests.support.clock import SettableClock

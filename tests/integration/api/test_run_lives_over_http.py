@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.targets import Failed
+from duecourse.domain.targets.targets import Failed
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from duecourse.domain.job import Job
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind
 from tests.support.api import BODY, ApiClient
 from tests.support.clock import SettableClock

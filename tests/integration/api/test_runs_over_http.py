@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.job import Lane
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.domain.targets import Failed
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.targets.targets import Failed
 from duecourse.ports import Claim
 from tests.support.api import BODY, ApiClient
 from tests.support.jobs import NOON, moved

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.tenant_limits import DynamoTenantLimits
-from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
-from duecourse.domain.job import Lane
-from duecourse.domain.run import RunState
+from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.run import RunState
 from duecourse.ports import Depth
 from tests.support import runs
 from tests.support.api import BODY, ApiClient, api_settings

@@ -9,8 +9,8 @@ from threading import Lock
 import httpx
 import pytest
 
-from duecourse.domain.job import Job
-from duecourse.domain.run import RunState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageKind
 from duecourse_cli.client import Client
 from duecourse_cli.worker import DoNotRetry, Worker

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.aws import clients
-from duecourse.domain.job import Lane
+from duecourse.adapters.aws.clients import clients
+from duecourse.domain.jobs.job import Lane
 from tests.support.emulators import client
 from tests.support.queues import create_queue
 from tests.support.tables import Tables

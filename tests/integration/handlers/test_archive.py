@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from duecourse.domain.archive import row_of
-from duecourse.domain.run import RunState
+from duecourse.domain.maintenance.archive import row_of
+from duecourse.domain.runs.run import RunState
 from tests.integration.handlers.conftest import Handler
 from tests.support.emulators import client
 from tests.support.expiry import batch_info, expire, stream_of
@@ -118,7 +118,7 @@ def test_a_message_of_the_failure_queue_archives_its_batch(
     archive: Handler, bucket: Bucket, stage: Any, ministack: str
 ) -> None:
     """The emulator's stream names no author, so nothing of it counts as expired; what is read again and kept is
-    tested with the author in tests/contract/test_run_changes.py.
+    tested with the author in tests/contract/runs/test_run_changes.py.
     """
     bucket.create()
     expire(stage.tables, RUNS[0])

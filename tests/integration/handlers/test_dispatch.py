@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.adapters.clock import SystemClock
 from duecourse.domain.instants import to_iso
-from duecourse.domain.job import Job
+from duecourse.domain.jobs.job import Job
 from tests.support.jobs import cursor, job
 from tests.support.lambda_events import Context, fifo_event
 from tests.support.queues import bodies, receive

@@ -10,12 +10,12 @@ import pytest
 
 from duecourse.adapters.clock import SystemClock
 from duecourse.domain.instants import to_iso
-from duecourse.domain.job import Job
-from duecourse.domain.plan import plan
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.targets import HttpTarget
-from duecourse.usecases.enqueue import outgoing
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import HttpTarget
+from duecourse.usecases.dispatch.enqueue import outgoing
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target
 from tests.support.jobs import cursor, job
 from tests.support.lambda_events import Context, lane_event

@@ -6,14 +6,14 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedule.preview import preview
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.preview import preview
 from tests.support import schedule_expressions as expressions
 from tests.support.examples import examples
 from tests.support.schedule_oracle import Reading, wall_clock
 from tests.support.steps import steps
 
-LIMIT = 40_000  # lines of Python: below 5 ms (tests/unit/schedule/test_hostile_input.py)
+LIMIT = 40_000  # lines of Python: below 5 ms (tests/unit/domain/schedules/test_hostile_input.py)
 
 ZONES = st.sampled_from(
     [

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
-from duecourse.domain.coverage import OccurrenceRange
-from duecourse.domain.job import EventKind, Overlap
-from duecourse.domain.run import RunState
-from duecourse.domain.sharding import bucket_of
+from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
+from duecourse.domain.jobs.job import EventKind, Overlap
+from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.runs.coverage import OccurrenceRange
+from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Undecided
-from duecourse.usecases.archive import ArchiveRuns
+from duecourse.usecases.maintenance.archive import ArchiveRuns
 from duecourse.usecases.maintenance.audit import MAX_OPEN
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, Broken

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
-from duecourse.domain.retry import RetryPolicy
-from duecourse.domain.targets import Failed, Outcome
+from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call, Claim, Claimed, ClaimResult
 from tests.support.faulty import ThrottledClient
 from tests.support.jobs import job

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duecourse.domain.job import EventKind, MissedPolicy
-from duecourse.domain.targets import Succeeded
+from duecourse.domain.jobs.job import EventKind, MissedPolicy
+from duecourse.domain.targets.targets import Succeeded
 from tests.support.alarm_cases.parts import ONCE, SOON, Broken, failing, fill
 from tests.support.jobs import job
 from tests.support.observed import Observed

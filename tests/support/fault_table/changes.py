@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from duecourse.domain.backfill import Backfill
-from duecourse.usecases.job_errors import JobUnknownError
-from duecourse.usecases.run_request import RunRequest
+from duecourse.domain.jobs.backfill import Backfill
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.runs.run_request import RunRequest
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story

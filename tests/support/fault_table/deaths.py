@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from duecourse.domain.callback import read_token
-from duecourse.domain.job import Completion
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.targets import Failed
-from duecourse.usecases.callbacks import AttemptOverError, BadTokenError, Callbacks
-from duecourse.usecases.commands import Commands, CommandSender, NotDeadError, RunEndedError
+from duecourse.domain.jobs.job import Completion
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.callback import read_token
+from duecourse.domain.targets.targets import Failed
+from duecourse.usecases.runs.callbacks import AttemptOverError, BadTokenError, Callbacks
+from duecourse.usecases.runs.commands import Commands, CommandSender, NotDeadError, RunEndedError
 from tests.support.by_hand import ByHand
 from tests.support.fault_table.ending import ending
 from tests.support.fault_table.stage import Stage

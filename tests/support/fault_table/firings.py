@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from duecourse.domain.job import Delivery, EventKind, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.targets import Failed
+from duecourse.domain.jobs.job import Delivery, EventKind, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.targets.targets import Failed
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Fate, Story
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call, Clock, DeadMessage, Death, OutboundEvent, Outgoing
 from tests.support.client_faults import SDK_TRIES, Fault
 from tests.support.clock import Numbered

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import orjson
@@ -28,18 +27,15 @@ def _flat(meaning: Any) -> Any:
     return plain | meaning.get("identity", {})
 
 
+ADAPTERS = {"JOB": "jobs.job_item", "CURSOR": "cursors.cursor_item", "RUN": "runs.run_item", "WAKE": "cursors.timers"}
+ADAPTERS |= {"INPUT": "runs.inputs", "ACTIVE": "runs.run_item"}
+
+
 def _meaning(item: dict[str, Any], payloads: dict[str, str]) -> Any:
-    kind = item["SK"]["S"].partition("#")[0]
-    if kind == "JOB" and item["PK"]["S"].startswith("JOB#"):
-        return _adapter("job_item").from_item(item, payloads.get(item["PK"]["S"]))
-    if kind in {"CURSOR", "RUN", "WAKE", "INPUT"}:
-        timers = "timers" if find_spec("duecourse.adapters.dynamodb.timers") else "wakes"  # as it was called before
-        modules = {"CURSOR": "cursor_item", "RUN": "run_item", "WAKE": timers, "INPUT": "inputs"}
-        return _adapter(modules[kind]).from_item(item)
+    kind, partition = item["SK"]["S"].partition("#")[0], item["PK"]["S"]
+    if kind not in ADAPTERS or (kind == "JOB" and not partition.startswith("JOB#")):
+        return None
+    adapter = import_module(f"duecourse.adapters.dynamodb.{ADAPTERS[kind]}")
     if kind == "ACTIVE":
-        return _adapter("run_item").lock_from_item(item)
-    return None
-
-
-def _adapter(name: str) -> Any:
-    return import_module(f"duecourse.adapters.dynamodb.{name}")
+        return adapter.lock_from_item(item)
+    return adapter.from_item(item, payloads.get(partition)) if kind == "JOB" else adapter.from_item(item)

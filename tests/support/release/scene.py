@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
-from duecourse.domain.job import Job, Lane, MissedMode, MissedPolicy, Overlap
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.targets import Failed, Outcome, Succeeded
+from duecourse.domain.jobs.job import Job, Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held
@@ -65,7 +65,7 @@ def play(world: World) -> None:
     doomed = world.jobs.get("default", "deleted")
     assert doomed is not None
     assert world.jobs.delete(doomed, deleted_at=world.clock.now())
-    marks = _optional("duecourse.adapters.dynamodb.tick_mark")
+    marks = _optional("duecourse.adapters.dynamodb.cursors.tick_mark")
     if marks is not None:
         marks.DynamoTickMark(world.tables.client, world.tables.jobs).mark(world.clock.now())
 
@@ -105,7 +105,7 @@ def _jobs() -> list[Job]:
 
 def _wait(world: World) -> None:
     """Runs whose work goes on elsewhere."""
-    from duecourse.domain.job import Completion  # not in every release
+    from duecourse.domain.jobs.job import Completion  # not in every release
 
     soon = "at(2026-11-21T12:01:{:02d})".format
     waits: dict[str, Any] = {"completion": Completion.CALLBACK, "completion_seconds": 3600}
@@ -119,7 +119,7 @@ def _wait(world: World) -> None:
 
 def _ask(world: World, by_hand: Any) -> None:
     """What people ask for: a run now with a payload of its own, a backfill that takes its time, a pause."""
-    from duecourse.domain.backfill import Backfill
+    from duecourse.domain.jobs.backfill import Backfill
 
     world.add(job("0 * * * *", id="tick-tock", overlap=Overlap.ALLOW))
     anna = by_hand.ByHand(world)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.job import Completion, EventKind, Overlap
-from duecourse.domain.retry import RetryPolicy
-from duecourse.http.answers import job_document
-from duecourse.usecases.jobs import JobView
+from duecourse.api.answers import job_document
+from duecourse.domain.jobs.job import Completion, EventKind, Overlap
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.usecases.jobs.jobs import JobView
 from tests.support.jobs import job
 from tests.support.posting import errors, posted, read
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.change_record import MAX_PRINCIPAL
-from duecourse.http.identity import SCOPES, Caller, caller_of
-from duecourse.http.problems import Problem
-from duecourse.http.request import Request
-from duecourse.http.route import Route
-from duecourse.http.routes import OPEN, ROUTES
-from duecourse.http.scopes import admitted
+from duecourse.api.identity import SCOPES, Caller, caller_of
+from duecourse.api.problems.problems import Problem
+from duecourse.api.request import Request
+from duecourse.api.route import Route
+from duecourse.api.routes.table import OPEN, ROUTES
+from duecourse.api.scopes import admitted
+from duecourse.domain.jobs.change_record import MAX_PRINCIPAL
 from tests.support.api import api_settings
 from tests.support.api_events import iam_caller, jwt_caller
 

@@ -21,7 +21,7 @@ def test_a_documented_job_is_taken(job: dict[str, Any]) -> None:
 
 
 def test_every_kind_of_target_is_documented() -> None:
-    from duecourse.http.target_bodies import TARGET_BODIES
+    from duecourse.api.bodies.target_bodies import TARGET_BODIES
 
     kinds = {job["target"]["type"] if "target" in job else "task" for job in JOBS}
     assert kinds == set(TARGET_BODIES)

@@ -15,11 +15,11 @@ import jsonschema_rs
 import pytest
 import schemathesis
 
-from duecourse.http.openapi.about import TAGS
-from duecourse.http.openapi.document import as_text, assemble, braces
-from duecourse.http.openapi.reference import with_table
-from duecourse.http.openapi.served import document
-from duecourse.http.routes import ROUTES
+from duecourse.api.openapi.about import TAGS
+from duecourse.api.openapi.document import as_text, assemble, braces
+from duecourse.api.openapi.reference import with_table
+from duecourse.api.openapi.served import document
+from duecourse.api.routes.table import ROUTES
 from tests.support.api import untouchable_client
 from tests.support.openapi import resolved, validator
 
@@ -147,8 +147,8 @@ def test_every_link_leads_to_an_operation_with_parameters_that_it_has(label: str
 
 
 def test_the_api_starts_without_what_only_the_document_needs() -> None:
-    code = "import sys, duecourse.http.app; print(*(name for name in sys.modules if 'http.openapi' in name))"
+    code = "import sys, duecourse.api.app; print(*(name for name in sys.modules if 'http.openapi' in name))"
 
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
-    assert sorted(imported) == ["duecourse.http.openapi", "duecourse.http.openapi.served"]
+    assert sorted(imported) == ["duecourse.api.openapi", "duecourse.api.openapi.served"]

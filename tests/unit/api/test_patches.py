@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.targets import HttpTarget, SqsTarget
-from duecourse.http.patch import merged, patched, postable
+from duecourse.api.bodies.patch import merged, patched, postable
+from duecourse.domain.targets.targets import HttpTarget, SqsTarget
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import job
 from tests.support.posting import read

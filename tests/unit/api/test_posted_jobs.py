@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.job import (
+from duecourse.api.bodies.payload_rules import MAX_PAYLOAD_BYTES
+from duecourse.api.problems.problems import MAX_FAULTS, Problem
+from duecourse.domain.jobs.job import (
     Completion,
     Delivery,
     EventKind,
@@ -20,12 +22,10 @@ from duecourse.domain.job import (
     Overlap,
     Precision,
 )
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.schedule import ScheduleSpec
-from duecourse.domain.targets import HttpTarget, LambdaTarget
-from duecourse.http.payload_rules import MAX_PAYLOAD_BYTES
-from duecourse.http.problems import MAX_FAULTS, Problem
-from duecourse.usecases.jobs import Draft
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
+from duecourse.usecases.jobs.jobs import Draft
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.posting import errors, posted, read
 

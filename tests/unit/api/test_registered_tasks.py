@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.job import Completion, EventKind
-from duecourse.domain.retry import Backoff, RetryPolicy
-from duecourse.domain.targets import TaskTarget
-from duecourse.usecases.jobs import Draft
+from duecourse.domain.jobs.job import Completion, EventKind
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.targets.targets import TaskTarget
+from duecourse.usecases.jobs.jobs import Draft
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import errors, read
 

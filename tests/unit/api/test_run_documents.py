@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.job import Lane
-from duecourse.domain.records import queued
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.run_identity import RunIdentity
-from duecourse.http.answers import run_document
+from duecourse.api.answers import run_document
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.records import queued
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
 from tests.support.jobs import NOON
 
 RUN = Run(

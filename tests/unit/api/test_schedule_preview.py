@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.schedule import TZDATA_VERSION, ScheduleSpec
-from duecourse.http.answers import job_document
-from duecourse.usecases.jobs import JobView
+from duecourse.api.answers import job_document
+from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
+from duecourse.usecases.jobs.jobs import JobView
 from tests.support.api import Answered, untouchable_client
 from tests.support.jobs import job
 

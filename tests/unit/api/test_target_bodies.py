@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.target_document import target_document, type_of
-from duecourse.domain.targets import (
+from duecourse.api.bodies.validation import read_job
+from duecourse.api.problems.problems import Problem
+from duecourse.domain.targets.target_document import target_document, type_of
+from duecourse.domain.targets.targets import (
     AwsTarget,
     EcsTarget,
     EventBridgeTarget,
@@ -21,8 +23,6 @@ from duecourse.domain.targets import (
     Target,
     TaskTarget,
 )
-from duecourse.http.problems import Problem
-from duecourse.http.validation import read_job
 from tests.support.api import ALLOWED, HTTP_TARGET
 from tests.support.every_target import EVERY_TARGET
 from tests.support.posting import RULES, check, errors, posted, read

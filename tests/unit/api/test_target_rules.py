@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.allowed_targets import name_refusal
-from duecourse.http.target_rules import (
+from duecourse.api.bodies.target_rules import (
     BUS,
     CLUSTER,
     FUNCTION,
@@ -20,6 +19,7 @@ from duecourse.http.target_rules import (
     name_problem,
     url_problem,
 )
+from duecourse.domain.targets.allowed_targets import name_refusal
 from duecourse.settings import AllowedTargets
 
 

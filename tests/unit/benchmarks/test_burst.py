@@ -21,7 +21,7 @@ from benchmarks.burst.simulate import scenarios, simulate
 from benchmarks.burst.store import TENTH, Tables
 from benchmarks.burst.workers import LANE, RUNS_WRITES, lateness, start
 from benchmarks.cost.counts import Counts
-from duecourse.domain.sharding import shard_of
+from duecourse.domain.jobs.sharding import shard_of
 
 PROD, RAISED, _ = SETTINGS
 PLENTY = Setting(

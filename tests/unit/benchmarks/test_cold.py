@@ -16,8 +16,8 @@ import time: self [us] | cumulative | imported package
 import time:       100 |        100 |   botocore.compat
 a warning of somebody's
 import time:      2500 |       2600 | boto3
-import time:        40 |         40 |       duecourse.domain.run
-import time:        60 |         60 |       duecourse.domain.job
+import time:        40 |         40 |       duecourse.domain.runs.run
+import time:        60 |         60 |       duecourse.domain.jobs.job
 import time:       700 |        800 | duecourse.ports
 """
 BOTO3 = [Start(0.10, 0.0, 0.1), Start(0.12, 0.0, 0.1), Start(0.11, 0.0, 0.1)]
@@ -31,7 +31,11 @@ def test_lines_of_importtime_are_read_and_others_passed_over() -> None:
 
 def test_what_the_base_imports_is_not_counted() -> None:
     more = beyond(read(SAID), [Imported("boto3", 1), Imported("botocore.compat", 1)])
-    assert [each.module for each in more] == ["duecourse.domain.run", "duecourse.domain.job", "duecourse.ports"]
+    assert [each.module for each in more] == [
+        "duecourse.domain.runs.run",
+        "duecourse.domain.jobs.job",
+        "duecourse.ports",
+    ]
 
 
 def test_packages_are_added_up_and_ours_by_layer() -> None:
@@ -73,7 +77,7 @@ def test_the_table_has_a_row_a_function_and_says_what_was_missed() -> None:
         **compared(DISPATCH, BOTO3),
         "uncompiled": compared(DISPATCH, BOTO3),
         "beyond_boto3_packages": [("duecourse.domain", 38, 41.2)],
-        "beyond_boto3_modules": [("duecourse.domain.run", 2.0)],
+        "beyond_boto3_modules": [("duecourse.domain.runs.run", 2.0)],
     }
     said = table(
         {

@@ -15,8 +15,8 @@ from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, round_fi
 from benchmarks.cost.months import months
 from benchmarks.cost.per_million import break_even, duecourse, everything, google, step_functions
 from benchmarks.cost.report import document, table
-from duecourse.domain import backfill
-from infra.config import StageConfig
+from duecourse.domain.jobs import backfill
+from infra.settings.config import StageConfig
 from infra.stages import stage_named
 
 ASSUMED = Assumptions()

@@ -10,8 +10,8 @@ from benchmarks.execute.cases import CASES, Case, items, messages
 from benchmarks.execute.figures import Measured, Side
 from benchmarks.execute.report import budgets, table
 from benchmarks.wire.billing import Billed
-from duecourse.domain.job import Overlap
-from duecourse.domain.schedule import compile_schedule
+from duecourse.domain.jobs.job import Overlap
+from duecourse.domain.schedules import compile_schedule
 
 NOW = 1_795_244_400
 KEY = {"PK": {"S": "JOB#acme#report"}, "SK": {"S": "RUN#20261121T070000Z"}}

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.archive import EXPIRY, RunChange, Sheet, Unreadable
-from duecourse.domain.run import RunState
+from duecourse.domain.maintenance.archive import EXPIRY, RunChange, Sheet, Unreadable
+from duecourse.domain.runs.run import RunState
 from duecourse.ports.archive import Stretch
-from duecourse.usecases.archive import ArchiveRuns
+from duecourse.usecases.maintenance.archive import ArchiveRuns
 from tests.support.jobs import job
 from tests.support.runs import run
 

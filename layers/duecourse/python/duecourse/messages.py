@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from duecourse.domain.job import Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
-from duecourse.domain.occurrences import OccurrenceRules
-from duecourse.domain.run_identity import OfRun, RunIdentity
-from duecourse.domain.schedule import ScheduleSpec
+from duecourse.domain.runs.run_identity import OfRun, RunIdentity
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.occurrences import OccurrenceRules
 
 _SAID = frozenset({"result", "retryable"})
 """What is sent even when it is empty: an empty text, or a no, is something that was said."""

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.coverage import OccurrenceRange, Recorded
-from duecourse.domain.job import JobState, Lane
+from duecourse.domain.jobs.job import JobState, Lane
 from duecourse.domain.maintenance.audit import (
     CLOSED_SECONDS,
     DAY_SECONDS,
@@ -25,6 +24,7 @@ from duecourse.domain.maintenance.audit import (
     joined,
     next_turn,
 )
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from tests.support.jobs import NOON, job
 
 HOUR = 3600

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.job import JobState
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import (
     GIVEN_UP_SECONDS,
     Entry,
@@ -17,8 +17,8 @@ from duecourse.domain.maintenance.index import (
     long_over,
     recomputed,
 )
-from duecourse.domain.run import RunState
-from duecourse.domain.schedule import ScheduleError, ScheduleSpec
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.adapters.aws import client
+from duecourse.adapters.aws.clients import client
+from duecourse.adapters.aws.results import S3Results
+from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.adapters.clock import SystemClock, SystemRandomness
-from duecourse.adapters.dynamodb.inputs import DynamoInputs
-from duecourse.adapters.dynamodb.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.lines import DynamoLines
-from duecourse.adapters.dynamodb.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.tenant_limits import DynamoTenantLimits
-from duecourse.adapters.dynamodb.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.timers import DynamoTimers
-from duecourse.adapters.results import S3Results
+from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
+from duecourse.adapters.dynamodb.runs.lines import DynamoLines
+from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
-from duecourse.adapters.tasks import SsmTasks
-from duecourse.domain.bucket import BucketRules
-from duecourse.http.api import Api
+from duecourse.api.api import Api
+from duecourse.domain.jobs.bucket import BucketRules
 from duecourse.settings import ApiSettings
-from duecourse.usecases.backfill import Backfills
-from duecourse.usecases.callbacks import Callbacks
-from duecourse.usecases.commands import Commands, CommandSender
-from duecourse.usecases.dead_letters import DeadLetters
-from duecourse.usecases.edit_jobs import EditJobs
-from duecourse.usecases.explain import Explain
-from duecourse.usecases.health import Health
-from duecourse.usecases.history import History
-from duecourse.usecases.job_history import JobHistory
-from duecourse.usecases.jobs import JobLimits, Jobs
-from duecourse.usecases.limits import Limits
-from duecourse.usecases.manual import Manual
-from duecourse.usecases.pausing import Pausing
-from duecourse.usecases.preview import Preview
-from duecourse.usecases.runs import Runs
-from duecourse.usecases.skip_next import SkipNext
-from duecourse.usecases.skipping import Skipping
-from duecourse.usecases.stats import Stats
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.edit_jobs import EditJobs
+from duecourse.usecases.jobs.job_history import JobHistory
+from duecourse.usecases.jobs.jobs import JobLimits, Jobs
+from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.jobs.pausing import Pausing
+from duecourse.usecases.jobs.preview import Preview
+from duecourse.usecases.runs.backfill import Backfills
+from duecourse.usecases.runs.callbacks import Callbacks
+from duecourse.usecases.runs.commands import Commands, CommandSender
+from duecourse.usecases.runs.dead_letters import DeadLetters
+from duecourse.usecases.runs.explain import Explain
+from duecourse.usecases.runs.health import Health
+from duecourse.usecases.runs.history import History
+from duecourse.usecases.runs.manual import Manual
+from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.runs.skip_next import SkipNext
+from duecourse.usecases.runs.stats import Stats
 
 
 def api(environ: Mapping[str, str]) -> Api:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.adapters.archive import S3Archive
-from duecourse.adapters.aws import client
-from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
+from duecourse.adapters.aws.archive import S3Archive
+from duecourse.adapters.aws.clients import client
+from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
 from duecourse.settings import ArchiveSettings
-from duecourse.usecases.archive import ArchiveRuns
+from duecourse.usecases.maintenance.archive import ArchiveRuns
 
 
 def archive_runs(environ: Mapping[str, str]) -> ArchiveRuns:

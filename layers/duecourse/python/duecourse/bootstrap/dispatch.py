@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.adapters.aws import client
+from duecourse.adapters.aws.clients import client
+from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.clock import SystemClock, SystemRandomness
-from duecourse.adapters.dynamodb.cursor_store import DynamoCursorStore
-from duecourse.adapters.dynamodb.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.run_store import DynamoRunStore
-from duecourse.adapters.event_bus import EventBridgeBus
+from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.threads import Threads
 from duecourse.settings import DispatchSettings
 from duecourse.usecases.announce import Announcements
-from duecourse.usecases.claiming import Claiming
-from duecourse.usecases.dispatch import Dispatch, DispatchRules
-from duecourse.usecases.skipping import Skipping
+from duecourse.usecases.dispatch.claiming import Claiming
+from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
+from duecourse.usecases.dispatch.skipping import Skipping
 
 
 def dispatch(environ: Mapping[str, str]) -> Dispatch:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.adapters.aws import client, clients
+from duecourse.adapters.aws.clients import client, clients
+from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
+from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.adapters.clock import SystemClock, SystemRandomness
-from duecourse.adapters.secrets import SecretsManagerSecrets, SsmSecrets
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.targets import Targets
-from duecourse.adapters.targets.arns import Arns
+from duecourse.adapters.targets.aws.arns import Arns
 from duecourse.adapters.targets.callers import Callers
-from duecourse.adapters.tasks import SsmTasks
 from duecourse.bootstrap.transitions import stores_of, transitions_of
 from duecourse.ports import Secrets
 from duecourse.settings import ExecuteSettings

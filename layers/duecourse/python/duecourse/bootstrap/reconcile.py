@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.adapters.aws import client
+from duecourse.adapters.aws.clients import client
 from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from duecourse.adapters.sqs.lanes import SqsLanes

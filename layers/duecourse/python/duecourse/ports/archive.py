@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from duecourse.domain.archive import RunChange, Sheet
+from duecourse.domain.maintenance.archive import RunChange, Sheet
 
 
 @dataclass(frozen=True, slots=True)

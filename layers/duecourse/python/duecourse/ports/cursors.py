@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.change_record import ChangeRecord
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, JobSnapshot, Lane
-from duecourse.domain.run import Run
-from duecourse.domain.seats import Seats
+from duecourse.domain.jobs.change_record import ChangeRecord
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Lane
+from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.runs.run import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.bucket import Bucket
-from duecourse.domain.job import Lane
+from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.job import Lane
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.coverage import OccurrenceRange
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Job
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.maintenance.index import CompletedJob, Entry
 from duecourse.domain.maintenance.scan import RepairPass
+from duecourse.domain.runs.coverage import OccurrenceRange
 
 
 @dataclass(frozen=True, slots=True)

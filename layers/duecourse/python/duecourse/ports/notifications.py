@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from duecourse.domain.run import Run
+from duecourse.domain.runs.run import Run
 
 
 @dataclass(frozen=True, slots=True)

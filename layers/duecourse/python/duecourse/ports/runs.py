@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from duecourse.domain.backfill import Backfill
-from duecourse.domain.coverage import Recorded
-from duecourse.domain.overlap import LinePosition, Lock
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.runs.coverage import Recorded
+from duecourse.domain.runs.overlap import LinePosition, Lock
+from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 
 

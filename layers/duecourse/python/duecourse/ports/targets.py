@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from duecourse.domain.job import Job
-from duecourse.domain.run import Run
-from duecourse.domain.targets import CallableTarget, Outcome
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run
+from duecourse.domain.targets.targets import CallableTarget, Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Settings: one frozen class per function, read from its environment; see `reading`."""
 
-from duecourse.domain.allowed_targets import AllowedTargets
+from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.settings.functions import (
     ApiSettings,
     ArchiveSettings,

@@ -12,8 +12,8 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any, Self, get_type_hints
 
-from duecourse.domain.allowed_targets import AllowedTargets
-from duecourse.domain.job import Lane, Precision
+from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import MAX_SHARDS
 
 PREFIX = "DUECOURSE_"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.job import Job
-from duecourse.domain.outbound_events import detail_of, outbound_events_of
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.outbound_events import detail_of, outbound_events_of
+from duecourse.domain.runs.run import Run
 from duecourse.ports import Bus, Clock, OutboundEvent
 from duecourse.usecases.report import Report
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from duecourse.domain.cursor import Cursor
 from duecourse.domain.ids import RunName
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.runs.run import Run
 from duecourse.ports import JobStore, RunStore
 
 RECENT_RUNS = 50

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duecourse.domain.exclusions import ExclusionError
-from duecourse.domain.schedule import ScheduleError
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What one of a newer release raises, or one that was written by hand. That is one job's own trouble, and is told; what

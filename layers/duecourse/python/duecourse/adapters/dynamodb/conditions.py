@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
 
 
 def still(gone: Gone) -> dict[str, Any]:

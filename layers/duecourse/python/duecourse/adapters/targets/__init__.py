@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from duecourse.adapters.targets.callers import Callers
-from duecourse.domain.allowed_targets import AllowedTargets, target_refusal
-from duecourse.domain.target_document import type_of
-from duecourse.domain.targets import CallableTarget, Failed, Outcome, TaskTarget
+from duecourse.domain.targets.allowed_targets import AllowedTargets, target_refusal
+from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.targets import CallableTarget, Failed, Outcome, TaskTarget
 from duecourse.ports import Call, Tasks, TasksUnavailableError
 
 

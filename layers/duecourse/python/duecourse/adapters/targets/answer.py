@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from duecourse.adapters.targets.redaction import Redaction
+from duecourse.adapters.targets.http.redaction import Redaction
 
 READ_BYTES = 256 * 1024
 """How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol, assert_never
 
-from duecourse.adapters.aws import AwsClients
-from duecourse.adapters.targets.arns import Arns
-from duecourse.domain.targets import (
+from duecourse.adapters.aws.clients import AwsClients
+from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.domain.targets.targets import (
     AwsTarget,
     CallableTarget,
     EcsTarget,
@@ -52,36 +52,36 @@ class Callers:
         clock, calling = self._clock, self._calling
         match target:
             case HttpTarget():
-                from duecourse.adapters.targets.http import HttpCaller
+                from duecourse.adapters.targets.http.http import HttpCaller
 
                 return HttpCaller(clock, private=self._private, secrets=self._secrets)
             case LambdaTarget():
-                from duecourse.adapters.targets.lambda_function import LambdaCaller
+                from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
 
                 return LambdaCaller(clock, partial(calling, "lambda"))
             case SqsTarget():
-                from duecourse.adapters.targets.sqs_queue import SqsCaller
+                from duecourse.adapters.targets.aws.sqs_queue import SqsCaller
 
                 return SqsCaller(clock, partial(calling, "sqs"))
             case SnsTarget():
-                from duecourse.adapters.targets.sns_topic import SnsCaller
+                from duecourse.adapters.targets.aws.sns_topic import SnsCaller
 
                 return SnsCaller(clock, partial(calling, "sns"), self._arns)
             case EventBridgeTarget():
-                from duecourse.adapters.targets.event_bus import EventBusCaller
+                from duecourse.adapters.targets.aws.event_bus import EventBusCaller
 
                 return EventBusCaller(clock, partial(calling, "events"))
             case StepFunctionsTarget():
-                from duecourse.adapters.targets.state_machine import StateMachineCaller
+                from duecourse.adapters.targets.aws.state_machine import StateMachineCaller
 
                 return StateMachineCaller(clock, partial(calling, "stepfunctions"), self._arns)
             case EcsTarget():
-                from duecourse.adapters.targets.ecs_task import EcsCaller
+                from duecourse.adapters.targets.aws.ecs_task import EcsCaller
 
                 return EcsCaller(clock, partial(calling, "ecs"))
             case AwsTarget():
-                from duecourse.adapters.targets.aws_call import AwsCaller
-                from duecourse.adapters.targets.roles import Roles
+                from duecourse.adapters.targets.aws.aws_call import AwsCaller
+                from duecourse.adapters.targets.aws.roles import Roles
 
                 return AwsCaller(clock, calling, Roles(clock, partial(calling, "sts"), self._arns))
             case other:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.adapters.tracing import trace_header
+from duecourse.adapters.aws.tracing import trace_header
 from duecourse.domain.instants import to_iso
-from duecourse.domain.rendering import render_document, values_for
+from duecourse.domain.runs.rendering import render_document, values_for
 from duecourse.ports import Call
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from duecourse.domain.coverage import OccurrenceRange, Recorded
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job, JobState, Lane
+from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.maintenance.scan import Position
-from duecourse.domain.occurrences import MAX_JITTER_SECONDS
-from duecourse.domain.verdict import Verdict
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
+from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
 
 HOUR_SECONDS = 3600
 

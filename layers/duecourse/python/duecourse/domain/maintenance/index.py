@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from duecourse.domain.cursor import Cursor
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job, JobState
-from duecourse.domain.run import Run
-from duecourse.domain.schedule import TZDATA_VERSION
-from duecourse.domain.sharding import shard_of, slot_of
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.domain.runs.run import Run
+from duecourse.domain.schedules import TZDATA_VERSION
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS
 """After so long no message can speak of an occurrence any more: lanes and dead letters keep theirs for 14 days (Amazon

@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from duecourse.domain.coverage import OccurrenceRange
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.job import Job, Lane
+from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.maintenance.audit import UNDECIDED, Turn, next_turn
-from duecourse.domain.verdict import Verdict
+from duecourse.domain.runs.coverage import OccurrenceRange
+from duecourse.domain.runs.verdict import Verdict
 from duecourse.ports import AuditStore, Clock, Executor, Finding, InlineExecutor, Undecided
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import ComparedJob, CompareWindow

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from duecourse.domain.coverage import OccurrenceRange, between
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.exclusions import ExclusionError
-from duecourse.domain.explain import ExplainContext, explain
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job, JobState, Lane
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.maintenance.audit import compare, few, grouped, held_back
-from duecourse.domain.occurrences import Occurrences
-from duecourse.domain.schedule import ScheduleError
-from duecourse.domain.verdict import Verdict
+from duecourse.domain.runs.coverage import OccurrenceRange, between
+from duecourse.domain.runs.explain import ExplainContext, explain
+from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import Occurrences
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, JobStore, RunStore
 from duecourse.usecases.maintenance.compare_window import PIECE_SECONDS
-from duecourse.usecases.skip_next import SKIPPED
+from duecourse.usecases.runs.skip_next import SKIPPED
 
 RECORDED_SECONDS = 900
 """How long occurrences may have run without a claim: as long as a lane holds messages back; one a second at most."""

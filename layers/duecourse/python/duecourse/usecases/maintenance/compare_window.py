@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.coverage import OccurrenceRange, Recorded, between
-from duecourse.domain.exclusions import ExclusionError
-from duecourse.domain.job import Job, JobState
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.maintenance.audit import Turn, audited_from, compare, few
-from duecourse.domain.occurrences import Occurrences
-from duecourse.domain.schedule import ScheduleError
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import Occurrences
 from duecourse.ports import RunStore
-from duecourse.usecases.job_view import since_when
+from duecourse.usecases.jobs.job_view import since_when
 from duecourse.usecases.report import in_words
 from duecourse.usecases.unreadable import UNREADABLE
 

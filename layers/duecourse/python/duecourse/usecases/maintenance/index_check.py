@@ -16,13 +16,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.domain.cursor import Cursor
-from duecourse.domain.job import Job, JobState
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.maintenance.index import Entry, Fault, ReadSlots, fault_of, long_over, recomputed
-from duecourse.domain.sharding import bucket_of
 from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
-from duecourse.usecases.dispatch import FIRST_LOOK_BACK_SECONDS
+from duecourse.usecases.dispatch.dispatch import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.line import WATCH_LOST_SECONDS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
-from duecourse.domain.decision import (
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
     Drop,
@@ -16,9 +17,8 @@ from duecourse.domain.decision import (
     Start,
     Transition,
 )
-from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.lifecycle import decide
-from duecourse.domain.run import RunState
+from duecourse.domain.runs.lifecycle import decide
+from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageError, RunMessage, read_run_message
 from duecourse.ports import (
     Clock,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from traceback import format_tb
 
-from duecourse.domain.callback import CallbackToken
-from duecourse.domain.job import Job
-from duecourse.domain.rendering import idempotency_key
-from duecourse.domain.run import Run
-from duecourse.domain.targets import Failed, Outcome
-from duecourse.domain.template import TemplateError
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.rendering import idempotency_key
+from duecourse.domain.runs.run import Run
+from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Inputs
 from duecourse.usecases.worker.work_item import WorkItem
 

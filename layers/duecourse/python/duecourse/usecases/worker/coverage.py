@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.coverage import OccurrenceRange, unrecorded
-from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
+from duecourse.domain.runs.run import Run
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import RunStore
 from duecourse.usecases.worker.decide import start_request_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from duecourse.domain.decision import CancelAsked, Completed, DeadlineCame, Event, GivenUp, StartRequest
-from duecourse.domain.targets import Failed
+from duecourse.domain.runs.decision import CancelAsked, Completed, DeadlineCame, Event, GivenUp, StartRequest
+from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind, RunMessage
 
 CANCELLED = "cancelled"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.change_record import ChangeAction, changed
-from duecourse.domain.job import Job, JobState
-from duecourse.domain.pause import pause
-from duecourse.domain.pause_on_failure import deaths_in_a_row
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.jobs.change_record import ChangeAction, changed
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.pause import pause
+from duecourse.domain.runs.pause_on_failure import deaths_in_a_row
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.report import Report
 

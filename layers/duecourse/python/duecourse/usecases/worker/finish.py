@@ -7,12 +7,12 @@ from functools import partial
 
 import orjson
 
-from duecourse.domain.decision import Ended, Transition
-from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.lifecycle import decide
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.target_document import type_of
-from duecourse.domain.targets import Outcome
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.decision import Ended, Transition
+from duecourse.domain.runs.lifecycle import decide
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.targets import Outcome
 from duecourse.ports import Conflict, Results
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.worker.side_effects import SideEffects

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job
-from duecourse.domain.overlap import NEWEST_ONLY
-from duecourse.domain.run import Run
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.overlap import NEWEST_ONLY
+from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
 from duecourse.usecases.report import Report, in_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.job import Job, Overlap
-from duecourse.domain.overlap import (
+from duecourse.domain.jobs.job import Job, Overlap
+from duecourse.domain.runs.overlap import (
     NEWEST_ONLY,
     Await,
     LinePosition,
@@ -18,8 +18,8 @@ from duecourse.domain.overlap import (
     decide_turn,
     needs_lock,
 )
-from duecourse.domain.recreated import own_job
-from duecourse.domain.run import Run
+from duecourse.domain.runs.recreated import own_job
+from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, RunStore
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import assert_never
 
-from duecourse.domain.decision import (
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.decision import (
     AttemptContext,
     Drop,
     FollowUp,
@@ -22,13 +24,11 @@ from duecourse.domain.decision import (
     Start,
     Transition,
 )
-from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.lifecycle import decide
-from duecourse.domain.run import Run
+from duecourse.domain.runs.lifecycle import decide
+from duecourse.domain.runs.run import Run
 from duecourse.messages import MessageError, MessageKind, read_run_message
 from duecourse.ports import Conflict, JobStore
-from duecourse.usecases.enqueue import HOLD_SECONDS
+from duecourse.usecases.dispatch.enqueue import HOLD_SECONDS
 from duecourse.usecases.report import Report, about, in_words
 from duecourse.usecases.worker.coverage import Coverage
 from duecourse.usecases.worker.decide import event_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.job import Lane
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Lanes, Outgoing, Randomness, Received, RunStore, Timer, Timers

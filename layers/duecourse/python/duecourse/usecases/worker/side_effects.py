@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from duecourse.domain.job import Job, JobSnapshot
-from duecourse.domain.overlap import LINED
-from duecourse.domain.run import Run, RunState
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.overlap import LINED
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
 from duecourse.usecases.announce import Announcements

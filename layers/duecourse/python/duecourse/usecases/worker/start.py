@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from duecourse.domain.decision import Start
-from duecourse.domain.job import Job
-from duecourse.domain.overlap import Await, Wait, Yield, needs_lock
-from duecourse.domain.records import queued, refused
-from duecourse.domain.rendering import with_its_key
-from duecourse.domain.run import Run, RunState
-from duecourse.domain.seats import has_seat
-from duecourse.domain.target_document import type_of
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.seats import has_seat
+from duecourse.domain.runs.decision import Start
+from duecourse.domain.runs.overlap import Await, Wait, Yield, needs_lock
+from duecourse.domain.runs.records import queued, refused
+from duecourse.domain.runs.rendering import with_its_key
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.target_document import type_of
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Conflict
 from duecourse.usecases.report import Report

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from duecourse.domain.decision import AttemptContext
-from duecourse.domain.job import Lane
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.decision import AttemptContext
 from duecourse.messages import RunMessage
 from duecourse.usecases.report import Report
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from duecourse.adapters.dynamodb import job_item, values
+from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.errors import conditional
-from duecourse.adapters.dynamodb.job_pages import readable
+from duecourse.adapters.dynamodb.jobs import job_item
+from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import JOB, Item, job_key, key
 from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
 from duecourse.adapters.dynamodb.reading import read_item, read_items
-from duecourse.domain.coverage import OccurrenceRange
 from duecourse.domain.instants import DAY_SECONDS, to_basic
-from duecourse.domain.job import Job
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import Turn, joined
+from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.ports import Finding, JobsPage, Undecided
 
 TURNS = "AUDIT#TURNS"

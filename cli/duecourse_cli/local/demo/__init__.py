@@ -1,0 +1,1 @@
+"""`duecourse demo`: four jobs, each run shown and checked."""

@@ -1,0 +1,57 @@
+"""AWS calls to the local endpoint, for what only the demo and the local stack need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from duecourse_cli.errors import CliError
+from duecourse_cli.local.emulator.environment import REGION
+
+ERROR_BYTES = 2_000
+"""Of what a function that fails answers, as much as is told."""
+
+READ_SECONDS = 120
+"""The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""
+NOTHING_OF_THE_USERS = {
+    "profile": (None, None, None, None),
+    "config_file": (None, None, "/dev/null", None),
+    "credentials_file": (None, None, "/dev/null", None),
+}
+
+
+def client(endpoint: str, service: str) -> Any:
+    """A boto3 client that can only reach the local endpoint."""
+    import botocore.session
+    from botocore.config import Config
+
+    session = botocore.session.Session(session_vars=NOTHING_OF_THE_USERS)
+    session.set_credentials("test", "test")
+    retries = {"mode": "standard", "max_attempts": 3}
+    config = Config(retries=retries, connect_timeout=5, read_timeout=READ_SECONDS, proxies={})
+    return session.create_client(service, region_name=REGION, endpoint_url=endpoint, config=config)
+
+
+def stack(endpoint: str, name: str) -> Mapping[str, Any] | None:
+    """What CloudFormation says of a stack that is complete; None where there is no such one."""
+    from botocore.exceptions import ClientError
+
+    try:
+        (found,) = client(endpoint, "cloudformation").describe_stacks(StackName=name)["Stacks"]
+    except ClientError:
+        return None
+    complete: bool = found["StackStatus"] in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+    return found if complete else None
+
+
+def template(endpoint: str, name: str) -> Any:
+    """The template of a stack that exists."""
+    return client(endpoint, "cloudformation").get_template(StackName=name)["TemplateBody"]
+
+
+def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
+    """Invoke a function and wait for its end. Raises CliError where it fails."""
+    answer = client(endpoint, "lambda").invoke(FunctionName=function, Payload=payload)
+    told = answer["Payload"].read()  # to its end: only then is the connection given back
+    if "FunctionError" in answer:
+        raise CliError(f"the function {function} failed: {told[:ERROR_BYTES].decode(errors='replace')}")

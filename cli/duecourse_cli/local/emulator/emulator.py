@@ -1,0 +1,57 @@
+"""MiniStack as the local stack starts it (`python -m duecourse_cli.local.emulator.emulator`): it answers no web page.
+
+By itself it answers whoever reaches its port, with `Access-Control-Allow-Origin: *`, and has no setting against it; to
+answer is to run code, since it invokes functions. So each request is looked at before it gets there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from duecourse_cli.local.emulator.callers import refusal
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+FORBIDDEN = 403
+
+
+def guarded(app: App, port: int) -> App:
+    """The same ASGI application, but for requests that `callers.refusal` refuses."""
+
+    async def answer(scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+            if (why := refusal(headers, port)) is not None:
+                await _refuse(scope["type"], why, send)
+                return
+        await app(scope, receive, send)
+
+    return answer
+
+
+async def _refuse(kind: str, why: str, send: Send) -> None:
+    if kind == "websocket":
+        await send({"type": "websocket.close"})  # before it was accepted: the server answers 403
+        return
+    body = json.dumps({"title": "Forbidden", "status": FORBIDDEN, "detail": why}).encode()
+    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": FORBIDDEN, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def main() -> None:
+    """Serve until a signal; everything is set by MiniStack's own variables."""
+    from ministack import app as emulator
+
+    emulator.app = guarded(emulator.app, int(os.environ["GATEWAY_PORT"]))  # what its `main` serves
+    emulator.main()
+
+
+if __name__ == "__main__":
+    main()

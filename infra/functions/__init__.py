@@ -1,0 +1,1 @@
+"""Functions, their roles and their API."""

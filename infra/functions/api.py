@@ -1,0 +1,183 @@
+"""The HTTP API: all routes to one function."""
+
+import json
+from typing import cast
+
+import jsii
+from aws_cdk import aws_apigateway as rest
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.functions.auth import Auth
+from infra.functions.python_function import PythonFunction, log_group
+from infra.nag import acknowledge, acknowledge_wildcards
+from infra.parts import Parts
+from infra.settings.auth_config import OPEN_TO_READ
+from infra.stores.jobs_table import TENANT_INDEX
+from infra.stores.runs_table import DEAD_INDEX
+
+CALLBACKS = ("heartbeat", "complete", "fail")
+OPEN = (
+    *((apigateway.HttpMethod.GET, path) for path in OPEN_TO_READ),
+    *((apigateway.HttpMethod.POST, f"/v1/runs/{{run_id}}/{callback}") for callback in CALLBACKS),
+)
+"""The routes that anybody may call; `OPEN` in `duecourse/api/routes/table.py` is the same list."""
+
+OPEN_REASON = (
+    "Callbacks come from targets, which have no credentials of this account: they show the token of the run that "
+    "called them, and the function checks it. Health and the API's description say nothing of any tenant."
+)
+
+ACCESS_LOG_FIELDS = (
+    "requestId",
+    "requestTime",
+    "identity.sourceIp",
+    "identity.userArn",
+    "httpMethod",
+    "path",
+    "status",
+    "responseLength",
+    "responseLatency",
+    "integrationLatency",
+    "integrationErrorMessage",
+    "error.message",  # not messageString: quoted where there is an error, and a bare hyphen where there is none
+)
+
+
+@jsii.implements(apigateway.IAccessLogSettings)
+class AccessLogs:
+    """One JSON line per request, with what support questions need."""
+
+    def __init__(self, group: logs.LogGroup) -> None:
+        self._group = group
+
+    @property
+    def destination(self) -> apigateway.LogGroupLogDestination:
+        """Where the lines go."""
+        return apigateway.LogGroupLogDestination(self._group)
+
+    @property
+    def format(self) -> rest.AccessLogFormat:
+        """What a line holds."""
+        return rest.AccessLogFormat.custom(json.dumps({name: f"$context.{name}" for name in ACCESS_LOG_FIELDS}))
+
+
+class Api(Construct):
+    """Where programs post jobs and read runs; behind the stage's authorizer, but for a few routes.
+
+    The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, they show the
+    token of the run that called them. Health and the API's own description say nothing of any tenant.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        parts: Parts,
+        auth: Auth,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
+        results, tasks, runtime = parts.results, parts.tasks, parts.runtime
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=runtime,
+            source="api",
+            description="Duecourse: the HTTP API",
+            timeout_seconds=29,  # an HTTP API gives up after 30 s
+            memory_mb=512,
+            reserved_concurrency=config.reserved_concurrency.api,
+            environment={
+                **parts.settings(
+                    *(
+                        "JOBS_TABLE",
+                        "RUNS_TABLE",
+                        "SHARDS",
+                        "LOOKAHEAD_SECONDS",
+                        "HORIZON_SECONDS",
+                        "RUN_RETENTION_DAYS",
+                    ),
+                    *("DEFAULT_PRECISION", "PRIVATE_TARGETS", "ALLOWED_TARGETS", "RESULTS_BUCKET"),
+                ),
+                "DUECOURSE_AUTH": config.auth.setting,
+                "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
+                **config.limits.environment,
+                **{f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in config.lanes.items()},
+                **lanes.environment,
+            },
+        )
+        allow = self.function.allow
+        change = (
+            "GetItem",
+            "BatchGetItem",
+            "BatchWriteItem",  # the timers of a backfill
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "ConditionCheckItem",  # of a deletion, when its job is created anew
+        )  # TransactWriteItems has no action of its own
+        allow([f"dynamodb:{action}" for action in change], [jobs.arn])
+        allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
+        record = ("GetItem", "Query", "PutItem", "UpdateItem")  # PutItem: what a pause covered; UpdateItem: heartbeats
+        allow([f"dynamodb:{action}" for action in record], [runs.arn])
+        allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
+        allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
+        allow(["s3:GetObject"], [results.objects_arn])  # a link can do no more than who signed it
+        allow(["ssm:GetParameter"], [tasks.arns])
+        acknowledge_wildcards(
+            self.function,
+            "Results are objects that come and go with runs, and tasks are registered by deployments: which ones there "
+            "are is not known when the role is made. The prefixes hold nothing else.",
+            [results.objects_arn, tasks.arns],
+        )
+
+        self.http = apigateway.HttpApi(
+            self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
+        )
+        function = integrations.HttpLambdaIntegration(
+            "Function", self.function.function, scope_permission_to_route=False
+        )
+        self.http.add_routes(
+            path="/v1/{proxy+}",
+            methods=[apigateway.HttpMethod.ANY],
+            integration=function,
+            authorizer=auth.authorizer,
+        )
+        open_routes = [  # the most specific route wins
+            route
+            for method, path in OPEN
+            for route in self.http.add_routes(path=path, methods=[method], integration=function)
+        ]
+        for route in open_routes:
+            acknowledge(route, OPEN_REASON, "APIG4")
+        self.stage = apigateway.HttpStage(
+            self,
+            "Stage",
+            http_api=self.http,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(
+                rate_limit=config.api.requests_per_second, burst_limit=config.api.burst
+            ),
+            access_log_settings=AccessLogs(log_group(self, config, runtime.encryption))
+            if config.api.access_logs
+            else None,
+        )
+        stage = cast("apigateway.CfnStage", self.stage.node.default_child)
+        stage.route_settings = {
+            f"GET {path}": {
+                "ThrottlingRateLimit": config.api.open_requests_per_second,
+                "ThrottlingBurstLimit": config.api.open_burst,
+            }
+            for path in OPEN_TO_READ
+        } | {
+            f"POST /v1/runs/{{run_id}}/{callback}": {
+                "ThrottlingRateLimit": config.api.callback_requests_per_second,
+                "ThrottlingBurstLimit": config.api.callback_burst,
+            }
+            for callback in CALLBACKS
+        }
+        self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are refused

@@ -1,0 +1,127 @@
+"""Who stands before the API: the authorizer of the stage's kind, and the user pool that goes with `cognito`."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_cognito as cognito
+from constructs import Construct
+
+from infra.functions.python_function import PythonFunction, PythonRuntime
+from infra.nag import acknowledge
+from infra.settings.config import StageConfig
+from infra.stores.removal import removal_policy
+
+RESOURCE_SERVER = "duecourse"
+SCOPES = {
+    "jobs:read": "Read jobs and runs",
+    "jobs:write": "Create, change and run jobs; cancel and redrive runs",
+    "ops": "Pause, resume and redrive many at once; see how the system does",
+}
+TENANT = "tenant"
+
+
+class Auth(Construct):
+    """The authorizer for every route that is not open; None where the stage's API asks nobody."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime) -> None:
+        super().__init__(scope, construct_id)
+        self.users: Users | None = None
+        self.authorizer: apigateway.IHttpRouteAuthorizer | None = None
+        auth = config.auth
+        if auth.kind == "iam":
+            self.authorizer = authorizers.HttpIamAuthorizer()
+        elif auth.kind == "jwt":
+            if auth.issuer is None:  # StageConfig has refused this already; the type does not know
+                raise ValueError("auth.issuer is missing")
+            self.authorizer = authorizers.HttpJwtAuthorizer("Tokens", auth.issuer, jwt_audience=list(auth.audience))
+        elif auth.kind == "cognito":
+            self.users = Users(self, "Users", config=config, runtime=runtime)
+            self.authorizer = authorizers.HttpJwtAuthorizer(
+                "Tokens", self.users.pool.user_pool_provider_url, jwt_audience=[self.users.client.user_pool_client_id]
+            )
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """What operators need to add users and to get tokens."""
+        if self.users is None:
+            return {}
+        return {
+            "UserPoolId": self.users.pool.user_pool_id,
+            "UserPoolClientId": self.users.client.user_pool_client_id,
+        }
+
+
+class Users(Construct):
+    """People and machines with a password. An operator makes each one, names its tenant and puts it into the groups
+    of its scopes; nobody can do so for themselves.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime) -> None:
+        super().__init__(scope, construct_id)
+        self.claims = PythonFunction(
+            self,
+            "Claims",
+            runtime=runtime,
+            source="token_claims",
+            description="Duecourse: puts tenant and scopes into access tokens",
+            timeout_seconds=5,  # Cognito waits no longer
+            memory_mb=128,
+            environment={},
+        )
+        self.pool = cognito.UserPool(
+            self,
+            "Pool",
+            self_sign_up_enabled=False,
+            sign_in_aliases=cognito.SignInAliases(email=True),
+            sign_in_case_sensitive=False,
+            auto_verify=cognito.AutoVerifiedAttrs(email=True),
+            keep_original=cognito.KeepOriginalAttrs(email=True),  # a new address counts once it is confirmed
+            custom_attributes={TENANT: cognito.StringAttribute(min_len=1, max_len=64, mutable=True)},
+            password_policy=cognito.PasswordPolicy(
+                min_length=14, require_digits=True, require_lowercase=True, require_uppercase=True, require_symbols=True
+            ),
+            mfa=cognito.Mfa.OPTIONAL,
+            mfa_second_factor=cognito.MfaSecondFactor(sms=False, otp=True),
+            account_recovery=cognito.AccountRecovery.EMAIL_ONLY,
+            feature_plan=cognito.FeaturePlan.ESSENTIALS,  # the smallest whose triggers may shape access tokens
+            deletion_protection=config.refuses_deletion,
+            removal_policy=removal_policy(retain=config.retain_data),
+        )
+        acknowledge(
+            self.pool,
+            "Machines sign in here, too, and have no second factor; people can add theirs (one-time passwords), and a "
+            "stage that wants more of people has the issuer of their company's sign-in (-c issuer=...).",
+            "COG2",
+        )
+        acknowledge(
+            self.pool,
+            "Threat protection learns from sign-ins of many users and costs several times as much for each. Users are "
+            "made by operators only, their passwords have 14 characters, and the API limits each tenant.",
+            "COG8",
+        )
+        # V2_0: access tokens, too. They carry no attributes by themselves, and scopes only after a browser's sign-in.
+        self.pool.add_trigger(
+            cognito.UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG, self.claims.function, cognito.LambdaVersion.V2_0
+        )
+        scopes = [cognito.ResourceServerScope(scope_name=name, scope_description=SCOPES[name]) for name in SCOPES]
+        self.pool.add_resource_server("Api", identifier=RESOURCE_SERVER, scopes=scopes)
+        for name, description in SCOPES.items():
+            self.pool.add_group(name.title().replace(":", ""), group_name=name, description=description)
+        self.client = self.pool.add_client(
+            "Client",
+            generate_secret=False,  # commands on people's machines keep none
+            auth_flows=cognito.AuthFlow(user_password=True, user_srp=True),
+            disable_o_auth=True,
+            # Who could write the attribute tenant would choose whose jobs to see.
+            read_attributes=cognito.ClientAttributes()
+            .with_standard_attributes(email=True)
+            .with_custom_attributes(TENANT),
+            write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
+            prevent_user_existence_errors=True,
+            enable_token_revocation=True,
+            access_token_validity=Duration.hours(1),
+            id_token_validity=Duration.hours(1),
+            refresh_token_validity=Duration.days(30),
+        )

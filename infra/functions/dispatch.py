@@ -1,0 +1,54 @@
+"""Dispatch: for one shard, enqueues the occurrences that come due and claims their cursors."""
+
+from aws_cdk import aws_codedeploy as codedeploy
+from constructs import Construct
+
+from duecourse.limits import DISPATCH_SECONDS
+from infra.functions.live_alias import LiveAlias, Release
+from infra.functions.python_function import PythonFunction
+from infra.parts import Parts
+from infra.stores.jobs_table import DUE_INDEX
+
+
+class Dispatch(Construct):
+    """The function behind the shard queue. A shard's lock is its message group, whichever version has it."""
+
+    def __init__(self, scope: Construct, construct_id: str, parts: Parts, release: Release | None) -> None:
+        """`release`: None where new code takes over at once."""
+        super().__init__(scope, construct_id)
+        config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=parts.runtime,
+            source="dispatch",
+            description="Duecourse: enqueues and claims what comes due in one shard",
+            timeout_seconds=DISPATCH_SECONDS,
+            memory_mb=1024,  # the only function that computes
+            reserved_concurrency=config.reserved_concurrency.dispatch,
+            scheduled=True,
+            environment=parts.settings(
+                *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
+                *("RUN_RETENTION_DAYS", "BUS_NAME"),
+            )
+            | lanes.environment,
+        )
+        allow = self.function.allow
+        # BatchGetItem: claims without an answer are read back; PartiQLDelete: timers that were sent
+        change = ("GetItem", "BatchGetItem", "UpdateItem", "PartiQLUpdate", "PartiQLDelete")
+        allow([f"dynamodb:{action}" for action in change], [jobs.arn])
+        allow(["dynamodb:Query"], [jobs.index_arn(DUE_INDEX)])
+        allow(["dynamodb:PutItem", "dynamodb:Query"], [runs.arn])
+        allow(["sqs:SendMessage"], lanes.arns)
+        allow(["events:PutEvents"], [parts.bus.arn])  # skipped ranges, where a job wants them published
+        alias = None
+        if release is not None:
+            application = codedeploy.LambdaApplication(self, "Deployments")
+            alias = LiveAlias(self, "Live", self.function, "dispatch", application=application, release=release).alias
+        self.function.consume(
+            parts.shard_queue.queue.queue_arn,
+            batch_size=1,
+            max_concurrency=config.reserved_concurrency.dispatch,
+            report_failures=False,  # it answers success whatever happens: the next tick goes on
+            alias=alias,
+        )

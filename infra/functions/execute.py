@@ -1,0 +1,131 @@
+"""Execute: one function per lane, all of the same code, that starts runs, calls targets and records the end."""
+
+from collections.abc import Iterator, Mapping
+
+from aws_cdk import ArnFormat, Aws, Stack
+from aws_cdk import aws_codedeploy as codedeploy
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.functions.live_alias import LiveAlias, Release
+from infra.functions.python_function import PythonFunction
+from infra.functions.target_permissions import target_arns, target_statements
+from infra.nag import acknowledge_wildcards
+from infra.parts import Parts
+
+
+class Execute(Construct):
+    """The workers of all lanes."""
+
+    def __init__(self, scope: Construct, construct_id: str, parts: Parts, release: Release | None) -> None:
+        """`release`: None where new code takes over at once."""
+        super().__init__(scope, construct_id)
+        self._parts = parts
+        self._release = release
+        self._deployments = None if release is None else codedeploy.LambdaApplication(self, "Deployments")
+        self.functions: Mapping[str, PythonFunction] = {name: self._worker(name) for name in parts.lanes.queues}
+        # The same for all lanes, so it stands in the template once; each role holds it as a policy of its own.
+        rights = iam.Policy(
+            self,
+            "Rights",
+            statements=[*self._statements()],
+            roles=[worker.role for worker in self.functions.values()],
+        )
+        acknowledge_wildcards(
+            rights,
+            "Results are objects that come and go with runs; tasks and secrets are registered while the stack is "
+            "there. Which ones there are is not known when the role is made, and the prefixes hold nothing else.",
+            [parts.results.objects_arn, parts.tasks.arns, self._secrets()[1]],
+        )
+        acknowledge_wildcards(
+            rights,
+            "What jobs may call is the operator's list of name patterns (allowed_targets in infra/stages.py), one for "
+            "each kind of target: none allows every name, and targets come and go without a deployment of this stack.",
+            target_arns(Stack.of(self), parts.config.allowed_targets),
+        )
+        for worker in self.functions.values():
+            worker.function.node.add_dependency(rights)  # no message is taken before it may be worked on
+
+    def _worker(self, name: str) -> PythonFunction:
+        """The function of one lane, for both of its queues: each has its own limit of executions."""
+        parts, lane = self._parts, self._parts.config.lanes[name]
+        queue, bulk = parts.lanes.queues[name], parts.lanes.bulk[name]
+        worker = PythonFunction(
+            self,
+            name.capitalize(),
+            runtime=parts.runtime,
+            source="execute",
+            description=f"Duecourse: executes the runs of lane {name}",
+            timeout_seconds=lane.timeout_seconds,
+            memory_mb=lane.memory_mb,
+            allow_recursion=True,  # a run's waits and attempts
+            environment={
+                "DUECOURSE_LANE": name,
+                "DUECOURSE_QUEUE_URL": queue.queue_url,
+                "DUECOURSE_BULK_URL": bulk.queue_url,
+                "DUECOURSE_ACCOUNT": Aws.ACCOUNT_ID,
+                "DUECOURSE_PARTITION": Aws.PARTITION,
+                "DUECOURSE_REGION": Aws.REGION,
+                **parts.settings(
+                    *("JOBS_TABLE", "RUNS_TABLE", "RUN_RETENTION_DAYS", "SHARDS", "DEATHS_TOPIC_ARN"),
+                    *("MAX_RECEIVE_COUNT", "PRIVATE_TARGETS", "BUS_NAME", "RESULTS_BUCKET", "SECRET_STORE"),
+                    "ALLOWED_TARGETS",
+                ),
+                **parts.lanes.environment,
+            },
+        )
+        alias = None
+        if self._release is not None and self._deployments is not None:
+            alias = LiveAlias(
+                self,
+                f"{name.capitalize()}Live",
+                worker,
+                f"execute-{name}",
+                application=self._deployments,
+                release=self._release,
+            ).alias
+        for source, construct_id, most, pollers in (
+            (queue, "Queue", lane.max_concurrency, lane.pollers),
+            (bulk, "BulkQueue", lane.bulk_max_concurrency, lane.bulk_pollers),
+        ):
+            worker.consume(
+                source.queue_arn,
+                construct_id=construct_id,
+                batch_size=lane.batch_size,
+                max_concurrency=most,
+                report_failures=True,
+                pollers=pollers,
+                alias=alias,
+            )
+        return worker
+
+    def _statements(self) -> Iterator[iam.PolicyStatement]:
+        """What every worker may do, whatever its lane. Transactions have no action of their own."""
+        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: timers, and pausing what fails again and again
+        record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
+        for actions, resource in (
+            ([f"dynamodb:{action}" for action in job], self._parts.jobs.arn),
+            ([f"dynamodb:{action}" for action in record], self._parts.runs.arn),
+            (["sns:Publish"], self._parts.notices.deaths.topic_arn),
+            (["events:PutEvents"], self._parts.bus.arn),
+            (["s3:PutObject"], self._parts.results.objects_arn),
+            (["ssm:GetParameter"], self._parts.tasks.arns),
+            self._secrets(),
+        ):
+            yield iam.PolicyStatement(actions=actions, resources=[resource])
+        # All lanes: a job may have changed to another one since its run was enqueued.
+        yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._parts.lanes.arns)
+        yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
+
+    def _secrets(self) -> tuple[list[str], str]:
+        """The tenants' secrets of this stage. The default keys of both stores need no grant of their own."""
+        stack, stage = Stack.of(self), self._parts.config.stage
+        if self._parts.config.secret_store == "parameters":
+            name = f"duecourse/{stage}/secrets/*"
+            return ["ssm:GetParameter"], stack.format_arn(service="ssm", resource="parameter", resource_name=name)
+        return ["secretsmanager:GetSecretValue"], stack.format_arn(
+            service="secretsmanager",
+            resource="secret",
+            resource_name=f"duecourse/{stage}/*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )

@@ -1,0 +1,137 @@
+"""A function's alias `live`, behind which a new version takes over a tenth of the batches first.
+
+SQS invokes the alias, and each batch goes to one version or the other by weight: for as long as a deployment lasts, old
+and new code work side by side on the same tables and queues (tests/compat holds what that needs). An alarm in that time
+takes the whole deployment back.
+"""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_codedeploy as codedeploy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra.functions.python_function import PythonFunction
+from infra.nag import acknowledge_wildcards
+from infra.observability.alarms import AlarmSpec, Severity, Watch, make_alarms
+from infra.observability.metrics import failures
+from infra.queues.notices import Notices
+from infra.settings.config import StageConfig
+
+SHIFT = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_10_MINUTES
+"""Ten minutes: CloudWatch has a minute's datapoint some two minutes later, and a lane may take its time to be used."""
+
+
+class Release(Construct):
+    """What all canaries of a stage have in common: the alarm on what new code reports.
+
+    The alarms that take a deployment back go off at once: one that does so for nothing costs another deployment, one
+    that does not costs runs.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: Notices) -> None:
+        super().__init__(scope, construct_id)
+        self.config, self.notices = config, notices
+        (self.alarm,) = make_alarms(
+            self,
+            config,
+            AlarmSpec(
+                name="release-failing",
+                severity=Severity.TICKET,
+                notifies=False,
+                means="rounds failed, cursors were quarantined, or workers failed or could not read a message. A "
+                "deployment that is under way is taken back.",
+                first="find the cause in the log of Dispatch or of the lane's function, correct it and deploy again.",
+                find="filter action in ['round_failed', 'cursor_set_aside', 'message_failed', 'message_unreadable'] | "
+                "stats count() by action, tenant, job_id, error",
+                watches={"failures": Watch(failures(config, "release", seconds=60), 0)},
+            ),
+            notices,
+        )
+
+
+class LiveAlias(Construct):
+    """The alias, its deployment group and the alarm on errors of its new version."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        function: PythonFunction,
+        name: str,
+        *,
+        application: codedeploy.ILambdaApplication,
+        release: Release,
+    ) -> None:
+        """`name`: the function's in the names of alarms."""
+        super().__init__(scope, construct_id)
+        self.alias = lambda_.Alias(self, "Alias", alias_name="live", version=function.function.current_version)
+        (errors,) = make_alarms(
+            self,
+            release.config,
+            AlarmSpec(
+                name=f"{name}-errors",
+                section="function-errors",
+                severity=Severity.TICKET,
+                means=f"the newest version of the function {name} ends with errors, by lack of time or of memory. A "
+                "deployment of it that is under way is taken back.",
+                first="read the end of its log: the error, `Task timed out`, or `Runtime exited`.",
+                find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
+                watches={"errors": Watch(self._errors(function.function), 0)},
+            ),
+            release.notices,
+        )
+        role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("codedeploy.amazonaws.com"),
+            inline_policies={"Shift": iam.PolicyDocument(statements=self._statements(function.function))},
+        )
+        acknowledge_wildcards(
+            role,
+            "AWS's own policy for CodeDeploy reads all alarms; how it asks for those of a group is not documented, and "
+            "a refusal would keep the brakes from being seen.",
+            ["*"],
+        )
+        codedeploy.LambdaDeploymentGroup(
+            self,
+            "Group",
+            application=application,
+            alias=self.alias,
+            deployment_config=SHIFT,
+            alarms=[errors, release.alarm],
+            auto_rollback=codedeploy.AutoRollbackConfig(
+                failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True
+            ),
+            # AWS's own policy for CodeDeploy would let it touch every alias of the account.
+            role=role.without_policy_updates(),
+        )
+
+    def _errors(self, function: lambda_.Function) -> cloudwatch.Metric:
+        """Errors of the version that is being deployed, and of no other: a fix must be able to replace what fails
+        (AWS Lambda Developer Guide, "Viewing metrics for Lambda functions": ExecutedVersion).
+        """
+        return cloudwatch.Metric(
+            namespace="AWS/Lambda",
+            metric_name="Errors",
+            dimensions_map={
+                "FunctionName": function.function_name,
+                "Resource": f"{function.function_name}:{self.alias.alias_name}",
+                "ExecutedVersion": function.current_version.version,
+            },
+            statistic="Sum",
+            period=Duration.minutes(1),
+        )
+
+    def _statements(self, function: lambda_.Function) -> list[iam.PolicyStatement]:
+        """What CodeDeploy does to shift an alias's weights by the word of alarms (AWS Managed Policy Reference,
+        "AWSCodeDeployRoleForLambdaLimited", without what hooks and AppSpec files in S3 need).
+        """
+        alias = ["lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"]
+        return [
+            iam.PolicyStatement(actions=alias, resources=[function.function_arn, f"{function.function_arn}:live"]),
+            iam.PolicyStatement(actions=["cloudwatch:DescribeAlarms"], resources=["*"]),
+        ]

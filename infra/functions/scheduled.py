@@ -1,0 +1,156 @@
+"""The functions that a rule starts: the tick, the dead-letter reconciler, the index repair and the audit."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from constructs import Construct
+
+from infra.functions.python_function import PythonFunction
+from infra.parts import Parts
+
+QUARTER = Duration.minutes(15)
+"""Patrol and audit are started more often than they have something to do: that is how one that ran out of time goes on.
+A start with nothing to do costs one or two reads.
+"""
+
+
+class Scheduled(Construct):
+    """A function and its rule. A start that comes late is dropped: the next one does the same work."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        parts: Parts,
+        *,
+        source: str,
+        description: str,
+        every: Duration,
+        rule: str,
+        timeout_seconds: int,
+        memory_mb: int,
+        settings: dict[str, str],
+        reserved_concurrency: int | None = None,
+    ) -> None:
+        """`rule` is the construct's id of the rule."""
+        super().__init__(scope, construct_id)
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=parts.runtime,
+            source=source,
+            description=description,
+            timeout_seconds=timeout_seconds,
+            memory_mb=memory_mb,
+            reserved_concurrency=reserved_concurrency,
+            scheduled=True,
+            environment=settings,
+        )
+        self.function.function.configure_async_invoke(max_event_age=every, retry_attempts=0)
+        events.Rule(
+            self,
+            rule,
+            description=f"Duecourse: starts the function {construct_id}",
+            schedule=events.Schedule.rate(every),
+            targets=[targets.LambdaFunction(self.function.function, retry_attempts=1, max_event_age=every)],
+        )
+
+
+def tick(scope: Construct, parts: Parts) -> PythonFunction:
+    """The system's clock: once a minute, one message for each shard. A missed or late one delays nothing within the
+    lookahead.
+    """
+    function = Scheduled(
+        scope,
+        "Tick",
+        parts,
+        source="tick",
+        description="Duecourse: starts a dispatch round of every shard",
+        every=Duration.minutes(1),
+        rule="EveryMinute",
+        timeout_seconds=30,
+        memory_mb=256,
+        reserved_concurrency=parts.config.reserved_concurrency.tick,
+        settings=parts.settings("JOBS_TABLE", "SHARDS", "SHARD_QUEUE_URL"),
+    ).function
+    function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [parts.jobs.arn])
+    function.allow(["sqs:SendMessage"], [parts.shard_queue.queue.queue_arn])
+    return function
+
+
+def sweep(scope: Construct, parts: Parts) -> PythonFunction:
+    """The dead-letter reconciler: a worker that died at a message's last delivery left no record of it. It ends such a
+    run as a worker would: record, lock, notice, event, the job's completion or pause, the next message.
+    """
+    function = Scheduled(
+        scope,
+        "Sweep",
+        parts,
+        source="reconcile",
+        description="Duecourse: records what came to the dead-letter queue without its run being dead",
+        every=Duration.minutes(parts.config.sweep_minutes),
+        rule="EveryFewMinutes",
+        timeout_seconds=120,
+        memory_mb=256,
+        settings=parts.settings(
+            *("JOBS_TABLE", "RUNS_TABLE", "RUN_RETENTION_DAYS", "SHARDS"),
+            *("DEAD_LETTER_QUEUE_URL", "DEATHS_TOPIC_ARN", "BUS_NAME"),
+        )
+        | parts.lanes.environment,
+    ).function
+    hold = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")
+    function.allow([f"sqs:{action}" for action in hold], [parts.dead_letters.queue.queue_arn])
+    function.allow([f"dynamodb:{action}" for action in ("GetItem", "PutItem", "UpdateItem")], [parts.jobs.arn])
+    record = ("GetItem", "PutItem", "DeleteItem", "Query")
+    function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
+    function.allow(["sqs:SendMessage"], parts.lanes.arns)
+    function.allow(["sns:Publish"], [parts.notices.deaths.topic_arn])
+    function.allow(["events:PutEvents"], [parts.bus.arn])
+    return function
+
+
+def patrol(scope: Construct, parts: Parts) -> PythonFunction:
+    """The index repair: once a day, everything that stands in the jobs table is looked at, and what is wrong is put
+    right; and the clean-up of completed jobs.
+    """
+    function = Scheduled(
+        scope,
+        "Patrol",
+        parts,
+        source="repair",
+        description="Duecourse: finds and mends what stands wrong in the due index",
+        every=QUARTER,
+        rule="EveryQuarterOfAnHour",
+        timeout_seconds=600,
+        memory_mb=512,
+        settings=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "PATROL_HOURS", "COMPLETED_JOB_RETENTION_DAYS"),
+    ).function
+    job = ("Scan", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem")
+    function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
+    function.allow(["dynamodb:GetItem", "dynamodb:Query"], [parts.runs.arn])
+    return function
+
+
+def audit(scope: Construct, parts: Parts) -> PythonFunction:
+    """The completeness audit: each hour, the occurrences of a closed window are compared with their records."""
+    function = Scheduled(
+        scope,
+        "Audit",
+        parts,
+        source="audit",
+        description="Duecourse: finds occurrences that were lost or run twice",
+        every=QUARTER,
+        rule="EveryQuarterOfAnHour",
+        timeout_seconds=600,
+        memory_mb=1024,
+        settings=parts.settings(
+            *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
+            *("RUN_RETENTION_DAYS", "AUDIT_SEGMENTS"),
+        )
+        | parts.lanes.environment,
+    ).function
+    job = ("Scan", "GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem")
+    function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
+    function.allow(["dynamodb:Query"], [parts.runs.arn])
+    function.allow(["sqs:GetQueueAttributes"], parts.lanes.arns)
+    return function

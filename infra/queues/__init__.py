@@ -1,0 +1,1 @@
+"""Queues, topics, the event bus."""

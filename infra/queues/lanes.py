@@ -1,0 +1,64 @@
+"""The lanes `high`, `normal`, `low` and `long`: queues that hold runs until their second and share them out."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from duecourse.limits import MESSAGE_RETENTION_DAYS
+from infra.queues.dead_letters import DeadLetters
+from infra.settings.config import StageConfig
+from infra.stores.encryption import Encryption
+
+
+class Lanes(Construct):
+    """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs that have a seat, `bulk` for
+    the others (docs/sizing.md).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        dead_letters: DeadLetters,
+        encryption: Encryption,
+    ) -> None:
+        super().__init__(scope, construct_id)
+
+        def queue(name: str, construct_id: str) -> sqs.Queue:
+            return sqs.Queue(
+                self,
+                construct_id,
+                visibility_timeout=Duration.seconds(config.lanes[name].visibility_seconds),
+                retention_period=Duration.days(MESSAGE_RETENTION_DAYS),
+                dead_letter_queue=sqs.DeadLetterQueue(
+                    queue=dead_letters.queue, max_receive_count=config.max_receive_count
+                ),
+                enforce_ssl=config.refuse_plain_http,
+                **encryption.queue,
+            )
+
+        self.queues: Mapping[str, sqs.Queue] = {name: queue(name, name.capitalize()) for name in config.lanes}
+        self.bulk: Mapping[str, sqs.Queue] = {name: queue(name, f"{name.capitalize()}Bulk") for name in config.lanes}
+
+    @property
+    def every(self) -> Mapping[str, sqs.Queue]:
+        """All queues by their name: `normal`, `normal bulk`."""
+        return {**self.queues, **{f"{name} bulk": queue for name, queue in self.bulk.items()}}
+
+    @property
+    def arns(self) -> list[str]:
+        """All queues, for policies of those who enqueue."""
+        return [queue.queue_arn for queue in self.every.values()]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The addresses of all queues for a function that enqueues."""
+        return {
+            f"DUECOURSE_{kind}_URL_{name.upper()}": queue.queue_url
+            for kind, queues in (("QUEUE", self.queues), ("BULK", self.bulk))
+            for name, queue in queues.items()
+        }

@@ -1,0 +1,45 @@
+"""The SNS topics: `deaths` tells of runs that used up their attempts, the others of what operators must look at."""
+
+from collections.abc import Iterator
+
+from aws_cdk import Stack
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from infra.settings.config import StageConfig
+from infra.stores.encryption import Encryption
+
+
+class Notices(Construct):
+    """Where people and programs subscribe. `pages` and `tickets` have the alarms of one severity each; `alarms` has all
+    of them, as it had before there were severities, and the address `alarm_email`.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        super().__init__(scope, construct_id)
+        self.deaths, self.alarms, self.pages, self.tickets = (
+            sns.Topic(self, name, enforce_ssl=config.refuse_plain_http, **encryption.topic)
+            for name in ("Deaths", "Alarms", "Pages", "Tickets")
+        )
+        if config.alarm_email:
+            self.alarms.add_subscription(subscriptions.EmailSubscription(config.alarm_email))
+
+        # A topic policy of one's own (enforce_ssl) replaces the default one that lets the account's alarms publish.
+        for topic in (self.alarms, self.pages, self.tickets):
+            topic.add_to_resource_policy(
+                iam.PolicyStatement(
+                    sid="AlarmsOfThisAccount",
+                    principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                    actions=["sns:Publish"],
+                    resources=[topic.topic_arn],
+                    conditions={"StringEquals": {"aws:SourceAccount": Stack.of(self).account}},
+                )
+            )
+
+    def actions(self, severity: str) -> Iterator[actions.SnsAction]:
+        """What an alarm of a severity does: `page` or `ticket`."""
+        yield actions.SnsAction(self.pages if severity == "page" else self.tickets)
+        yield actions.SnsAction(self.alarms)

@@ -1,0 +1,248 @@
+"""What differs between the stages: one frozen, validated `StageConfig` each (`infra/stages.py` has them all).
+
+Nothing else in `infra/` asks which stage it builds for: a difference that is not a field here does not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS
+from infra.settings.alarms_config import AlarmsConfig
+from infra.settings.archive_config import ArchiveConfig
+from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.settings.encryption_config import key_problem
+from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
+from infra.settings.targets_config import AllowedTargetsConfig, task_problems
+from infra.settings.throughput_config import ThroughputConfig
+
+SECRET_STORES = ("parameters", "secrets_manager")
+DEPLOYMENTS = ("all_at_once", "canary")
+LOG_RETENTION_DAYS = (7, 14, 30, 90)
+STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+"""In names of stacks, alarms, parameters and the metrics' namespace; an alarm is told from another stage's by it."""
+
+DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
+
+UNRESERVED_CONCURRENCY = 100
+"""What AWS keeps back for functions without a reservation (AWS Lambda Developer Guide, "Configuring reserved
+concurrency for a function").
+"""
+
+
+class ConfigError(ValueError):
+    """A stage that does not exist or a setting that cannot be; names the field and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedConcurrency:
+    """Concurrency kept for the clock and the API, so that a burst of runs cannot starve them; None reserves nothing."""
+
+    tick: int | None = None
+    dispatch: int | None = None
+    api: int | None = None
+
+    @property
+    def whole(self) -> int:
+        """What is taken from the account's concurrency."""
+        return sum(each or 0 for each in (self.tick, self.dispatch, self.api))
+
+
+@dataclass(frozen=True, slots=True)
+class StageConfig:
+    """One stage. Validated as a whole when made: every wrong field is named."""
+
+    stage: str
+    shards: int
+    """Grows on a live system by another deployment, never shrinks: see docs/sizing.md."""
+    lanes: Mapping[str, LaneConfig]
+    auth: AuthConfig
+    """Who may call the API."""
+    limits: LimitsConfig
+    """What a tenant may use of it."""
+    api: ApiConfig
+    refuse_plain_http: bool
+    """Queues, topics and the bucket refuse callers without TLS."""
+    retain_data: bool
+    """Tables, results, logs, users and the key outlive the stack."""
+    default_precision: str
+    private_targets: str
+    log_retention_days: int
+    allowed_targets: AllowedTargetsConfig = field(default_factory=AllowedTargetsConfig)
+    """What jobs may call beside HTTP."""
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What jobs may call by a name of the operator's choice: `{"send-invoice": {"target": {...}, "defaults": {...}}}`,
+    both as a job would be posted; `defaults` for what it leaves out.
+    """
+    deletion_protection: bool = True
+    """Where data are retained, stack, tables and user pool refuse to be deleted. Off for two deployments: the one that
+    makes the stage, which CloudFormation could not take back otherwise (scripts/deploy.py), and the last one before the
+    stage is deleted (docs/operations.md).
+    """
+    secret_store: str = "parameters"
+    """`parameters` (SSM Parameter Store, SecureStrings) or `secrets_manager` (which can rotate them, for a fee)."""
+    runs_on_this_machine: bool = False
+    """The functions run on this machine's Python and processor (the local stack) instead of AWS's newest."""
+    lookahead_seconds: int = 300
+    horizon_seconds: int = 840
+    run_retention_days: int = 90
+    archive: ArchiveConfig = field(default_factory=ArchiveConfig)
+    """What becomes of runs after `run_retention_days`."""
+    completed_job_retention_days: int = 90
+    """How long a job is kept after it was completed; longer where runs of it are."""
+    max_receive_count: int = 5
+    sweep_minutes: int = 5
+    """How often the dead-letter queue is searched for messages whose runs are not dead."""
+    patrol_hours: int = 24
+    """How often everything that stands in the jobs table is looked at."""
+    audit_segments: int = 1
+    """Over how many hours a look for lost and doubled occurrences in all jobs is spread."""
+    catch_up_alarm_size: int = 1_000
+    """Missed occurrences within five minutes above which an operator is told."""
+    reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
+    account_concurrency: int = 1_000
+    """The account's quota of concurrent executions in this region, 1,000 unless it was raised (AWS Lambda Developer
+    Guide, "Lambda quotas"): what the lanes may take at most must leave room for what is reserved.
+    """
+    throughput: ThroughputConfig = field(default_factory=ThroughputConfig)
+    """What the tables take at once, for bursts that do not build up; costs when it is raised, nothing by the month."""
+    deployment: str = "all_at_once"
+    """How new code takes over in dispatch and execute: `all_at_once`, or as a `canary` (functions/live_alias.py)."""
+    alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
+    """From when on operators are told."""
+    alarm_email: str | None = None
+    docs_url: str | None = None
+    """Where the folder docs/ is published, without a slash at its end: an alarm's description ends with the link to its
+    runbook. None: it names the file.
+    """
+    encryption_key: str | None = None
+    """Under whose key everything is kept: None (AWS's own keys), `own` (one that the stack makes) or the ARN of a KMS
+    key (docs/security.md says what its policy must allow).
+    """
+    bucket_access_logs: bool = True
+    """Who asked for what in the buckets is kept as long as logs are."""
+    tracing: bool = False
+    """X-Ray follows requests to the API, and runs from their worker on to the HTTP targets (docs/observability.md)."""
+    loop_detection: bool = True
+    """Whether Lambda looks for loops in the stage's region, which workers then must be allowed."""
+    trace_clock: bool = False
+    """It follows what a rule starts, too, work or none: tick, dispatch, sweep, patrol and audit. USD 3.70 a month with
+    16 shards (docs/decisions/012-observability-and-archive.md).
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be, all of it at once."""
+        wrong = [f"{name} {problem}" for name, problem in self._problems()]
+        if wrong:
+            raise ConfigError(f"stage {self.stage!r}: " + "; ".join(wrong))
+
+    @property
+    def stack_name(self) -> str:
+        """The stack's name in the account."""
+        return f"Duecourse-{self.stage}"
+
+    @property
+    def metrics_namespace(self) -> str:
+        """Under which the functions' own metrics stand: stages of one account and region must not add up."""
+        return f"Duecourse/{self.stage}"
+
+    @property
+    def runbooks(self) -> str:
+        """The page with a section for each alarm."""
+        return f"{self.docs_url or 'docs'}/runbooks.md"
+
+    @property
+    def refuses_deletion(self) -> bool:
+        """Stack, tables and user pool are deleted only once that is taken off them."""
+        return self.retain_data and self.deletion_protection
+
+    @property
+    def results_retention_days(self) -> int:
+        """A month longer than the records: a run may wait that long for its end after its result was written."""
+        return self.run_retention_days + 30
+
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        """Each wrong field with what would be right."""
+        checks = [
+            ("stage", STAGE_NAME.fullmatch(self.stage) is not None, f"must match {STAGE_NAME.pattern}"),
+            (
+                "log_retention_days",
+                self.log_retention_days in LOG_RETENTION_DAYS,
+                f"must be one of {', '.join(map(str, LOG_RETENTION_DAYS))}",
+            ),
+            ("shards", 1 <= self.shards <= MAX_SHARDS, f"must lie between 1 and {MAX_SHARDS}"),
+            ("lanes", tuple(self.lanes) == LANES, f"must be {', '.join(LANES)}"),
+            ("default_precision", self.default_precision in {"second", "exact"}, "must be second or exact"),
+            ("private_targets", self.private_targets in {"allow", "refuse"}, "must be allow or refuse"),
+            ("secret_store", self.secret_store in SECRET_STORES, f"must be {' or '.join(SECRET_STORES)}"),
+            ("lookahead_seconds", self.lookahead_seconds >= 120, "must be at least 120, or a late tick delays runs"),
+            (
+                "horizon_seconds",
+                self.lookahead_seconds <= self.horizon_seconds < MAX_DELAY_SECONDS,
+                f"must lie between lookahead_seconds and {MAX_DELAY_SECONDS - 1}",
+            ),
+            (
+                "run_retention_days",
+                self.run_retention_days > MESSAGE_RETENTION_DAYS,
+                f"must be at least {MESSAGE_RETENTION_DAYS + 1}: dead letters wait for {MESSAGE_RETENTION_DAYS}",
+            ),
+            ("completed_job_retention_days", self.completed_job_retention_days >= 1, "must be at least 1"),
+            ("max_receive_count", self.max_receive_count >= 3, "must be at least 3, as throttling counts too"),
+            ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
+            ("trace_clock", self.tracing or not self.trace_clock, "must be False where tracing is"),
+            ("sweep_minutes", 1 <= self.sweep_minutes <= 60, "must lie between 1 and 60"),
+            ("patrol_hours", 1 <= self.patrol_hours <= 168, "must lie between 1 and 168"),
+            ("audit_segments", 1 <= self.audit_segments <= 168, "must lie between 1 and 168"),
+            ("catch_up_alarm_size", self.catch_up_alarm_size >= 1, "must be at least 1"),
+            (
+                "api.requests_per_second",
+                self.runs_on_this_machine or self.api.requests_per_second >= 10 * self.limits.requests_per_second,
+                "must be at least ten times limits.requests_per_second: all tenants share it",
+            ),
+            (
+                "docs_url",
+                self.docs_url is None or DOCS_URL.fullmatch(self.docs_url) is not None,
+                "must be an address such as https://example.com/duecourse/docs",
+            ),
+            ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
+        ]
+        for name in ("tick", "dispatch", "api"):
+            reserved = getattr(self.reserved_concurrency, name)
+            least = MIN_MAX_CONCURRENCY if name == "dispatch" else 1
+            fits = reserved is None or reserved >= least
+            checks.append((f"reserved_concurrency.{name}", fits, f"must be None or at least {least}"))
+        # It is also how many shards the queue's event source works on at a time.
+        fits = (self.reserved_concurrency.dispatch or 0) <= MAX_MAX_CONCURRENCY
+        checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_MAX_CONCURRENCY}"))
+        taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
+        taken += self.reserved_concurrency.whole
+        fits = taken <= self.account_concurrency
+        checks.append(("account_concurrency", fits, f"must be at least {taken}, which the lanes and the reserved take"))
+        with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
+        fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
+        told = f"must be at least {with_rest}, as AWS keeps {UNRESERVED_CONCURRENCY} beside what is reserved"
+        checks.append(("account_concurrency", fits, told))
+        yield from ((name, problem) for name, fine, problem in checks if not fine)
+        for name, lane in self.lanes.items():
+            yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
+            if self.runs_on_this_machine and (lane.pollers is not None or lane.bulk_pollers is not None):
+                yield f"lanes.{name}.pollers", "must be None on this machine: the emulator has one poller a queue"
+        if self.deployment == "canary" and self.runs_on_this_machine:
+            yield "deployment", "must be all_at_once on this machine: the emulator has no CodeDeploy"
+        if problem := key_problem(self.encryption_key):
+            yield "encryption_key", problem
+        problems = self.throughput.problems(on_this_machine=self.runs_on_this_machine)
+        yield from ((f"throughput.{field}", problem) for field, problem in problems)
+        yield from ((f"archive.{field}", problem) for field, problem in self.archive.problems())
+        visibility = {name: lane.visibility_seconds for name, lane in self.lanes.items()}
+        problems = self.alarms.problems(visibility, on_this_machine=self.runs_on_this_machine)
+        yield from ((f"alarms.{field}", problem) for field, problem in problems)
+        problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
+        yield from ((f"auth.{field}", problem) for field, problem in problems)
+        yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())
+        yield from ((f"api.{field}", problem) for field, problem in self.api.problems())
+        yield from ((f"allowed_targets.{field}", problem) for field, problem in self.allowed_targets.problems())
+        yield from ((f"tasks.{name}", problem) for name, problem in task_problems(self.tasks))

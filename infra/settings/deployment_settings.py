@@ -1,0 +1,96 @@
+"""What a deployment sets by itself, kept by stage in `settings/<stage>.json`: no command has to repeat it.
+
+The file holds what else would be given with `-c`: `{"alarm_email": "you@example.com", "encryption_key": "own"}`. What
+is given with `-c` all the same wins, for that one time; callers that are named by it are not mixed with kept ones of
+another kind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from infra.settings.config import ConfigError
+
+DEPLOYMENT_SETTINGS = (
+    "alarm_email",
+    "audience",
+    "auth",
+    "deployment",
+    "docs_url",
+    "encryption_key",
+    "issuer",
+    "reserved_concurrency",
+    "tenant_claim",
+)
+"""What `infra.stages.from_context` reads beside the stage's name and `deletion_protection`, which would leave a stage
+without protection for good if it were kept.
+"""
+
+
+def with_deployment_settings(
+    context: Callable[[str], Any], folder: Path, stages: Collection[str]
+) -> Callable[[str], Any]:
+    """The context, and for what it does not say the file of its stage in `folder`, if there is one.
+
+    Raises ConfigError for a file that is no object of texts by the names above, each once and not empty, and for one of
+    a stage that is none: it would be passed over, and the stage deployed without it.
+    """
+    for file in sorted(folder.glob("*.json")):
+        if file.stem not in stages:
+            raise ConfigError(f"settings/{file.name} is of no stage: there are {', '.join(stages)}")
+    kept = _read(folder / f"{context('stage')}.json")
+    if context("auth") not in (None, "jwt"):
+        passed_over = {"issuer", "audience"}
+    else:
+        passed_over = {"auth"} if context("issuer") is not None or context("audience") is not None else set()
+    kept = {name: value for name, value in kept.items() if name not in passed_over}
+
+    def look(name: str) -> Any:
+        given = context(name)
+        return kept.get(name) if given is None else given
+
+    return look
+
+
+def _read(file: Path) -> dict[str, str]:
+    if not file.is_file():
+        return {}
+    where = f"settings/{file.name}"
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    except _TwiceError as error:
+        raise ConfigError(f"{where}: {error} stands there twice") from error
+    except ValueError as error:
+        raise ConfigError(f"{where} must be JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ConfigError(f'{where} must be an object, such as {{"alarm_email": "you@example.com"}}')
+    wrong = [
+        f"{name} is no setting, there are {', '.join(DEPLOYMENT_SETTINGS)}"
+        for name in found
+        if name not in DEPLOYMENT_SETTINGS
+    ]
+    wrong += [
+        f"{name} must be a text" for name in found if name in DEPLOYMENT_SETTINGS and not isinstance(found[name], str)
+    ]
+    wrong += [
+        f"{name} must not be empty" for name, value in found.items() if isinstance(value, str) and not value.strip()
+    ]
+    if wrong:
+        raise ConfigError(f"{where}: " + "; ".join(wrong))
+    return found
+
+
+class _TwiceError(Exception):
+    """A name that stands more than once in an object: JSON would take the last."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _TwiceError(name)
+        found[name] = value
+    return found

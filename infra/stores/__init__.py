@@ -1,0 +1,1 @@
+"""Tables, buckets, keys, parameters."""

@@ -1,0 +1,159 @@
+"""Archive: what expires in the runs table goes by its stream into a bucket, as compressed rows by day."""
+
+import json
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.functions.python_function import PythonFunction, PythonRuntime
+from infra.nag import acknowledge, acknowledge_wildcards
+from infra.settings.archive_config import ArchiveConfig
+from infra.settings.config import StageConfig
+from infra.stores.access_logs import AccessLogs
+from infra.stores.archive_table import PREFIX, ArchiveTable
+from infra.stores.encryption import Encryption
+from infra.stores.private_bucket import private_bucket
+from infra.stores.runs_table import RunsTable
+
+TIMEOUT_SECONDS = 120
+REPLACED_DAYS = 30
+
+EXPIRED_RUNS = {
+    "eventName": ["REMOVE"],
+    "userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]},
+    "dynamodb": {"Keys": {"SK": {"S": [{"prefix": "RUN#"}]}}},
+}
+"""What the function is invoked for: a firing writes its record twice or more and expires once."""
+
+
+class Archive(Construct):
+    """A bucket, a function at the runs table's stream, a queue of what it could not archive, a table for queries.
+
+    A bucket that still holds history is not deleted with its stack (see infra/stores/private_bucket.py).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        encryption: Encryption,
+        logs: AccessLogs | None,
+        runtime: PythonRuntime,
+        runs: RunsTable,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        # Versioned: what is overwritten or deleted by mistake can be had back for a month.
+        self.bucket = private_bucket(
+            self,
+            "Bucket",
+            config=config,
+            encryption=encryption,
+            logs=logs,
+            prefix="archive/",
+            versioned=True,
+            lifecycle_rules=_lifecycle(config.archive),
+        )
+        # The event source notes here which part of the stream it gave up on; the records themselves stay there.
+        self.failures = sqs.Queue(
+            self,
+            "Failures",
+            retention_period=Duration.days(14),
+            enforce_ssl=config.refuse_plain_http,
+            **encryption.queue,
+        )
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=runtime,
+            source="archive",
+            description="Duecourse: takes the records of runs that have expired into the archive",
+            timeout_seconds=TIMEOUT_SECONDS,
+            memory_mb=256,
+            environment={"DUECOURSE_ARCHIVE_BUCKET": self.bucket.bucket_name},
+        )
+        stream = runs.table.table_stream_arn
+        if stream is None:
+            raise ValueError("the runs table has no stream: nothing would be archived")
+        allow = self.function.allow
+        # Reading is the event source's and, for a batch that failed for good, the function's own. ListStreams is asked
+        # for when the event source is made. A table that is restored under its name gets a stream with another label,
+        # which no deployment would put into the role: nothing of the template changes.
+        reading = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+        streams = f"{runs.arn}/stream/*"
+        allow([f"dynamodb:{action}" for action in reading], [streams])
+        objects = self.bucket.arn_for_objects("*")
+        allow(["s3:PutObject"], [objects])
+        allow(["sqs:SendMessage"], [self.failures.queue_arn])
+        acknowledge_wildcards(
+            self.function,
+            "The archive's objects are named by day and content when they are written; the bucket holds nothing else.",
+            [objects],
+        )
+        acknowledge_wildcards(
+            self.function,
+            "A stream is named by when it was made: a table that was restored under its name has another one.",
+            [streams],
+        )
+        acknowledge(
+            self.failures,
+            "This queue is what the event source itself falls back to (its on-failure destination), which the rule "
+            "does not see; nothing consumes it, so nothing could fail a second time.",
+            "SQS3",
+        )
+        self.source = self._attach(config, stream)
+        self.table = ArchiveTable(self, "Catalogue", config=config, bucket=self.bucket)
+
+    def _attach(self, config: StageConfig, stream: str) -> str:
+        """Let the stream invoke the function; the event source's id. A batch that was not archived comes again as it
+        was, until it is too old; one that killed the function is split, so that one record cannot hold up the others.
+
+        Where an alarm watches it (ArchiveSilent), it counts what it reads, filtered or not (AWS Lambda Developer Guide,
+        "Types of metrics for Lambda functions": event source mapping metrics).
+        """
+        archive, counted = config.archive, lambda_.CfnEventSourceMapping.MetricsConfigProperty(metrics=["EventCount"])
+        return lambda_.CfnEventSourceMapping(
+            self,
+            "Stream",
+            event_source_arn=stream,
+            function_name=self.function.name,
+            starting_position="TRIM_HORIZON",
+            batch_size=archive.batch_size,
+            maximum_batching_window_in_seconds=archive.window_seconds,
+            filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
+                filters=[lambda_.CfnEventSourceMapping.FilterProperty(pattern=json.dumps(EXPIRED_RUNS))]
+            ),
+            function_response_types=["ReportBatchItemFailures"],
+            bisect_batch_on_function_error=True,
+            maximum_retry_attempts=-1,
+            maximum_record_age_in_seconds=archive.give_up_after_hours * 3600,
+            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
+                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(destination=self.failures.queue_arn)
+            ),
+            metrics_config=counted if config.alarms.metric_math else None,
+        ).ref
+
+    @property
+    def bucket_name(self) -> str:
+        """Where the history lies."""
+        return self.bucket.bucket_name
+
+
+def _lifecycle(archive: ArchiveConfig) -> list[s3.LifecycleRule]:
+    """What becomes of the objects with time."""
+    rules = [
+        s3.LifecycleRule(noncurrent_version_expiration=Duration.days(REPLACED_DAYS)),
+        s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
+    ]
+    if archive.glacier_after_days is not None:
+        instant = s3.StorageClass.GLACIER_INSTANT_RETRIEVAL
+        after = Duration.days(archive.glacier_after_days)
+        transition = s3.Transition(storage_class=instant, transition_after=after)
+        rules.append(s3.LifecycleRule(prefix=PREFIX, transitions=[transition]))
+    if archive.retention_days is not None:
+        rules.append(s3.LifecycleRule(expiration=Duration.days(archive.retention_days)))
+    return rules

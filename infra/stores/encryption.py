@@ -1,0 +1,170 @@
+"""Under whose key the stores lie: AWS's own, one that the stack makes, or one of the account's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from aws_cdk import ArnFormat, Aws, Duration, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.settings.encryption_config import OWN
+from infra.stores.removal import removal_policy
+
+ROTATION_DAYS = 365
+
+DATA_KEY_REUSE = Duration.hours(1)
+"""For how long SQS uses a data key before it asks KMS for another: a fraction of what its default of five minutes
+costs, and a key that is disabled stops the queues within the hour (Amazon SQS Developer Guide, "Amazon SQS Key
+management").
+"""
+
+_READ, _WRITE = frozenset({"kms:Decrypt"}), frozenset({"kms:Decrypt", "kms:GenerateDataKey"})
+
+KEY_USES: Mapping[str, frozenset[str]] = {
+    "dynamodb:": _READ,
+    "sqs:SendMessage": _WRITE,
+    "sqs:ReceiveMessage": _READ,
+    "sns:Publish": _WRITE,
+    "s3:PutObject": _WRITE,
+    "s3:GetObject": _READ,
+}
+"""What a caller must be allowed to do with a store's key, by what it does with the store; `dynamodb:` is all of it
+(Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest: How it works": the table's key is decrypted for each
+caller and made at the table's creation only; Amazon SQS and Amazon SNS Developer Guides, "Key management"; Amazon S3
+User Guide, "Using server-side encryption with AWS KMS keys"). EventBridge and CloudWatch use the key in their own name.
+"""
+
+
+def key_uses(actions: Collection[str]) -> Mapping[str, frozenset[str]]:
+    """The KMS actions that go with a policy's actions, each with the services through which it is used."""
+    found: dict[str, set[str]] = {}
+    for action in actions:
+        for beginning, needed in KEY_USES.items():
+            if action == beginning or (beginning.endswith(":") and action.startswith(beginning)):
+                for use in needed:
+                    found.setdefault(use, set()).add(action.partition(":")[0])
+    return {use: frozenset(services) for use, services in found.items()}
+
+
+class Encryption(Construct):
+    """The key, and what each kind of store has to be told of it.
+
+    Without a key of the account's every store has what its service does by itself: tables, queues, buckets and logs are
+    encrypted under keys of AWS's; SNS keeps nothing longer than it takes to deliver.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, key: str | None, name: str, retain: bool) -> None:
+        """`key` as in `StageConfig.encryption_key`; `name` is the stack's; a key of its own stays where `retain`."""
+        super().__init__(scope, construct_id)
+        self.key: kms.IKey | None = None
+        if key == OWN:
+            own = kms.Key(
+                self,
+                "Key",
+                description=f"{name}: tables, queues, topics, buckets, logs and events",
+                enable_key_rotation=True,
+                rotation_period=Duration.days(ROTATION_DAYS),
+                pending_window=Duration.days(30),
+                removal_policy=removal_policy(retain=retain),
+            )
+            for statement in _services(Stack.of(self), name):
+                own.add_to_resource_policy(statement)
+            self.key = own
+        elif key is not None:
+            self.key = kms.Key.from_key_arn(self, "Key", key)
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """For a DynamoDB table, its indexes, its stream and its backups."""
+        if self.key is None:
+            return {}
+        return {"encryption": dynamodb.TableEncryption.CUSTOMER_MANAGED, "encryption_key": self.key}
+
+    @property
+    def queue(self) -> dict[str, Any]:
+        """For an SQS queue."""
+        if self.key is None:
+            return {"encryption": sqs.QueueEncryption.SQS_MANAGED}
+        encrypted = {"encryption": sqs.QueueEncryption.KMS, "encryption_master_key": self.key}
+        return {**encrypted, "data_key_reuse": DATA_KEY_REUSE}
+
+    @property
+    def topic(self) -> dict[str, Any]:
+        """For an SNS topic."""
+        return {} if self.key is None else {"master_key": self.key}
+
+    @property
+    def bucket(self) -> dict[str, Any]:
+        """For an S3 bucket; with a bucket key, so that objects cost no request to KMS each."""
+        if self.key is None:
+            return {"encryption": s3.BucketEncryption.S3_MANAGED}
+        return {"encryption": s3.BucketEncryption.KMS, "encryption_key": self.key, "bucket_key_enabled": True}
+
+    @property
+    def logs(self) -> dict[str, Any]:
+        """For a log group."""
+        return {} if self.key is None else {"encryption_key": self.key}
+
+    @property
+    def bus(self) -> dict[str, Any]:
+        """For an event bus."""
+        return {} if self.key is None else {"kms_key": self.key}
+
+    def let_policies_use_it(self) -> None:
+        """Give each policy of the stack the uses of the key that its other statements need, and no more.
+
+        Called once all constructs are made, so that who may use a store may use its key, without a word in each.
+        """
+        if self.key is None:
+            return
+        stack = Stack.of(self)
+        for policy in [each for each in stack.node.find_all() if isinstance(each, iam.Policy)]:
+            for use, services in sorted(key_uses([*_actions(policy)]).items()):
+                via = [f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}" for service in sorted(services)]
+                policy.add_statements(
+                    iam.PolicyStatement(
+                        actions=[use],
+                        resources=[self.key.key_arn],
+                        conditions={"StringEquals": {"kms:ViaService": via}},
+                    )
+                )
+
+
+def _actions(policy: iam.Policy) -> Iterator[str]:
+    """All that a policy allows."""
+    for statement in policy.document.to_json()["Statement"]:
+        actions = statement["Action"]
+        yield from [actions] if isinstance(actions, str) else actions
+
+
+def _services(stack: Stack, name: str) -> Iterator[iam.PolicyStatement]:
+    """The services that use the key in their own name. A key's policy speaks of no other key by its `*`.
+
+    EventBridge's statement is the bus's to add. docs/security.md has all three for keys that the account made.
+    """
+    groups = stack.format_arn(
+        service="logs",
+        resource="log-group",
+        resource_name=f"{name}-*",
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    yield iam.PolicyStatement(
+        sid="LogGroups",
+        principals=[iam.ServicePrincipal(f"logs.{Aws.REGION}.{Aws.URL_SUFFIX}")],
+        actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"],
+        resources=["*"],
+        conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
+    )
+    yield iam.PolicyStatement(
+        sid="AlarmsToTopics",
+        principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+        actions=["kms:Decrypt", "kms:GenerateDataKey"],
+        resources=["*"],
+        conditions={"StringEquals": {"aws:SourceAccount": stack.account}},
+    )

@@ -1,0 +1,1 @@
+"""AWS clients, and the services other than DynamoDB and SQS."""

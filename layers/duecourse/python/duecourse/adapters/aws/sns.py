@@ -1,0 +1,53 @@
+"""Notices to people, by SNS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from duecourse.adapters.aws.sns_subject import SUBJECT_CHARACTERS
+from duecourse.domain.instants import to_iso
+from duecourse.ports import Death
+
+
+class SnsNotices:
+    """Publishes to the topic of deaths. Tenant and job are message attributes too: subscriptions can filter by them.
+
+    A notice may come more than once (its answer was lost, its sender died; and SNS delivers at least once). All of one
+    death have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`; a redriven run that dies again has another.
+    """
+
+    def __init__(self, client: Any, topic_arn: str) -> None:
+        self._client = client
+        self._topic_arn = topic_arn
+
+    def death(self, death: Death) -> None:
+        """Publish; raises botocore's error when it was not accepted."""
+        run = death.run
+        notice = {
+            "tenant": run.tenant,
+            "job_id": run.job_id,
+            "run_id": str(run.name),
+            "occurrence": to_iso(run.occurrence),
+            "attempts": run.attempt,
+            "error": run.error,
+            "died_at": to_iso(death.died_at),
+        }
+        self._client.publish(
+            TopicArn=self._topic_arn,
+            Subject=_subject(str(run.name)),
+            Message=orjson.dumps(notice).decode(),
+            MessageAttributes={
+                "tenant": {"DataType": "String", "StringValue": run.tenant},
+                "job_id": {"DataType": "String", "StringValue": run.job_id},
+                "deduplication_id": {"DataType": "String", "StringValue": f"{run.tenant}/{run.name}/{run.attempt}"},
+            },
+        )
+
+
+def _subject(run_id: str) -> str:
+    """A long run id loses its end, the message has all of it."""
+    room = SUBJECT_CHARACTERS - len("Duecourse: run  is dead")
+    shown = run_id if len(run_id) <= room else f"{run_id[: room - 3]}..."
+    return f"Duecourse: run {shown} is dead"

@@ -1,0 +1,107 @@
+"""Named targets of the stage, in SSM's Parameter Store."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import orjson
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.domain.targets.target_document import target_of
+from duecourse.domain.targets.targets import TaskTarget
+from duecourse.limits import TASK_NAME
+from duecourse.ports import Clock, RegisteredTask, TasksUnavailableError
+
+_KNOWN_SECONDS = 60
+_UNKNOWN_SECONDS = 5
+_KEPT = 256
+_NAME = re.compile(TASK_NAME)
+
+_logger = logging.getLogger(__name__)
+
+
+class TaskError(ValueError):
+    """A parameter that does not hold a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    task: RegisteredTask | None
+    until: float
+
+
+class SsmTasks:
+    """One parameter a task: `/duecourse/<stage>/tasks/<name>`. Safe to share between threads.
+
+    A task is believed for a minute, that there is none for five seconds.
+    """
+
+    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+        self._client = client
+        self._stage = stage
+        self._clock = clock
+        self._read: OrderedDict[str, _Read] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, name: str) -> RegisteredTask | None:
+        """The task; None where none is registered under that name, or none that can be read (the log says why).
+
+        Where SSM does not answer, what was known last; raises TasksUnavailableError where that is nothing.
+        """
+        if _NAME.fullmatch(name) is None:
+            return None  # and no way into other parameters
+        now = self._clock.now()
+        with self._lock:
+            known = self._read.get(name)
+        if known is not None and now < known.until:
+            return known.task
+        try:
+            task = self._fetch(name)
+        except (BotoCoreError, ClientError) as problem:
+            if known is None or known.task is None:
+                raise TasksUnavailableError(f"task {name} ({type(problem).__name__})") from problem
+            facts = {"action": "task_not_read_again", "task": name, "error": str(problem)}
+            _logger.warning("task_not_read_again", extra=facts)
+            task = known.task
+        self._keep(name, _Read(task, now + (_UNKNOWN_SECONDS if task is None else _KNOWN_SECONDS)))
+        return task
+
+    def _fetch(self, name: str) -> RegisteredTask | None:
+        try:
+            answer = self._client.get_parameter(Name=f"/duecourse/{self._stage}/tasks/{name}")
+        except ClientError as refused:
+            if refused.response.get("Error", {}).get("Code") == "ParameterNotFound":
+                return None
+            raise
+        try:
+            return task_of(answer["Parameter"]["Value"])
+        except TaskError:
+            _logger.exception("task_unreadable", extra={"action": "task_unreadable", "task": name})
+            return None
+
+    def _keep(self, name: str, read: _Read) -> None:
+        with self._lock:
+            self._read[name] = read
+            self._read.move_to_end(name)
+            if len(self._read) > _KEPT:
+                self._read.popitem(last=False)
+
+
+def task_of(text: str) -> RegisteredTask:
+    """The task of a parameter's text, `{"target": {…}, "defaults": {…}}`. Raises TaskError."""
+    try:
+        document = orjson.loads(text)
+        target = target_of(document["target"])
+        defaults = document.get("defaults", {})
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise TaskError(f"{type(problem).__name__}: {problem}") from problem
+    if isinstance(target, TaskTarget):
+        raise TaskError("a task cannot be another task")
+    if not isinstance(defaults, dict):
+        raise TaskError("its defaults are no object")
+    return RegisteredTask(target, defaults)

@@ -1,0 +1,1 @@
+"""The due index: cursors, claims, timers, watermarks."""

@@ -1,0 +1,79 @@
+"""The item of a cursor: rewritten at each claim, so it stays far below 1 KB."""
+
+from __future__ import annotations
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, owner_of
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.schedules import ScheduleSpec
+
+
+def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
+    """The item of a cursor in a stage with `shards` shards, written at `now` (UTC seconds)."""
+    spec = cursor.schedule
+    rules: dict[str, object] = {
+        "expression": spec.expression,
+        "timezone": spec.timezone,
+        "dst_gap": spec.dst_gap,
+        "dst_fold": spec.dst_fold,
+        "anchor": spec.anchor,
+        "start": spec.start,
+        "end": spec.end,
+        "missed": {
+            "mode": cursor.missed.mode,
+            "grace_seconds": cursor.missed.grace_seconds,
+            "max_missed": cursor.missed.max_missed,
+        },
+    }
+    if cursor.exclude:
+        rules["exclude"] = cursor.exclude
+    if cursor.jitter_seconds:
+        rules["jitter_seconds"] = cursor.jitter_seconds
+    return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
+        {
+            # One that was quarantined stays out of the index until something mends it.
+            "slot": cursor.slot(shards, now=now) if cursor.error is None else None,
+            "due": cursor.due,
+            "occurrence": cursor.occurrence,
+            "after": cursor.after,
+            "remaining": cursor.remaining,
+            "generation": cursor.generation,
+            "rules": values.document(rules),
+            "lane": cursor.lane,
+            "precision": cursor.precision,
+            "tzdata": cursor.tzdata,
+            "error": cursor.error,
+            "last": cursor.last,
+            "ending": True if cursor.ending else None,
+            "bulk": True if cursor.bulk else None,
+        }
+    )
+
+
+def from_item(item: Item) -> Cursor:
+    """The cursor of an item. Raises KeyError, TypeError or ValueError for one that this version cannot read."""
+    tenant, job_id = owner_of(item["PK"]["S"])
+    rules = values.parse(values.text(item, "rules"))
+    missed = rules.pop("missed")
+    exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
+    return Cursor(
+        tenant=tenant,
+        job_id=job_id,
+        generation=int(item["generation"]["N"]),
+        schedule=ScheduleSpec(**rules),
+        occurrence=values.optional_integer(item, "occurrence"),
+        due=values.optional_integer(item, "due"),
+        after=values.integer(item, "after"),
+        exclude=exclude,
+        jitter_seconds=jitter_seconds,
+        remaining=values.optional_integer(item, "remaining"),
+        lane=Lane(item["lane"]["S"]),
+        precision=Precision(item["precision"]["S"]),
+        missed=MissedPolicy(MissedMode(missed["mode"]), missed["grace_seconds"], missed["max_missed"]),
+        tzdata=item["tzdata"]["S"],
+        error=values.optional_text(item, "error"),
+        last=values.optional_integer(item, "last"),
+        ending="ending" in item,
+        bulk="bulk" in item,
+    )

@@ -1,0 +1,76 @@
+"""Timers in the jobs table: messages that wait for longer than SQS holds one back, found by the due index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.batch_put import batch_put
+from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
+from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.statements import Statement, execute
+from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.messages import read_run_message
+from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
+
+
+class DynamoTimers:
+    """ports.Timers."""
+
+    def __init__(self, client: Any, table: str, *, shards: int) -> None:
+        self._client = client
+        self._table = table
+        self._shards = shards
+        self._record = ShardRecord(client, table)
+
+    def put(self, timer: Timer) -> None:
+        """See ports.Timers."""
+        self._client.put_item(TableName=self._table, Item=self._item(timer))
+
+    def put_all(self, timers: Sequence[Timer]) -> None:
+        """See ports.Timers."""
+        batch_put(self._client, self._table, [self._item(timer) for timer in timers])
+
+    def _item(self, timer: Timer) -> Item:
+        return to_item(timer, self._record.covering(self._shards))
+
+
+def to_item(timer: Timer, shards: int) -> Item:
+    """The item of a timer in a stage with `shards` shards."""
+    message = timer.message
+    slot = slot_of(timer.due, shard_of(message.tenant, message.job_id, shards))
+    stand = {"slot": slot, "due": timer.due, "message": message.to_json()}
+    return job_key(message.tenant, message.job_id, timer.key) | values.pack(stand)
+
+
+def from_item(item: Item) -> Timer:
+    """The timer of an item. Raises KeyError or MessageError (a ValueError)."""
+    return Timer(read_run_message(values.text(item, "message")), values.integer(item, "due"))
+
+
+def is_timer(item: Item) -> bool:
+    """Whether an entry of the due index is a timer."""
+    return bool(item["SK"]["S"].startswith(TIMER_PREFIX))
+
+
+def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, executor: Executor) -> list[Claimed]:
+    """Remove each by itself; LOST where it was armed anew, or is gone already."""
+    first: dict[tuple[str, str, str], int] = {}
+    for index, timer in enumerate(timers):
+        first.setdefault((timer.message.tenant, timer.message.job_id, timer.key), index)
+    unique = list(first.values())
+    outcomes = execute(client, [_statement(table, timers[index]) for index in unique], clock, executor)
+    results = [Claimed(ClaimResult.LOST)] * len(timers)
+    for index, outcome in zip(unique, outcomes, strict=True):
+        results[index] = outcome.claimed()
+    return results
+
+
+def _statement(table: str, timer: Timer) -> Statement:
+    where = values.pack(
+        {"PK": job_partition(timer.message.tenant, timer.message.job_id), "SK": timer.key, "due": timer.due}
+    )
+    conditions = " AND ".join(f'"{name}" = ?' for name in where)
+    statement = f'DELETE FROM "{table}" WHERE {conditions}'  # noqa: S608 - names are ours, values are parameters
+    return {"Statement": statement, "Parameters": [*where.values()]}

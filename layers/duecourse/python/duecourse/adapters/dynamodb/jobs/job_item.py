@@ -1,0 +1,132 @@
+"""The item of a job: what conditions look at are attributes of their own, the rest is one document."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+from hashlib import blake2b
+from typing import Any
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.domain.documents import part_of, read_fields
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Overlap
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.target_document import target_document, target_of
+from duecourse.domain.targets.targets import HttpTarget, Target
+
+INLINE_PAYLOAD_BYTES = 4096
+"""A larger payload lives in an item of its own, so that listing jobs does not drag it along."""
+
+
+GONE_SECONDS = 86_400
+"""How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
+
+_DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
+
+
+def to_item(job: Job) -> tuple[Item, str | None]:
+    """The job's item, and the payload's JSON when that belongs into an item of its own."""
+    payload = values.document(job.payload)
+    inline = len(payload.encode()) <= INLINE_PAYLOAD_BYTES
+    definition = part_of(job, _DEFINITION) | {
+        "target": _target_document(job.target),
+        # The release before knows no `newest`: it queues all of them meanwhile.
+        "overlap": Overlap.QUEUE if job.overlap is Overlap.NEWEST else job.overlap,
+        "overlap_rule": job.overlap,
+    }
+    item = job_key(job.tenant, job.id, JOB) | values.pack(
+        {
+            "tenant": job.tenant,
+            "job_id": job.id,
+            "state": job.state,
+            "generation": job.generation,
+            "created_generation": job.created_generation,
+            "created_at": job.created_at,
+            "updated_at": job.updated_at,
+            "changed_at": job.changed_at,
+            "paused_at": job.paused_at,
+            "paused_because": job.paused_because,
+            "paused_by": job.paused_by,
+            "resumed_at": job.resumed_at,
+            "earlier": values.document([astuple(each) for each in job.earlier]) if job.earlier else None,
+            "revision": job.revision,
+            "seated": job.seated,
+            "definition": values.document(definition),
+            "payload": payload if inline else None,
+            "payload_hash": None if inline else hash_of(payload),
+        }
+    )
+    return item, None if inline else payload
+
+
+def payload_item(job: Job, payload: str) -> Item:
+    """The item of a payload that is too large for its job's."""
+    return job_key(job.tenant, job.id, PAYLOAD) | values.pack({"payload": payload, "hash": hash_of(payload)})
+
+
+def gone_item(job: Job, deleted_at: float) -> Item:
+    """The note of a deletion."""
+    note = {"deleted_at": deleted_at, "generation": job.generation, "expires_at": int(deleted_at) + GONE_SECONDS}
+    return job_key(job.tenant, job.id, GONE) | values.pack(note)
+
+
+def has_own_payload(item: Item) -> bool:
+    """Whether the payload must be read from its own item."""
+    return "payload" not in item
+
+
+def belongs(payload: Item | None, item: Item) -> bool:
+    """Whether a payload's item is the one that a job's was written with: an edit may come between two reads. Items of
+    before there were edits have no hash.
+    """
+    wanted = values.optional_text(item, "payload_hash")
+    return wanted is None or (payload is not None and values.optional_text(payload, "hash") == wanted)
+
+
+def hash_of(payload: str) -> str:
+    """What tells a payload from another one."""
+    return blake2b(payload.encode(), digest_size=16).hexdigest()
+
+
+def from_item(item: Item, payload: str | None = None) -> Job:
+    """The job of an item; `payload` is the JSON of its own payload item where it has one.
+
+    Raises KeyError or ValueError for an item that this version cannot read.
+    """
+    definition: dict[str, Any] = values.parse(values.text(item, "definition"))
+    stored = values.optional_text(item, "payload") or payload
+    asked = read_fields(
+        JobDefinition,
+        definition,
+        schedule=ScheduleSpec(**definition["schedule"]),
+        target=target_of(definition["target"]),
+        overlap=Overlap(definition.get("overlap_rule", definition["overlap"])),
+        payload=None if stored is None else values.parse(stored),
+    )
+    return Job(
+        **asked,
+        tenant=values.text(item, "tenant"),
+        id=values.text(item, "job_id"),
+        generation=values.integer(item, "generation"),
+        created_at=float(item["created_at"]["N"]),
+        updated_at=float(item["updated_at"]["N"]),
+        changed_at=float(item["changed_at"]["N"]),
+        created_generation=values.integer(item, "created_generation"),
+        state=JobState(values.text(item, "state")),
+        paused_at=values.optional_float(item, "paused_at"),
+        paused_because=values.optional_text(item, "paused_because"),
+        paused_by=values.optional_text(item, "paused_by"),
+        resumed_at=values.optional_float(item, "resumed_at"),
+        revision=values.optional_integer(item, "revision") or 0,
+        seated=item["seated"]["BOOL"] if "seated" in item else None,
+        earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
+    )
+
+
+def _target_document(target: Target) -> dict[str, Any]:
+    document = target_document(target)
+    if isinstance(target, HttpTarget):
+        document["headers"] = target.headers  # pairs: functions of the release before read nothing else
+        if target.sign is None:
+            del document["sign"]  # which they do not know; a call that is to be signed they must not make
+    return document

@@ -1,0 +1,97 @@
+"""Pages of a tenant's jobs: by the tenant index, or by a tag's markers. Never a scan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.batch_get import batch_get
+from duecourse.adapters.dynamodb.cursors import cursor_item
+from duecourse.adapters.dynamodb.jobs import tag_markers
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, tag_partition
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job
+from duecourse.ports import JobPage
+
+T = TypeVar("T")
+logger = logging.getLogger("duecourse.adapters.dynamodb")
+
+
+class JobPages:
+    """Reads pages; `read` makes a job of its item."""
+
+    def __init__(self, client: Any, table: str, read: Callable[[Item], Job]) -> None:
+        self._client = client
+        self._table = table
+        self._read = read
+
+    def of_tenant(self, tenant: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
+        """See ports.JobStore.page."""
+        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        items, more = self._query("tenant", tenant, "job_id", prefix, limit, last, IndexName="tenant")
+        return self._page(items, None if more is None else more["job_id"]["S"])
+
+    def of_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
+        """See ports.JobStore.page_tag."""
+        partition = tag_partition(tenant, tag)
+        last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
+        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
+        ids = [tag_markers.job_of(marker) for marker in markers]
+        items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
+        found = {item["job_id"]["S"]: item for item in items}
+        following = None if more is None else tag_markers.job_of(more)
+        return self._page([found[job_id] for job_id in ids if job_id in found], following)
+
+    def _query(
+        self, hash_name: str, value: str, sort: str, prefix: str, limit: int, last: Item | None, **where: str
+    ) -> tuple[list[Item], Item | None]:
+        """A page of items and the key of its last one, where there is more."""
+        condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
+        if prefix:
+            condition += " AND begins_with(#sort, :prefix)"
+            names["#sort"] = sort
+            stand[":prefix"] = {"S": prefix}
+        answer = self._client.query(
+            TableName=self._table,
+            KeyConditionExpression=condition,
+            ExpressionAttributeNames=names,
+            ExpressionAttributeValues=stand,
+            Limit=limit,
+            **({} if last is None else {"ExclusiveStartKey": last}),
+            **where,
+        )
+        items: list[Item] = answer["Items"]
+        return items, answer.get("LastEvaluatedKey")
+
+    def _page(self, items: list[Item], following: str | None) -> JobPage:
+        jobs = [job for item in items if (job := readable(self._read, item)) is not None]
+        cursors = self._cursors(jobs)
+        return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
+
+    def _cursors(self, jobs: list[Job]) -> dict[str, Cursor]:
+        """The cursors of one tenant's jobs."""
+        found: dict[str, Cursor] = {}
+        keys = (job_key(job.tenant, job.id, CURSOR) for job in jobs)
+        for item in batch_get(self._client, self._table, keys):
+            cursor = readable(cursor_item.from_item, item)
+            if cursor is not None:
+                found[cursor.job_id] = cursor
+        return found
+
+
+def readable(read: Callable[[Item], T], item: Item) -> T | None:
+    """What an item says, or None, logged, for one that this version cannot read: it must not take a page with it."""
+    try:
+        return read(item)
+    except (KeyError, TypeError, ValueError) as problem:
+        logger.error(  # noqa: TRY400 - the item's key and the fault are all there is to say
+            "item_unreadable",
+            extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
+        )
+        return None
+
+
+def _indexed(tenant: str, job_id: str) -> Item:
+    return values.pack({"tenant": tenant, "job_id": job_id})

@@ -1,0 +1,264 @@
+"""Jobs in the jobs table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb import conditions, values
+from duecourse.adapters.dynamodb.batch_get import batch_get
+from duecourse.adapters.dynamodb.cursors import cursor_item
+from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
+from duecourse.adapters.dynamodb.errors import condition_failed
+from duecourse.adapters.dynamodb.jobs import change_items, job_item, tag_markers, used_keys
+from duecourse.adapters.dynamodb.jobs.job_count import TRIES, JobCount, part_of
+from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
+from duecourse.adapters.dynamodb.jobs.job_reading import JobMissingError, read_job
+from duecourse.adapters.dynamodb.jobs.seats import DynamoSeats, taken
+from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
+from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.runs import run_item
+from duecourse.adapters.dynamodb.transaction import transact
+from duecourse.domain.jobs.change_record import ChangeRecord
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.runs.run import Run
+from duecourse.ports import (
+    ChangePage,
+    Clock,
+    JobPage,
+    JobQuotaError,
+    KeyUsedError,
+    SeatsChangedError,
+    SeatStore,
+    StoreBusyError,
+    UsedKey,
+)
+
+
+class DynamoJobStore:
+    """ports.JobStore."""
+
+    def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
+        """`runs_table` is where records go that are written with a change of a job."""
+        self._client = client
+        self._table = table
+        self._shards = shards
+        self._runs_table = runs_table
+        self._clock = clock
+        self._record = ShardRecord(client, table)
+        self._count = JobCount(client, table, clock)
+        self._pages = JobPages(client, table, self._job)
+        self.seats: SeatStore = DynamoSeats(client, table)
+
+    def create(
+        self,
+        job: Job,
+        cursor: Cursor,
+        *,
+        now: float | None = None,
+        quota: int | None = None,
+        key: UsedKey | None = None,
+        after: Gone | None = None,
+        record: ChangeRecord | None = None,
+        seats: Seats | None = None,
+    ) -> bool:
+        """See ports.JobStore."""
+        item, payload = job_item.to_item(job)
+        part = part_of(job)
+        writes = [
+            self._put(item, ConditionExpression="attribute_not_exists(PK)"),
+            self._count.take(job.tenant, part),
+            *taken(seats, self._table),
+            self._put_cursor(cursor),
+            *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
+            *tag_markers.added(job, job.tags, self._table),
+            *self._noted(record),
+        ]
+        if key is not None:
+            writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
+        if after is not None:
+            writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
+        used = len(writes) - 1 - (after is not None)
+        for _ in range(TRIES):
+            try:
+                failed = transact(self._client, writes, self._clock)
+            except (BotoCoreError, ClientError) as error:
+                return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
+            # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
+            if key is not None and used in failed:
+                raise KeyUsedError
+            if after is not None and failed == [len(writes) - 1]:
+                raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
+            if 0 in failed or not failed:
+                return not failed
+            if seats is not None and failed == [2]:
+                raise SeatsChangedError
+            if (stocked := self._count.stocked(job.tenant, part, quota)) is None:
+                raise JobQuotaError
+            part, writes[1] = stocked, self._count.take(job.tenant, stocked)
+        raise StoreBusyError(f"the count of {job.tenant}'s jobs")
+
+    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        """See ports.JobStore."""
+        item = self._get(used_keys.key_of(tenant, digest))
+        return None if item is None else used_keys.from_item(item, now)
+
+    def get(self, tenant: str, job_id: str) -> Job | None:
+        """See ports.JobStore."""
+        item = self._get(job_key(tenant, job_id, JOB))
+        try:
+            return None if item is None else self._job(item)
+        except JobMissingError:
+            return None
+
+    def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
+        """See ports.JobStore."""
+        job = self.get(tenant, job_id)
+        if job is not None:
+            return job
+        return self.gone(tenant, job_id)
+
+    def gone(self, tenant: str, job_id: str) -> Gone | None:
+        """See ports.JobStore."""
+        gone = self._get(job_key(tenant, job_id, GONE))
+        if gone is None:
+            return None
+        return Gone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
+
+    def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
+        """See ports.JobStore."""
+        item = self._get(job_key(tenant, job_id, CURSOR))
+        return None if item is None else readable(cursor_item.from_item, item)
+
+    def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        """See ports.JobStore."""
+        keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
+        found = {item["SK"]["S"]: item for item in batch_get(self._client, self._table, keys, consistent=True)}
+        if JOB not in found:
+            return None, None
+        try:
+            job = self._job(found[JOB])
+        except JobMissingError:
+            return None, None
+        return job, readable(cursor_item.from_item, found[CURSOR]) if CURSOR in found else None
+
+    def change(
+        self,
+        job: Job,
+        standing: Cursor,
+        changed: Job,
+        cursor: Cursor,
+        records: Sequence[Run] = (),
+        record: ChangeRecord | None = None,
+        seats: Seats | None = None,
+    ) -> bool:
+        """See ports.JobStore."""
+        (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
+        writes = [
+            self._put(item, **conditions.unchanged(job)),
+            self._put_cursor(cursor, **conditions.standing(standing)),
+            *tag_markers.changed(job, changed, self._table),
+            *self._noted(record),
+            *(run_item.put_new(run, self._runs_table) for run in records),
+            *taken(seats, self._table),
+        ]
+        if payload is not None and (payload != had or job.revision == 0):
+            writes.append(self._put(job_item.payload_item(changed, payload)))
+        if payload is None and had is not None:
+            writes.append({"Delete": self._key(job, PAYLOAD)})
+        if job.revision == 0:
+            writes.append(self._count.uncounted(job.tenant))
+        return self._written(job, writes, lambda standing: standing == changed)
+
+    def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
+        """See ports.JobStore."""
+        writes = [
+            {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
+            {"Delete": self._key(job, CURSOR)},
+            {"Delete": self._key(job, PAYLOAD)},
+            self._put(job_item.gone_item(job, deleted_at)),
+            *tag_markers.removed(job, job.tags, self._table),
+            *self._noted(record),
+        ]
+        counted = job.revision > 0
+        if counted:
+            writes.append(self._count.put(job.tenant, part_of(job)))
+        return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted)
+
+    def complete(self, job: Job, *, at: float) -> bool:
+        """See ports.JobStore."""
+        try:
+            self._client.update_item(**self._key(job, JOB), **conditions.completion(job, at))
+        except (BotoCoreError, ClientError) as error:
+            if condition_failed(error):
+                return False
+            return self._read_back(job, lambda standing: conditions.is_completion(standing, job, at), error)
+        return True
+
+    def note(self, records: Sequence[ChangeRecord]) -> None:
+        """See ports.JobStore."""
+        change_items.put_all(self._client, self._table, records)
+
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """See ports.JobStore."""
+        return change_items.page(self._client, self._table, tenant, job_id, limit, before)
+
+    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """See ports.JobStore."""
+        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix)
+
+    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        """See ports.JobStore."""
+        return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
+
+    def _job(self, item: Item) -> Job:
+        return read_job(item, self._get)
+
+    def _get(self, key: Item) -> Item | None:
+        return read_item(self._client, self._table, key)
+
+    def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
+        return [] if record is None else [change_items.put(record, self._table)]
+
+    def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
+        return {"Put": {"TableName": self._table, "Item": item} | condition}
+
+    def _put_cursor(self, cursor: Cursor, **condition: Any) -> dict[str, Any]:
+        item = cursor_item.to_item(cursor, self._record.covering(self._shards), now=self._clock.now())
+        return self._put(item, **condition)
+
+    def _key(self, job: Job, sort: str) -> dict[str, Any]:
+        return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
+
+    def _written(
+        self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool], counted: bool = False
+    ) -> bool:
+        """Whether all was written, else nothing is. `made` knows the job after these writes. `counted`: the last one
+        puts a place back, for which room is made.
+        """
+        try:
+            failed = transact(self._client, writes, self._clock)
+            if counted and failed == [len(writes) - 1]:
+                self._count.emptied(job.tenant, part_of(job))
+                failed = transact(self._client, writes, self._clock)
+        except StoreBusyError:
+            return False
+        except (BotoCoreError, ClientError) as error:
+            return self._read_back(job, made, error)
+        return not failed
+
+    def _read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
+        """True where the job stands as `made` knows it: a write without an answer was made. Raises `error` otherwise:
+        nobody knows then.
+        """
+        try:
+            standing = self.snapshot(job.tenant, job.id)
+        except (BotoCoreError, ClientError):
+            raise error from None
+        if not made(standing):
+            raise error
+        return True

@@ -1,0 +1,105 @@
+"""What was asked for by hand, in the runs table beside the runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
+from duecourse.adapters.dynamodb.keys import Item, job_key
+from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.domain.jobs.backfill import Backfill
+from duecourse.ports import Input
+
+PREFIX = "INPUT#"
+
+
+class DynamoInputs:
+    """ports.Inputs: `JOB#…/INPUT#.m…`. One item a request, whatever the number of its runs."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
+        """See ports.Inputs."""
+        try:
+            self._client.put_item(
+                TableName=self._table,
+                Item=to_item(tenant, job_id, wanted),
+                ConditionExpression="attribute_not_exists(PK)",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except (BotoCoreError, ClientError) as error:
+            item = found(error)
+            # One that is not there any more was removed for its age this very moment.
+            standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
+            if standing == wanted:
+                return None  # an answer was lost
+            if not condition_failed(error):
+                raise
+            return standing
+        return None
+
+    def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
+        """See ports.Inputs."""
+        item = read_item(self._client, self._table, job_key(tenant, job_id, PREFIX + suffix))
+        return None if item is None else from_item(item)
+
+    def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
+        """See ports.Inputs."""
+        conditional(
+            self._client.update_item,
+            TableName=self._table,
+            Key=job_key(tenant, job_id, PREFIX + suffix),
+            UpdateExpression="SET #sent = :yes",
+            ConditionExpression="attribute_exists(PK)",
+            ExpressionAttributeNames={"#sent": "sent"},
+            ExpressionAttributeValues={":yes": {"BOOL": True}},
+        )
+
+
+def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
+    """The item of a request. Payload and range are JSON, so that a payload of null is not one that is missing."""
+    asked = wanted.backfill
+    return job_key(tenant, job_id, PREFIX + wanted.suffix) | values.pack(
+        {
+            "requested_at": wanted.requested_at,
+            "requested_by": wanted.requested_by,
+            "fingerprint": wanted.fingerprint,
+            "generation": wanted.generation,
+            "expires_at": wanted.expires_at,
+            "occurrence": wanted.occurrence,
+            "payload": values.document(wanted.payload) if wanted.own_payload else None,
+            "backfill": None if asked is None else values.document(asked),
+            "sent": True if wanted.sent else None,
+            "correlation_id": wanted.correlation_id,
+        }
+    )
+
+
+def from_item(item: Item) -> Input:
+    """The request of an item. Raises KeyError or ValueError for one that this version cannot read."""
+    payload = values.optional_text(item, "payload")
+    asked = values.optional_text(item, "backfill")
+    return Input(
+        suffix=item["SK"]["S"].removeprefix(PREFIX),
+        requested_at=float(item["requested_at"]["N"]),
+        requested_by=values.text(item, "requested_by"),
+        fingerprint=values.text(item, "fingerprint"),
+        generation=values.integer(item, "generation"),
+        expires_at=values.integer(item, "expires_at"),
+        occurrence=values.optional_integer(item, "occurrence"),
+        own_payload=payload is not None,
+        payload=None if payload is None else values.parse(payload),
+        backfill=None if asked is None else _backfill(values.parse(asked)),
+        sent="sent" in item,
+        correlation_id=values.optional_text(item, "correlation_id"),
+    )
+
+
+def _backfill(asked: dict[str, Any]) -> Backfill:
+    """Fields of later versions are passed over."""
+    return Backfill(asked["since"], asked["until"], asked["pace_seconds"], asked["newest_first"])

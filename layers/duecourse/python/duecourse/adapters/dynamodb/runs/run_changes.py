@@ -1,0 +1,86 @@
+"""The stream of the runs table: as its event source hands it to a function, and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item
+from duecourse.adapters.dynamodb.runs.run_item import from_item
+from duecourse.domain.maintenance.archive import REMOVE, RunChange, Unreadable
+from duecourse.domain.runs.run import Run
+from duecourse.ports.archive import Stretch
+
+TRIMMED = "TrimmedDataAccessException"
+GONE = "ResourceNotFoundException"
+
+EMPTY_PAGES = 100
+"""So many in a row and there is nothing to come: an open shard goes on with empty pages for ever."""
+
+
+class DynamoRunChanges:
+    """ports.archive.RunChanges. `client` is that of `dynamodbstreams`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
+        """See ports.archive.RunChanges."""
+        return tuple(_change(record) for record in records)
+
+    def again(self, failed: Mapping[str, Any]) -> Stretch:
+        """See ports.archive.RunChanges. What has left the stream is passed over: the rest is still of use."""
+        first, last = failed["startSequenceNumber"], failed["endSequenceNumber"]
+        shard = {"StreamArn": failed["streamArn"], "ShardId": failed["shardId"]}
+        try:
+            answer = self._client.get_shard_iterator(
+                **shard, ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=first
+            )
+            return self._through(answer["ShardIterator"], last, whole=True)
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if code == GONE:
+                return Stretch((), whole=False)
+            if code != TRIMMED:
+                raise
+        answer = self._client.get_shard_iterator(**shard, ShardIteratorType="TRIM_HORIZON")
+        return self._through(answer["ShardIterator"], last, whole=False)
+
+    def _through(self, iterator: str | None, last: str, *, whole: bool) -> Stretch:
+        """Everything up to the number `last`, which ends it; without having met that one it is not whole."""
+        found: list[RunChange] = []
+        empty = 0
+        while iterator is not None and empty < EMPTY_PAGES:
+            page = self._client.get_records(ShardIterator=iterator)
+            for record in page["Records"]:
+                number = record["dynamodb"]["SequenceNumber"]
+                if int(number) <= int(last):
+                    found.append(_change(record))
+                if int(number) >= int(last):
+                    return Stretch(tuple(found), whole=whole)
+            empty = 0 if page["Records"] else empty + 1
+            iterator = page.get("NextShardIterator")
+        return Stretch(tuple(found), whole=False)
+
+
+def _change(record: Mapping[str, Any]) -> RunChange:
+    """The service that did it is named in small letters by Lambda's events, in capitals by the stream itself."""
+    told, kind = record["dynamodb"], record["eventName"]
+    identity = record.get("userIdentity") or {}
+    is_run = told["Keys"]["SK"].get("S", "").startswith(RUN_PREFIX)
+    return RunChange(
+        sequence=told["SequenceNumber"],
+        kind=kind,
+        by=identity.get("principalId") or identity.get("PrincipalId"),
+        content=_content(told.get("OldImage"), told["Keys"]) if kind == REMOVE and is_run else None,
+    )
+
+
+def _content(image: Item | None, keys: Item) -> Run | Unreadable:
+    """One run's fault must not keep the others from the archive, nor itself."""
+    try:
+        return from_item(image or {})
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        return Unreadable(image or keys, repr(problem))

@@ -1,0 +1,117 @@
+"""The item of a run, and of the overlap lock. Defaults are left out: a record without a result is about half a KB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from zlib import crc32
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
+from duecourse.domain.ids import parse_run_id
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+
+DEAD_PARTITIONS = 8
+"""Over how many index partitions a tenant's dead runs are spread."""
+
+
+_READ: dict[str, Callable[[Item, str], Any]] = {
+    **dict.fromkeys(
+        (
+            *("reason", "error", "code", "callback_hash", "armed", "cancel_requested", "waiting_for"),
+            *("message_id", "nonce", "result_key", "idempotency_key"),
+        ),
+        values.optional_text,
+    ),
+    **dict.fromkeys(
+        (
+            *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
+            *("heartbeat_until", "waiting_since", "redriven_at"),
+        ),
+        values.optional_float,
+    ),
+    **dict.fromkeys(("result_bytes", "expires_at"), values.optional_integer),
+    **dict.fromkeys(("notified", "caught_up"), values.flag),
+}
+"""Attributes that a record may do without, named like its fields; each with what reads it."""
+
+
+def to_item(run: Run) -> Item:
+    """The item of a run; a dead one is in the `dead` index."""
+    dead, identity = run.state is RunState.DEAD, run.identity
+    return job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
+        {name: getattr(run, name) for name in _READ}
+        | {
+            "due": identity.due,
+            "generation": identity.generation,
+            "count": identity.count if identity.count != 1 else None,
+            "through": identity.through,
+            "own_payload": identity.own_payload or None,
+            "requested_by": identity.requested_by,
+            "correlation_id": identity.correlation_id,
+            "state": run.state,
+            "lane": run.lane,
+            "attempt": run.attempt,
+            "attempts_allowed": run.attempts_allowed,
+            "token": run.token,
+            "message_id": run.message_id or None,
+            "nonce": run.nonce or None,
+            "notified": run.notified or None,
+            "caught_up": run.caught_up or None,
+            "result": None if run.result is None else values.document(run.result),
+            "dead_key": dead_key(run.tenant, run.job_id) if dead else None,
+            "died_at": run.finished_at if dead else None,
+        }
+    )
+
+
+def put_new(run: Run, table: str) -> Item:
+    """The part of a transaction that writes a record where there is none."""
+    return {"Put": {"TableName": table, "Item": to_item(run), "ConditionExpression": "attribute_not_exists(PK)"}}
+
+
+def dead_key(tenant: str, job_id: str) -> str:
+    """Partition of the `dead` index: tenant and a small hash."""
+    return f"{tenant}#{crc32(job_id.encode()) % DEAD_PARTITIONS}"
+
+
+def from_item(item: Item) -> Run:
+    """The run of an item. Raises KeyError or ValueError for one that this version cannot read."""
+    tenant, job_id = owner_of(item["PK"]["S"])
+    name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
+    result = values.optional_text(item, "result")
+    return Run(
+        RunIdentity(
+            tenant,
+            job_id,
+            name.occurrence,
+            values.integer(item, "due"),
+            values.integer(item, "generation"),
+            name.suffix,
+            count=values.optional_integer(item, "count") or 1,
+            through=values.optional_integer(item, "through"),
+            own_payload=values.flag(item, "own_payload"),
+            requested_by=values.optional_text(item, "requested_by"),
+            correlation_id=values.optional_text(item, "correlation_id"),
+        ),
+        RunState(values.text(item, "state")),
+        Lane(values.text(item, "lane")),
+        attempt=values.integer(item, "attempt"),
+        attempts_allowed=values.integer(item, "attempts_allowed"),
+        token=values.text(item, "token"),
+        result=None if result is None else values.parse(result),
+        **{field: read(item, field) for field, read in _READ.items() if field in item},
+    )
+
+
+def lock_item(tenant: str, job_id: str, lock: Lock) -> Item:
+    """The item of an overlap lock."""
+    return job_key(tenant, job_id, ACTIVE) | values.pack({"holder": lock.holder, "until": lock.until})
+
+
+def lock_from_item(item: Item) -> Lock:
+    """The lock of its item."""
+    return Lock(values.text(item, "holder"), float(item["until"]["N"]))

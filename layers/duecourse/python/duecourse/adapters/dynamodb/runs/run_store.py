@@ -1,0 +1,192 @@
+"""Runs in the runs table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.errors import condition_failed, found
+from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.adapters.dynamodb.reading import read_item, read_items
+from duecourse.adapters.dynamodb.runs import recorded_runs, run_item
+from duecourse.adapters.dynamodb.runs.dead_index import DeadIndex
+from duecourse.domain.runs.coverage import Recorded
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.ports import Conflict, DeadMark
+
+_SAME = "#state = :state AND #attempt = :attempt AND #token = :token"
+_SAME_NAMES = {"#state": "state", "#attempt": "attempt", "#token": "token", "#beat": "heartbeat_until"}
+
+# A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end a run that
+# is alive, or take the deadline back.
+_SAME_BEAT = " AND #beat = :beat"
+_NO_BEAT = " AND attribute_not_exists(#beat)"
+
+
+class DynamoRunStore:
+    """ports.RunStore."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def get(self, tenant: str, job_id: str, local: str) -> Run | None:
+        """See ports.RunStore."""
+        item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
+        return None if item is None else run_item.from_item(item)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        """See ports.RunStore."""
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
+        if previous is not None:
+            beat = previous.heartbeat_until
+            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token, "beat": beat}
+            condition = {
+                "ConditionExpression": _SAME + (_NO_BEAT if beat is None else _SAME_BEAT),
+                "ExpressionAttributeNames": _SAME_NAMES,
+                "ExpressionAttributeValues": {f":{name}": v for name, v in values.pack(stand).items()},
+            }
+        try:
+            self._client.put_item(
+                TableName=self._table,
+                Item=run_item.to_item(run),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **condition,
+            )
+        except (BotoCoreError, ClientError) as error:
+            standing = self._standing(run, previous, error)
+            return None if standing is not None and run.written_as(standing) else Conflict(standing)
+        return None
+
+    def _standing(self, run: Run, previous: Run | None, error: BotoCoreError | ClientError) -> Run | None:
+        """The record as it is after a write that failed. Where it is not known whether the write was made it is read;
+        `error` is raised where nothing was written.
+        """
+        if condition_failed(error):
+            return self._conflict(error).found
+        try:
+            standing = self.get(run.tenant, run.job_id, run.name.local)
+        except (BotoCoreError, ClientError):
+            raise error from None
+        if standing is None or (previous is not None and previous.written_as(standing)):
+            raise error
+        return standing
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+        """See ports.RunStore."""
+        partition = job_partition(tenant, job_id)
+        items = read_items(
+            self._client,
+            TableName=self._table,
+            KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
+            ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
+            ScanIndexForward=False,
+            ConsistentRead=True,  # who asks whether all runs have ended has just written the end of one
+            limit=limit,
+            start=None if before is None else job_key(tenant, job_id, RUN_PREFIX + before),
+        )
+        return [run_item.from_item(item) for item in items]
+
+    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+        """See ports.RunStore."""
+        return recorded_runs.between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
+
+    def has_items(self, tenant: str, job_id: str) -> bool:
+        """See ports.RunStore. The overlap lock does not count: a killed worker may have left it, and it never expires.
+        What has expired and is not removed yet counts.
+        """
+        answer = self._client.query(
+            TableName=self._table,
+            KeyConditionExpression="PK = :job AND SK > :lock",  # which sorts before all the others
+            ExpressionAttributeValues=values.pack({":job": job_partition(tenant, job_id), ":lock": ACTIVE}),
+            ConsistentRead=True,
+            ProjectionExpression="SK",
+            Limit=1,
+        )
+        return bool(answer["Items"])
+
+    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+        """See ports.RunStore."""
+        names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash", "#until": "heartbeat_until"}
+        stand = {
+            "running": RunState.RUNNING,
+            "waiting": RunState.WAITING,
+            "attempt": run.attempt,
+            "hash": run.callback_hash,
+            "until": heartbeat_until,
+        }
+        try:
+            self._client.update_item(
+                TableName=self._table,
+                Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
+                UpdateExpression="SET #until = :until",
+                ConditionExpression="#state IN (:running, :waiting) AND #attempt = :attempt AND #hash = :hash",
+                ExpressionAttributeNames=names,
+                ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand).items()},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            return self._conflict(error)
+        return None
+
+    def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
+        """See ports.RunStore."""
+        return DeadIndex(self._client, self._table).newest(tenant, limit=limit, before=before, job_id=job_id)
+
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
+        """See ports.RunStore."""
+        whose: Item = {":mine": {"S": lock.holder}}
+        names = {"#holder": "holder"}
+        condition = "attribute_not_exists(PK) OR #holder = :mine"
+        if previous is not None:
+            whose |= {":previous": {"S": previous.holder}, ":until": values.number(previous.until)}
+            names["#until"] = "until"
+            condition += " OR (#holder = :previous AND #until = :until)"
+        try:
+            self._client.put_item(
+                TableName=self._table,
+                Item=run_item.lock_item(tenant, job_id, lock),
+                ConditionExpression=condition,
+                ExpressionAttributeNames=names,
+                ExpressionAttributeValues=whose,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            item = found(error) or read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
+            # Released between the refusal and the read: say it was free until now, and the caller asks again.
+            return Lock("", 0.0) if item is None else run_item.lock_from_item(item)
+        return None
+
+    def locked(self, tenant: str, job_id: str) -> Lock | None:
+        """See ports.RunStore."""
+        item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
+        return None if item is None else run_item.lock_from_item(item)
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
+        """See ports.RunStore."""
+        try:
+            self._client.delete_item(
+                TableName=self._table,
+                Key=job_key(tenant, job_id, ACTIVE),
+                ConditionExpression="#holder = :mine",
+                ExpressionAttributeNames={"#holder": "holder"},
+                ExpressionAttributeValues={":mine": {"S": holder}},
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            return found(error) is None
+        return True
+
+    def _conflict(self, error: BotoCoreError | ClientError) -> Conflict:
+        """The record that was in the way of a write. Raises the error where that failed for another reason."""
+        if not condition_failed(error):
+            raise error
+        item = found(error)
+        return Conflict(None if item is None else run_item.from_item(item))

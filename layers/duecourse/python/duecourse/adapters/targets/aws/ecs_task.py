@@ -1,0 +1,70 @@
+"""Fargate tasks as targets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import orjson
+
+from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, said, wait_of
+from duecourse.adapters.targets.aws.message_format import message_text
+from duecourse.adapters.targets.aws.names import attempt_name
+from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Succeeded
+from duecourse.ports import Call, Clock
+
+EVENT_VARIABLE = "DUECOURSE_EVENT"
+"""The environment variable in which the container finds the event."""
+
+_OVERRIDES_CHARACTERS = 8192
+_TOKEN_CHARACTERS = 64
+_STARTED_BY_CHARACTERS = 128
+
+
+class EcsCaller:
+    """Runs tasks on clusters of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
+        self._clock = clock
+        self._client_for = client_for
+
+    def call(self, call: Call, target: EcsTarget) -> Outcome:
+        """A task that ECS has accepted succeeds, whatever becomes of it; the result names it.
+
+        Retryable beside the usual: every reason ECS gives for not placing a task. Not retryable: an event too large
+        for ECS, which takes 8,192 characters of overrides.
+        """
+        name = f"task {target.task_definition} on cluster {target.cluster}"
+        return handed_over(name, call, self._clock, partial(self._run, name, call, target))
+
+    def _run(self, name: str, call: Call, target: EcsTarget, deadline: Deadline) -> Outcome:
+        event = {"name": EVENT_VARIABLE, "value": message_text(call)}
+        overrides = {"containerOverrides": [{"name": target.container, "environment": [event]}]}
+        if (size := len(orjson.dumps(overrides))) > _OVERRIDES_CHARACTERS:
+            text = f"{name} was not run: the event takes {size} characters, ECS accepts {_OVERRIDES_CHARACTERS}"
+            return Failed(text, retryable=False, code="event_too_large")
+        answer = self._client_for(wait_of(deadline)).run_task(
+            cluster=target.cluster,
+            taskDefinition=target.task_definition,
+            launchType="FARGATE",
+            count=1,
+            networkConfiguration={"awsvpcConfiguration": _network(target)},
+            overrides=overrides,
+            clientToken=attempt_name(call, _TOKEN_CHARACTERS),
+            startedBy=f"duecourse/{call.run.tenant}/{call.run.job_id}"[:_STARTED_BY_CHARACTERS],
+        )
+        if tasks := answer.get("tasks"):
+            return Succeeded({"task_arn": tasks[0]["taskArn"]})
+        failure: dict[str, Any] = next(iter(answer.get("failures", ())), {})
+        reason = str(failure.get("reason") or "no reason given")
+        detail = None if failure.get("detail") is None else str(failure["detail"])
+        return Failed(said(f"{name} was not run", reason, None), code=reason, detail=detail)
+
+
+def _network(target: EcsTarget) -> dict[str, Any]:
+    return {
+        "subnets": list(target.subnets),
+        "securityGroups": list(target.security_groups),
+        "assignPublicIp": "ENABLED" if target.public_ip else "DISABLED",
+    }

@@ -1,0 +1,77 @@
+"""Lambda functions as targets: called synchronously, or handed an event."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import orjson
+
+from duecourse.adapters.targets.answer import READ_BYTES, cut, kept
+from duecourse.adapters.targets.aws.aws_errors import (
+    ClientFor,
+    attempted,
+    handed_over,
+    redaction_of,
+    said,
+    wait_of,
+)
+from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.invocation import run_event
+from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Succeeded
+from duecourse.ports import Call, Clock
+
+_CODE_BYTES = 128
+_LAST_WORDS = ("DoNotRetry", "DoNotRetryError")
+
+
+class LambdaCaller:
+    """Calls functions of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
+        self._clock = clock
+        self._client_for = client_for
+
+    def call(self, call: Call, target: LambdaTarget) -> Outcome:
+        """SYNC: an answer without an error succeeds; ASYNC: an event that Lambda has accepted.
+
+        Retryable: errors of the function, throttling, service errors, time-outs. Not retryable: an unknown function,
+        missing permission, a request that Lambda refuses. An error whose type ends with `DoNotRetry` or
+        `DoNotRetryError` forbids further attempts.
+        """
+        name = f"function {target.function}"
+        match target.mode:
+            case LambdaMode.SYNC:
+                return attempted(name, call, self._clock, partial(self._ask, name, call, target))
+            case LambdaMode.ASYNC:
+                return handed_over(name, call, self._clock, partial(self._tell, call, target))
+
+    def _ask(self, name: str, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
+        answer = self._client_for(wait_of(deadline)).invoke(
+            FunctionName=target.function, InvocationType="RequestResponse", Payload=orjson.dumps(run_event(call))
+        )
+        with answer["Payload"] as stream:
+            body: bytes = stream.read(READ_BYTES + 1)
+        if word := answer.get("FunctionError"):
+            return _raised(name, str(word), body)
+        return Succeeded(kept(answer["StatusCode"], body, json=True, redaction=redaction_of(call)))
+
+    def _tell(self, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
+        answer = self._client_for(wait_of(deadline)).invoke(
+            FunctionName=target.function, InvocationType="Event", Payload=orjson.dumps(run_event(call))
+        )
+        answer["Payload"].read()  # empty, but only then is the connection free for the next call
+        return Succeeded({"status": answer["StatusCode"]})
+
+
+def _raised(name: str, word: str, body: bytes) -> Failed:
+    """Type and message of what a function raised; the stack trace stays in its own log."""
+    try:
+        raised = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raised = None
+    if not isinstance(raised, dict):
+        return Failed(said(f"{name} failed", "", cut(body, READ_BYTES)), code=word)
+    kind, message = raised.get("errorType"), raised.get("errorMessage")
+    text = said(f"{name} failed", str(kind or ""), message or (None if kind else "no reason given"))
+    code = cut(str(kind or word), _CODE_BYTES)
+    return Failed(text, code=code, forbidden=code.endswith(_LAST_WORDS))

@@ -1,0 +1,50 @@
+"""Step Functions state machines as targets."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, wait_of
+from duecourse.adapters.targets.aws.message_format import message_text
+from duecourse.adapters.targets.aws.names import attempt_name
+from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.domain.targets.targets import Outcome, StepFunctionsTarget, Succeeded
+from duecourse.ports import Call, Clock
+
+_NAME_CHARACTERS = 80
+
+
+class StateMachineCaller:
+    """Starts executions of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
+        self._clock = clock
+        self._client_for = client_for
+        self._arns = arns
+
+    def call(self, call: Call, target: StepFunctionsTarget) -> Outcome:
+        """An execution that was started succeeds, whatever becomes of it; the result names it.
+
+        It is named after the attempt, so one that exists already is this attempt's own.
+        """
+        return handed_over(f"state machine {target.machine}", call, self._clock, partial(self._start, call, target))
+
+    def _start(self, call: Call, target: StepFunctionsTarget, deadline: Deadline) -> Outcome:
+        name = attempt_name(call, _NAME_CHARACTERS)
+        client = self._client_for(wait_of(deadline))
+        try:
+            answer = client.start_execution(
+                stateMachineArn=self._arns.arn("states", f"stateMachine:{target.machine}"),
+                name=name,
+                input=message_text(call),
+            )
+        except ClientError as refused:
+            if refused.response.get("Error", {}).get("Code") != "ExecutionAlreadyExists":
+                raise
+            arn = self._arns.arn("states", f"execution:{target.machine}:{name}")
+        else:
+            arn = answer["executionArn"]
+        return Succeeded({"execution_arn": arn})

@@ -1,0 +1,197 @@
+"""From a posted value to a draft of a job, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from duecourse.api.bodies.http_target_body import SignBody
+from duecourse.api.bodies.job_body import JobBody, MissedBody, QueueBody, RetryBody
+from duecourse.api.bodies.jsontext import unfit
+from duecourse.api.bodies.models import Rules
+from duecourse.api.bodies.payload_rules import payload_faults
+from duecourse.api.bodies.rendering_rules import rendering_faults
+from duecourse.api.bodies.schedule_rules import CheckSchedule, schedule_faults
+from duecourse.api.bodies.target_bodies import TARGET_BODIES
+from duecourse.api.bodies.task_defaults import write_out
+from duecourse.api.instants import OWN
+from duecourse.api.problems.problems import MAX_FAULTS, Fault, invalid, pointer
+from duecourse.domain.jobs.job_document import definition_fields
+from duecourse.usecases.jobs.jobs import Draft
+
+_MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody, "overlap": QueueBody}
+
+_UNIONS = ("target", "overlap")
+"""The fields whose errors have the variant's tag in their place, which is no part of the document."""
+
+_TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
+_KINDS = ", ".join(TARGET_BODIES)
+
+_REQUIRED = {
+    "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00)",
+    "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
+    "/target/url": "is required: write the address to call, such as https://example.com/hook",
+    "/target/function": "is required: write the name of the Lambda function to call",
+    "/target/queue": "is required: write the name of the queue to send to",
+    "/target/topic": "is required: write the name of the topic to publish to",
+    "/target/bus": "is required: write the name of the event bus",
+    "/target/machine": "is required: write the name of the state machine to start",
+    "/target/cluster": "is required: write the name of the cluster to run on",
+    "/target/task_definition": "is required: write the name of the task definition to run",
+    "/target/container": "is required: write the name of the container that gets the event",
+    "/target/subnets": "is required: write the subnets to run in, such as subnet-0123456789abcdef0",
+    "/target/service": "is required: write the service to call, such as ecs",
+    "/target/action": "is required: write the action to call, such as UpdateService",
+    "/target/role": "is required: write the name of the role in whose name to call",
+    "/target/sign/secret": "is required: write the name of the secret to sign with",
+    "/target/name": "is required: write the name of the registered task",
+    "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
+}
+
+_OVERLAP = 'must be one of skip, queue, newest, replace, allow, or {"queue": 10} for a queue of at most ten runs'
+
+_TYPES = {
+    "string_type": "must be text",
+    "string_unicode": "must be Unicode text",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number, such as 3",
+    "int_from_float": "must be a whole number, such as 3",
+    "float_type": "must be a number, such as 2.5",
+    "finite_number": "must be a finite number",
+    "list_type": "must be a list, such as [...]",
+    "dict_type": 'must be an object of names and values, such as {"name": "value"}',
+    "model_type": 'must be an object, such as {"field": "value"}',
+    "model_attributes_type": f"must be an object: {_TARGET_FORM}",
+    "union_tag_not_found": f"is required: {_TARGET_FORM}; the types are {_KINDS}",
+    "union_tag_invalid": f"must be one of {_KINDS}",
+}
+
+_RETRY_WORD = "must be a status (503), a class of them (5xx), a code (timeout) or a pattern (Throttling*)"
+_PATTERNS = {
+    "/id": "must be 1 to 64 letters (a-z), digits, - or _",
+    "/tags": "must be 1 to 64 letters (a-z), digits or _ . : / = + @ -",
+    "/retry/on": _RETRY_WORD,
+    "/retry/never": _RETRY_WORD,
+    "/target/container": "must be 1 to 255 letters, digits, - and _",
+    "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
+    "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
+    "/target/sign/secret": "must be the name of a secret: 1 to 64 letters, digits, _ . and -",
+    "/target/service": "must be the name of a service as boto3 has it, such as ecs",
+    "/target/action": "must be the name of an action in capitals, such as UpdateService",
+}
+
+
+def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedule) -> Draft:
+    """The draft of a posted value. Raises Problem (422) with all its faults."""
+    written = write_out(value, rules.tasks)
+    posted = written.value
+    faults = {fault.pointer: fault for fault in unfit(posted)}
+    body: JobBody | None = None
+    try:
+        body = JobBody.model_validate(posted, context=rules)
+    except ValidationError as error:
+        for fault in faults_in(error, JobBody):
+            faults.setdefault(fault.pointer, fault)
+    if isinstance(posted, dict):
+        for fault in (*schedule_faults(posted, faults, check_schedule), *payload_faults(posted, faults)):
+            faults.setdefault(fault.pointer, fault)
+    draft = None
+    if body is not None and not faults:
+        draft = _draft(body, tenant, rules)
+        faults = {fault.pointer: fault for fault in rendering_faults(draft, rules.tasks)}
+    if draft is None or faults or written.faults:
+        told = {fault.pointer: fault for fault in map(written.placed, faults.values())}
+        told |= {fault.pointer: fault for fault in written.faults}
+        raise invalid(sorted(told.values(), key=lambda fault: fault.pointer or ""))
+    return draft
+
+
+def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
+    document = body.model_dump(exclude={"payload"}) | {"payload": body.payload}
+    precision = rules.default_precision if body.precision is None else body.precision
+    return Draft(tenant=tenant, id=body.id, **definition_fields(document | {"precision": precision}))
+
+
+def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
+    """Pydantic's errors about a body, said so that they can be acted upon.
+
+    What an unknown field may have meant is looked for in the first of them only: that takes 50 µs each, and a body can
+    hold tens of thousands of such fields, of which MAX_FAULTS are told.
+    """
+    for number, each in enumerate(error.errors(include_url=False, include_input=False)):
+        yield _fault(each, root, hinted=number < MAX_FAULTS)
+
+
+def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> Fault:
+    path = list(error["loc"])
+    if len(path) > 1 and path[0] in _UNIONS:
+        del path[1]
+    if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        path.append("type")
+    if path[-1:] == ["[key]"]:
+        path.pop()
+    place = pointer(path)
+    if error["type"] == "extra_forbidden":
+        return Fault(_unknown_field(error["loc"], root) if hinted else "is not known here", place)
+    return Fault(_sentence(error, place, error["loc"], root), place)
+
+
+def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], root: type[BaseModel]) -> str:
+    context = error.get("ctx", {})
+    match error["type"]:
+        case kind if kind == OWN:
+            return str(context["reason"])
+        case "missing":
+            return _REQUIRED.get(place, "is required")
+        case "string_pattern_mismatch":
+            return _pattern(place) or f"must be of the form {context['pattern']}"
+        case "literal_error" | "model_type" if place == "/overlap":
+            return _OVERLAP
+        case "literal_error":
+            return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
+        case "greater_than_equal" | "less_than_equal":
+            return _range(location, root) or error["msg"]
+        case "string_too_short":
+            return "must not be empty"
+        case "string_too_long" | "too_long":
+            unit = "characters" if error["type"] == "string_too_long" else "entries"
+            return f"is too long: at most {context['max_length']} {unit} are allowed"
+        case "too_short":
+            return f"must have at least {context['min_length']} {'entry' if context['min_length'] == 1 else 'entries'}"
+        case kind:
+            return _TYPES.get(kind, error["msg"])
+
+
+def _pattern(place: str) -> str | None:
+    """What the field of a job that stands at `place`, or the list that does, wants its text to be."""
+    return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
+
+
+def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
+    if len(location) == 1:
+        return root
+    if location[:3] == ("target", "http", "sign") and len(location) > 3:
+        return SignBody
+    return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))
+
+
+def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:
+    model = _model_at(location, root)
+    known = sorted(field.alias or name for name, field in model.model_fields.items()) if model is not None else []
+    near = get_close_matches(str(location[-1])[:64], known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
+    return f"is not known here; {hint}"
+
+
+def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None:
+    model = _model_at(location, root)
+    if model is None:
+        return None
+    low = high = None
+    for rule in model.model_fields[str(location[-1])].metadata:
+        low, high = getattr(rule, "ge", low), getattr(rule, "le", high)
+    return f"must be a number from {low} to {high}"

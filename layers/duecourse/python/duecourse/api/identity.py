@@ -1,0 +1,80 @@
+"""Who asks: what API Gateway's authorizer found out, read from the event. Nothing that a caller wrote is believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.api.problems.problems import Problem
+from duecourse.domain.ids import is_id
+from duecourse.domain.jobs.change_record import MAX_PRINCIPAL
+from duecourse.settings import ApiSettings
+
+READ, WRITE, OPS = "jobs:read", "jobs:write", "ops"
+SCOPES = frozenset({READ, WRITE, OPS})
+
+DEFAULT_TENANT = "default"
+"""Whose jobs all are where callers are not told apart (IAM, the local stack)."""
+
+_PREFIX = "duecourse/"
+_NAMES = ("sub", "client_id", "azp", "appid")
+"""Claims that name who asks, the best first: tokens of machines often have no subject of their own."""
+_BETWEEN = re.compile(r"[\s,\[\]\"]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`principal` is the token's subject, an IAM ARN or `local`; `scopes` are those of ours that were granted."""
+
+    tenant: str
+    principal: str
+    scopes: frozenset[str]
+
+
+def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Caller:
+    """The caller by the event's `requestContext.authorizer`.
+
+    Raises Problem: 401 where the authorizer says nothing, 403 where the token names no tenant.
+    """
+    if settings.auth == "none":
+        return Caller(DEFAULT_TENANT, "local", SCOPES)
+    if settings.auth == "iam":
+        arn = _mapping(authorizer.get("iam")).get("userArn")
+        if not arn:
+            raise _unknown_caller()
+        return Caller(DEFAULT_TENANT, _principal(arn), SCOPES)
+    claims = _mapping(_mapping(authorizer.get("jwt")).get("claims"))
+    if not claims:
+        raise _unknown_caller()
+    tenant = claims.get(settings.tenant_claim)
+    if not isinstance(tenant, str) or not is_id(tenant):
+        raise Problem(
+            "bad-tenant",
+            f"The token's claim {settings.tenant_claim} must name a tenant: 1 to 64 letters (a-z), digits, - or _.",
+        )
+    name = next((claims[name] for name in _NAMES if claims.get(name)), "")
+    return Caller(tenant, _principal(name), _scopes(claims.get("scope")) | _scopes(claims.get("scp")))
+
+
+def _scopes(claim: object) -> frozenset[str]:
+    """Ours among those of a claim. API Gateway writes a list as `[a b]`; Cognito puts the API's name before each."""
+    words = claim if isinstance(claim, list) else _BETWEEN.split(str(claim or ""))
+    return SCOPES & {str(word).removeprefix(_PREFIX) for word in words}
+
+
+def _principal(name: object) -> str:
+    return str(name)[:MAX_PRINCIPAL]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _unknown_caller() -> Problem:
+    return Problem(
+        "not-authenticated",
+        "Nothing says who asks; send a token in the header Authorization, or sign the request.",
+        headers={"www-authenticate": "Bearer"},
+    )

@@ -1,0 +1,229 @@
+"""The whole document, put together from the routes, their models and the examples."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from inspect import cleandoc
+from typing import Any, get_args, get_origin
+
+from duecourse.api.answers import PageAnswer, RunAnswer, SingleRunAnswer
+from duecourse.api.bodies.job_answer import JobAnswer
+from duecourse.api.openapi.about import DESCRIPTION, SECURITY, TAGS
+from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
+from duecourse.api.openapi.parameters import COMPONENT, HEADER_NAMES, HEADERS, PARAMETERS
+from duecourse.api.openapi.schemas import name_of, schemas
+from duecourse.api.problems.problems import STATUS
+from duecourse.api.route import Route
+from duecourse.api.routes.table import ROUTES
+from duecourse.version import VERSION
+
+Document = dict[str, Any]
+Refusal = tuple[int, tuple[str, ...], bool]
+"""Status, kinds of problem, and whether the gateway answers it, too."""
+
+_BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
+_AUTHORISED = ("not-authenticated", "scope-missing", "bad-tenant", "too-many-requests")
+_STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted"})
+"""Problems that name the run's state."""
+
+_IDS = ("RequestId", "CorrelationId")
+"""Headers of every answer."""
+
+_MORE_HEADERS: Mapping[int, tuple[str, ...]] = {
+    401: ("WwwAuthenticate",),
+    429: ("RetryAfter",),
+    503: ("RetryAfter",),
+}
+
+
+def assemble(*, closed: bool = False) -> Document:
+    """The document. `closed` as for `schemas.schemas`."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Duecourse",
+            "version": VERSION,
+            "summary": "A distributed job scheduler made of AWS serverless parts only.",
+            "description": DESCRIPTION,
+        },
+        "servers": [{"url": "/", "description": "The stage that serves this document."}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "paths": _paths(),
+        "components": {
+            "schemas": schemas(closed=closed),
+            "parameters": PARAMETERS,
+            "headers": HEADERS,
+            "responses": _shared(),
+            "securitySchemes": SECURITY,
+        },
+    }
+
+
+def as_text(document: Document) -> str:
+    """As it stands at the root of the repository."""
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
+    """What a route may refuse, by status: what follows from what it takes and from who may ask, and its own."""
+    kinds = ["internal", "unavailable", *(_AUTHORISED if route.scopes else ()), *(_BODY if route.body else ())]
+    kinds += ["bad-parameter"] if _query(route) else []
+    kinds += ["bad-header"] if route.headers else []
+    kinds += ["etag-mismatch"] if "If-Match" in route.headers else []
+    kinds += ["unknown-job"] if "<job_id>" in route.path else []
+    if "<run_id>" in route.path:
+        kinds += ["bad-token", "attempt-over", "run-ended"] if route.run_token else ["unknown-run"]
+    kinds += route.problems
+    statuses: dict[int, tuple[str, ...]] = {429: ()}  # the gateway's own, at least
+    for kind in sorted(dict.fromkeys(kinds)):
+        statuses[STATUS[kind]] = (*statuses.get(STATUS[kind], ()), kind)
+    return statuses
+
+
+def described(route: Route) -> tuple[str, str]:
+    """Summary and description: the first and the other paragraphs of the function's docstring."""
+    summary, _, description = cleandoc(route.handler.__doc__ or "").partition("\n\n")
+    return summary.removesuffix("."), " ".join(description.split("\n"))
+
+
+def braces(path: str) -> str:
+    """A path as the document writes it."""
+    return path.replace("<", "{").replace(">", "}")
+
+
+def _paths() -> Document:
+    paths: dict[str, Document] = {}
+    for route in ROUTES:
+        paths.setdefault(braces(route.path), {})[route.method.lower()] = _operation(route)
+    return paths
+
+
+def _query(route: Route) -> tuple[str, ...]:
+    paged = ("limit", "cursor") if get_origin(route.answers.get(200)) is PageAnswer else ()
+    return (*route.query, *paged)
+
+
+def _operation(route: Route) -> Document:
+    summary, description = described(route)
+    document: Document = {
+        "operationId": _id(route),
+        "tags": [route.tag],
+        "summary": summary,
+        "description": description,
+        "security": _security(route),
+    }
+    # every request may bring a correlation id
+    names = (*re.findall(r"<(\w+)>", route.path), *_query(route), *route.headers, "X-Correlation-Id")
+    components = ["OfJob" if name == "job_id" and name in route.query else COMPONENT[name] for name in names]
+    document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in components]
+    if route.body is not None:
+        examples = {name: {"value": value} for name, value in REQUEST_EXAMPLES[route.body].items()}
+        content = {"schema": _ref(name_of(route.body)), "examples": examples}
+        types = ("application/merge-patch+json",) if route.method == "PATCH" else ()
+        kinds = (*types, "application/json")
+        document["requestBody"] = {"required": not route.body_optional, "content": dict.fromkeys(kinds, content)}
+    document["responses"] = _responses(route)
+    return document
+
+
+def _id(route: Route) -> str:
+    """`list_jobs` is listJobs."""
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), route.handler.__name__)
+
+
+def _security(route: Route) -> list[Document]:
+    if route.run_token:
+        return [{"run": []}]
+    return [*({"token": [scope]} for scope in sorted(route.scopes)), {"signature": []}] if route.scopes else []
+
+
+def _responses(route: Route) -> Document:
+    answers = {str(status): _reply(route, status, answer) for status, answer in route.answers.items()}
+    for refusal in _refusals(route):
+        status = str(refusal[0])
+        if status in answers:  # a good answer that only looks like a bad one
+            content = answers[status]["content"]
+            good = content["application/json"]
+            good["schema"] = {"anyOf": [good["schema"], _ref("GatewayMessage")]}
+            content |= {kind: said for kind, said in _refusal(*refusal)["content"].items() if kind not in content}
+        else:
+            answers[status] = {"$ref": f"#/components/responses/{_name(*refusal)}"}
+    return dict(sorted(answers.items()))
+
+
+def _refusals(route: Route) -> Iterator[Refusal]:
+    """API Gateway answers some statuses by itself as well, with a message instead of a problem document."""
+    gateway = {429, 500, 503} | ({401, 403} if route.scopes else set())
+    for status, kinds in problem_kinds(route).items():
+        yield status, kinds, status in gateway
+
+
+def _name(status: int, kinds: tuple[str, ...], by_gateway: bool) -> str:
+    """What a refusal is called among the components."""
+    return "_".join([str(status), *kinds, *(["gateway"] if by_gateway else [])])
+
+
+def _shared() -> Document:
+    """The refusals of all operations."""
+    every = {refusal for route in ROUTES for refusal in _refusals(route) if refusal[0] not in route.answers}
+    return {_name(*refusal): _refusal(*refusal) for refusal in sorted(every)}
+
+
+def _reply(route: Route, status: int, answer: Any) -> Document:
+    phrase = HTTPStatus(status).phrase
+    if answer is None:
+        return {"description": f"{phrase}.", "headers": _headers(*_IDS)}
+    tagged = ("ETag",) if answer is JobAnswer else ()
+    made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
+    document: Document = {
+        "description": f"{phrase}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",
+        "headers": _headers(*_IDS, *tagged, *(("Location",) if made else ())),
+        "content": {"application/json": {"schema": _ref(name_of(answer))}},
+    }
+    if (example := answer_example(answer)) is not None:
+        document["content"]["application/json"]["example"] = example
+    if links := _links(answer):
+        document["links"] = links
+    return document
+
+
+def _links(answer: Any) -> Document:
+    """From a job or a run, or the first one of a page, to what can be asked of it."""
+    where, shown, reading = "$response.body#/", answer, False
+    if get_origin(answer) is PageAnswer:
+        where, shown, reading = f"{where}items/0/", get_args(answer)[0], True
+    own = {JobAnswer: "job_id", RunAnswer: "run_id", SingleRunAnswer: "run_id"}.get(shown)
+    values = {} if own is None else {own: f"{where}id", "at": f"{where}next_occurrence"}
+    return {
+        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *route.query)}}
+        for route in ROUTES
+        if own is not None
+        and f"<{own}>" in route.path
+        and (not reading or route.method == "GET")
+        and set(route.query) <= (values.keys() if own == "job_id" else set())
+    }
+
+
+def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:
+    names = [*_IDS, *_MORE_HEADERS.get(status, ())]
+    content: Document = {}
+    if kinds:
+        base = "StateProblem" if set(kinds) <= _STATES else "Problem"
+        types = {"type": "object", "properties": {"type": {"enum": [f"/problems/{kind}" for kind in kinds]}}}
+        content["application/problem+json"] = {"schema": {"allOf": [_ref(base), types]}}
+    if by_gateway:
+        content["application/json"] = {"schema": _ref("GatewayMessage")}
+    told = ", ".join(f"`{kind}`" for kind in kinds) or "said by the gateway"
+    phrase = HTTPStatus(status).phrase
+    return {"description": f"{phrase}: {told}.", "headers": _headers(*names), "content": content}
+
+
+def _headers(*names: str) -> Document:
+    return {HEADER_NAMES[name]: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _ref(name: str) -> Document:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,0 +1,137 @@
+"""Parameters of paths, queries and headers, and headers of answers: components that operations name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from duecourse.api.answers import RUN_ID
+from duecourse.api.bodies.job_body import TAG_PATTERN
+from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
+from duecourse.domain.ids import ID_PATTERN
+
+
+def _path(name: str, description: str, pattern: str, example: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": {"type": "string", "pattern": pattern},
+        "example": example,
+    }
+
+
+def _query(name: str, description: str, schema: dict[str, Any], example: Any, *, required: bool = False) -> Any:
+    return {
+        "name": name,
+        "in": "query",
+        "required": required,
+        "description": description,
+        "schema": schema,
+        "example": example,
+    }
+
+
+def _header(name: str, description: str, schema: dict[str, Any], example: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "description": description, "schema": schema, "example": example}
+
+
+_ID = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "JobId": _path("job_id", "The job's id.", f"^{ID_PATTERN}$", "nightly"),
+    "RunId": _path(
+        "run_id",
+        "The run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.",
+        RUN_ID,
+        "nightly.20261121T030000Z",
+    ),
+    "Limit": _query(
+        "limit",
+        "How many items a page has at most.",
+        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        20,
+    ),
+    "Cursor": _query(
+        "cursor",
+        "`next_cursor` of the page before; it belongs to its list and is opaque.",
+        {"type": "string", "minLength": 1, "maxLength": 512},
+        "MWo6bmlnaHRseQ",
+    ),
+    "Prefix": _query("prefix", "Only jobs whose ids begin so.", _ID, "night"),
+    "Tag": _query("tag", "Only jobs with this tag.", {"type": "string", "pattern": f"^{TAG_PATTERN}$"}, "billing"),
+    "State": _query(
+        "state", "Only jobs in this state.", {"type": "string", "enum": ["ACTIVE", "PAUSED", "COMPLETED"]}, "PAUSED"
+    ),
+    "At": _query(
+        "at",
+        "The instant to look at, ISO-8601 with an offset.",
+        {"type": "string", "minLength": 1, "maxLength": 64},
+        "2026-11-21T03:00:00Z",
+        required=True,
+    ),
+    "IfMatch": _header(
+        "If-Match",
+        "Only if the job is still at this ETag (412 otherwise), or at any with `*`.",
+        {"type": "string", "pattern": r'^(\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$'},
+        '"1795262400000-1"',
+    ),
+    "IfNoneMatch": _header(
+        "If-None-Match", "With `*` only if there is no such job yet.", {"type": "string", "const": "*"}, "*"
+    ),
+    "IdempotencyKey": _header(
+        "Idempotency-Key",
+        "Your own name for this request (a UUID, say): sent again, it does nothing again.",
+        {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        "8e03978e-40d5-43e8-bc93-6894a57f9324",
+    ),
+    "CorrelationId": _header(
+        "X-Correlation-Id",
+        "Your own name for what this request is part of: 1 to 128 letters (a-z), digits or _ . : -, anything else is "
+        "passed over. It comes back, and the runs that the request asks for bear it: their log lines and the calls of "
+        "their HTTP targets, too.",
+        {"type": "string"},
+        "order-4711",
+    ),
+    "OfJob": _query("job_id", "Only those of this job.", _ID, "nightly"),
+}
+"""By component name. The examples are good values."""
+
+HEADERS: dict[str, dict[str, Any]] = {
+    "ETag": {
+        "description": "Names this version of the job, for If-Match.",
+        "schema": {"type": "string", "pattern": '^"[0-9]+-[0-9]+"$'},
+        "example": '"1795262400000-1"',
+    },
+    "RequestId": {
+        "description": "Names this request in the logs; the problem document has it, too.",
+        "schema": {"type": "string"},
+    },
+    "CorrelationId": {
+        "description": "The request's X-Correlation-Id, or its request id where it had none.",
+        "schema": {"type": "string"},
+        "example": "order-4711",
+    },
+    "Location": {
+        "description": "Where what was made can be read.",
+        "schema": {"type": "string", "format": "uri-reference"},
+        "example": "/v1/jobs/nightly",
+    },
+    "RetryAfter": {
+        "description": "Whole seconds to wait before trying again.",
+        "schema": {"type": "string", "pattern": "^[1-9][0-9]*$"},
+        "example": "5",
+    },
+    "WwwAuthenticate": {"description": "What is needed to get in.", "schema": {"type": "string"}},
+}
+"""Headers of answers, by component name."""
+
+HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for name in HEADERS} | {
+    "RequestId": "x-request-id",
+    "CorrelationId": "x-correlation-id",
+}
+"""What the headers of answers are called."""
+
+COMPONENT = {each["name"]: name for name, each in PARAMETERS.items() if name != "OfJob"}
+"""The component that describes a parameter, by its name; `job_id` of a path."""

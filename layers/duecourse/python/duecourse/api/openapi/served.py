@@ -1,0 +1,34 @@
+"""GET /v1/openapi.json: the document as it was made, read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from duecourse.api.answers import OpenApiDocument
+from duecourse.api.api import Answer, Api
+from duecourse.api.request import Request
+from duecourse.api.route import route
+
+FILE = "openapi.json"
+"""The document, beside this module."""
+
+
+@lru_cache(maxsize=1)
+def document() -> dict[str, Any]:
+    """The document that is served. Not to be changed by who gets it."""
+    read: dict[str, Any] = json.loads(Path(__file__).with_name(FILE).read_bytes())
+    return read
+
+
+@route("GET", "/v1/openapi.json", "service", {200: OpenApiDocument}, only_for=frozenset())
+def get_document(_api: Api, _request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Read this document.
+
+    The OpenAPI 3.1 document of the deployed version.
+    """
+    return Answer(HTTPStatus.OK, "document_read", document(), {"cache-control": "public, max-age=300"})

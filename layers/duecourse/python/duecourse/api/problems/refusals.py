@@ -1,0 +1,166 @@
+"""What use cases refuse, as problems: one place for all routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from duecourse.api.idempotency import HEADER
+from duecourse.api.problems.problems import Fault, Problem, invalid, later, shortened, unknown_job
+from duecourse.domain.jobs.backfill import BackfillTooLargeError
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.ports import JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
+from duecourse.settings import ApiSettings
+from duecourse.usecases.jobs.job_errors import (
+    JobChangedError,
+    JobExistsError,
+    JobUnknownError,
+    JobUnreadableError,
+    JobVersionError,
+    KeyReusedError,
+    KeySpentError,
+)
+from duecourse.usecases.runs.callbacks import AttemptOverError, BadTokenError
+from duecourse.usecases.runs.commands import JobGoneError, LaneUnavailableError, NotDeadError, RunStateError
+from duecourse.usecases.runs.runs import RunUnknownError
+from duecourse.usecases.runs.skip_next import NothingToSkipError
+
+
+class StateProblem(Problem):
+    """409: that cannot be asked of a run in this state, which the answer names (`state`)."""
+
+    def __init__(self, kind: str, detail: str, state: RunState) -> None:
+        super().__init__(kind, detail)
+        self.state = state
+
+    def document(self, request_id: str) -> dict[str, Any]:
+        """The answer's body."""
+        return super().document(request_id) | {"state": self.state.value}
+
+
+@contextmanager
+def refusing(settings: ApiSettings, path: Mapping[str, str], kinds: Sequence[str]) -> Iterator[None]:
+    """Whatever a use case refuses becomes a Problem. `path` names the job or run. A schedule that is not
+    understood is the caller's fault only where `kinds`, the route's own, have `invalid-job`.
+    """
+    try:
+        yield
+    except Problem:
+        raise
+    except Exception as error:
+        problem = _of_job(error, path, settings) or _of_run(error, path)
+        if problem is None or (problem.kind == "invalid-job" and problem.kind not in kinds):
+            raise
+        raise problem from None
+
+
+def busy() -> Problem:
+    """503: nothing is wrong with the request."""
+    return later("busy", "Too much is written at this moment; nothing was changed. Try again in some seconds.")
+
+
+def bad_token() -> Problem:
+    """One answer for every token that opens nothing, so that nobody learns from it which runs there are."""
+    return Problem(
+        "bad-token",
+        "This needs the token that the target was given with the run's present attempt, as Authorization: Bearer "
+        "<token>. Whoever works with an earlier attempt's token may stop: another attempt has begun.",
+        headers={"www-authenticate": "Bearer"},
+    )
+
+
+def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) -> Problem | None:
+    match error:
+        case JobUnknownError():
+            return unknown_job(unquote(path["job_id"]))
+        case JobVersionError():
+            return _version(error)
+        case JobChangedError() | KeyUsedError():
+            return Problem("job-changed", "The job was changed at the same moment; try again.")
+        case JobUnreadableError():
+            return Problem(
+                "job-unreadable",
+                "The job's place in the schedule cannot be read, so it cannot be changed. "
+                "Delete it and create it anew, or ask the operator. Nothing was changed.",
+            )
+        case JobExistsError():
+            fault = Fault("is taken; choose another id, or delete that job first", "/id")
+            return Problem("job-exists", f'There is a job "{error}" already.', faults=[fault])
+        case KeyReusedError():
+            detail = "stands for a request with another body; send a new key with a new request"
+            return _key("idempotency-key-reused", detail)
+        case KeySpentError():
+            detail = f'created the job "{error}", which was deleted since; send a new key to create it anew'
+            return _key("idempotency-key-spent", detail)
+        case JobQuotaError():
+            full = f"There are {settings.job_quota} jobs, which is the quota (job_quota)"
+            return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")
+        case StoreBusyError():
+            return busy()
+        case TasksUnavailableError():
+            detail = "The registered tasks cannot be looked up just now; nothing was changed."
+            return later("tasks-unavailable", f"{detail} Try again in some seconds.")
+        case ExclusionError():
+            return invalid([Fault(error.detail, f"/exclude/{error.index}")])
+        case ScheduleError():
+            return invalid([Fault(error.detail, f"/{error.field}")])
+        case BackfillTooLargeError():
+            return _too_large(error)
+        case NothingToSkipError():
+            detail = "Nothing is to come that could be skipped; see the job's schedule, its end and max_runs."
+            return Problem("nothing-to-skip", detail)
+    return None
+
+
+def _of_run(error: Exception, path: Mapping[str, str]) -> Problem | None:
+    match error:
+        case RunUnknownError():
+            return Problem("unknown-run", f'There is no run "{shortened(unquote(path["run_id"]))}".')
+        case BadTokenError():
+            return bad_token()
+        case RunStateError():
+            return _state(error)
+        case LaneUnavailableError():
+            detail = "The queue took nothing; nothing was changed. Try again in some seconds."
+            return later("lane-unavailable", detail)
+    return None
+
+
+def _version(error: JobVersionError) -> Problem:
+    """412: the caller knows another version of the job than there is."""
+    if error.version is None:
+        detail, header = "There is no such job to match; leave If-Match out to create it", "if-match"
+    else:
+        detail = f'The job is at "{error.version}" now; read it again and decide anew'
+        header = "if-none-match" if error.absent else "if-match"
+    return Problem("etag-mismatch", f"{detail}. Nothing was changed.", faults=[Fault(detail, header=header)])
+
+
+def _key(kind: str, detail: str) -> Problem:
+    return Problem(kind, f"The Idempotency-Key {detail}.", faults=[Fault(detail, header=HEADER)])
+
+
+def _too_large(error: BackfillTooLargeError) -> Problem:
+    count = f"more than {error.count}" if error.at_least else str(error.count)
+    detail = f"The range has {count} occurrences; at most {error.limit} can be backfilled at once"
+    fault = Fault(f"leaves {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to")
+    return Problem("backfill-too-large", f"{detail}. Nothing was started.", faults=[fault])
+
+
+def _state(error: RunStateError) -> Problem:
+    run = error.run
+    match error:
+        case AttemptOverError():
+            detail = f"Attempt {run.attempt} of {run.name} is over; the run is {run.state}. Stop working on it."
+            return StateProblem("attempt-over", detail, run.state)
+        case NotDeadError():
+            return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
+        case JobGoneError():
+            detail = f"The job of {run.name} was deleted; nothing says any more what to call."
+            return StateProblem("job-deleted", detail, run.state)
+        case _:
+            return StateProblem("run-ended", f"{run.name} has ended: it is {run.state}.", run.state)

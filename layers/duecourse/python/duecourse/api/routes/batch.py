@@ -1,0 +1,112 @@
+"""POST /v1/jobs/batch: many jobs in one request, each with an answer of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Document, ProblemAnswer
+from duecourse.api.api import Answer, Api
+from duecourse.api.bodies.bodies import read_body
+from duecourse.api.bodies.job_answer import JobAnswer
+from duecourse.api.bodies.models import Body
+from duecourse.api.idempotency import read_key
+from duecourse.api.limiting import charge
+from duecourse.api.problems.problems import Fault, Problem, internal
+from duecourse.api.problems.refusals import busy, refusing
+from duecourse.api.problems.unavailable import unavailable
+from duecourse.api.request import Request
+from duecourse.api.route import route
+from duecourse.api.routes.jobs import JOB_PROBLEMS, created_job
+
+MAX_BATCH = 100
+
+BATCH_SECONDS = 15.0
+"""When no further job is begun: an HTTP API gives up after 30 s, and whoever sent them would learn of none."""
+
+logger = logging.getLogger("duecourse.api")
+
+
+class BatchBody(Body):
+    """Jobs, each as POST /v1/jobs takes one."""
+
+    jobs: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class BatchItemAnswer(TypedDict):
+    """What became of one job: `job` and `etag`, or `problem`."""
+
+    status: int
+    job: NotRequired[JobAnswer]
+    etag: NotRequired[str]
+    problem: NotRequired[ProblemAnswer]
+
+
+class BatchAnswer(TypedDict):
+    """What became of each, in their order."""
+
+    items: list[BatchItemAnswer]
+
+
+@route(
+    "POST",
+    "/v1/jobs/batch",
+    "jobs",
+    {200: BatchAnswer},
+    body=BatchBody,
+    headers=("Idempotency-Key",),
+    problems=("invalid-batch",),
+)
+def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Create many jobs.
+
+    Up to 100, each with an answer of its own: one that is refused costs no other. With an `Idempotency-Key` each place
+    in the list has its own.
+    """
+    key = read_key(request)
+    items: list[Document] = []
+    counts: Counter[str] = Counter()
+    until = api.jobs.clock.now() + BATCH_SECONDS
+    jobs = read_body(request, BatchBody, kind="invalid-batch", apart="jobs").jobs
+    charge(api, request, len(jobs))
+    for index, value in enumerate(jobs):
+        try:
+            _check_time(api, until)
+            with refusing(api.settings, {}, JOB_PROBLEMS):
+                answer = created_job(api, request, value, key, f"batch {index}")
+        except Problem as problem:
+            items.append({"status": int(problem.status), "problem": _placed(problem, index, request.request_id)})
+        except Exception as error:
+            # Those before it are created: whoever sent them must learn of it.
+            ids = {"request_id": request.request_id, "correlation_id": request.correlation_id}
+            logger.exception("job_failed", extra={"action": "job_failed", "index": index, **ids})
+            fault = unavailable(error) or internal()
+            items.append({"status": int(fault.status), "problem": fault.document(request.request_id)})
+        else:
+            items.append({"status": int(answer.status), "job": answer.body, "etag": answer.headers["etag"]})
+            counts.update(answer.counts)
+    good = sum("job" in item for item in items)
+    facts = {"items": len(items), "made": good, "refused": len(items) - good}
+    return Answer(HTTPStatus.OK, "jobs_created", {"items": items}, facts=facts, counts=counts)
+
+
+def _check_time(api: Api, until: float) -> None:
+    """Raises Problem (503) for a job that there is no time for any more."""
+    if api.jobs.clock.now() > until:
+        raise busy()
+
+
+def _placed(problem: Problem, index: int, request_id: str) -> Document:
+    """The problem of one job, its pointers from the root of the whole body."""
+    faults = [
+        fault if fault.pointer is None else Fault(fault.detail, f"/jobs/{index}{fault.pointer}")
+        for fault in problem.faults
+    ]
+    placed = Problem(problem.kind, problem.detail, faults=faults)
+    return placed.document(request_id)

@@ -1,0 +1,161 @@
+"""The routes that whoever works on a run calls. The token is all they need: tenant and attempt stand in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
+from duecourse.api.api import Answer, Api
+from duecourse.api.bodies.bodies import read_body
+from duecourse.api.bodies.models import Body, refuse
+from duecourse.api.problems.problems import Fault
+from duecourse.api.problems.refusals import bad_token
+from duecourse.api.request import Request
+from duecourse.api.route import route
+from duecourse.api.routes.runs import accepted, run_id_in
+from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
+from duecourse.domain.runs.run import RunState
+from duecourse.usecases.runs.callbacks import DEFAULT_CODE, ReportedFailure
+
+MAX_RESULT_BYTES = 200 * 1024
+MAX_ERROR = 2000
+MAX_RETRY_AFTER_SECONDS = 86_400
+
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_UNSENDABLE = re.compile("[\ufffe\uffff]")
+"""Amazon SQS, SendMessage: characters that a message must not hold (JSON escapes the others itself)."""
+
+
+def _code(code: str) -> str:
+    if _CODE.fullmatch(code) is None:
+        raise refuse("must be 1 to 64 letters (a-z), digits or _ . -")
+    return code
+
+
+class CompleteBody(Body):
+    """What came of the work."""
+
+    result: Any = None
+
+
+class FailBody(Body):
+    """Why the work failed, and whether another attempt makes sense."""
+
+    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR)]
+    code: Annotated[str, Field(json_schema_extra={"pattern": f"^{_CODE.pattern}$"}), AfterValidator(_code)] = (
+        DEFAULT_CODE
+    )
+    retryable: bool | None = None
+    retry_after: Annotated[float | None, Field(ge=0, le=MAX_RETRY_AFTER_SECONDS)] = None
+
+
+class HeartbeatAnswer(TypedDict):
+    """How the run stands, and whether to stop working on it."""
+
+    state: RunState
+    cancel_requested: bool
+    reason: str | None
+    heartbeat_until: Millisecond | None
+    waiting_until: Millisecond | None
+
+
+@route("POST", "/v1/runs/<run_id>/heartbeat", "callbacks", {200: HeartbeatAnswer}, run_token=True, only_for=frozenset())
+def heartbeat_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Say that a run is being worked on.
+
+    Moves its deadline by `heartbeat_seconds`. Stop working when `cancel_requested` is true, and on every 401 and 409.
+    """
+    run_id, token = run_id_in(parameters), _token(request)
+    beat = api.callbacks.heartbeat(run_id, token)
+    run = beat.run
+    shown = run_document(replace(run, result=None))
+    body = HeartbeatAnswer(
+        state=run.state,
+        cancel_requested=beat.stop is not None,
+        reason=beat.stop,
+        heartbeat_until=shown["heartbeat_until"],
+        waiting_until=shown["waiting_until"],
+    )
+    facts = {"tenant": run.tenant, "run_id": run_id, "attempt": run.attempt, "stop": beat.stop}
+    return Answer(HTTPStatus.OK, "heartbeat_taken", body, facts=facts)
+
+
+@route(
+    "POST",
+    "/v1/runs/<run_id>/complete",
+    "callbacks",
+    {200: AcceptedAnswer, 202: AcceptedAnswer},
+    body=CompleteBody,
+    problems=("invalid-command", "lane-unavailable"),
+    run_token=True,
+    only_for=frozenset(),
+)
+def complete_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Say that a run is done.
+
+    Can be asked again with the same token: 200 once it is done.
+    """
+    run_id, token = run_id_in(parameters), _token(request)
+    result = read_body(request, CompleteBody, more=_result_faults).result
+    run = api.callbacks.complete(run_id, token, result)
+    answer = accepted("complete", run)
+    return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
+
+
+@route(
+    "POST",
+    "/v1/runs/<run_id>/fail",
+    "callbacks",
+    {202: AcceptedAnswer},
+    body=FailBody,
+    problems=("invalid-command", "lane-unavailable"),
+    run_token=True,
+    only_for=frozenset(),
+)
+def fail_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Say that a run has failed.
+
+    The job's retry policy decides what follows; `retryable: false` forbids another attempt.
+    """
+    run_id, token = run_id_in(parameters), _token(request)
+    body = read_body(request, FailBody, more=_error_faults)
+    failure = ReportedFailure(body.error, body.code, body.retryable, body.retry_after)
+    return accepted("fail", api.callbacks.fail(run_id, token, failure))
+
+
+def _token(request: Request) -> CallbackToken:
+    """The token of the header. Raises Problem (401)."""
+    scheme, _, text = (request.authorization or "").partition(" ")
+    try:
+        if scheme.lower() == "bearer":
+            return read_token(text.strip())
+    except TokenError:
+        pass
+    raise bad_token()
+
+
+def _result_faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+    text = json.dumps(value.get("result"), ensure_ascii=False, separators=(",", ":"))
+    size = len(text.encode())
+    if size > MAX_RESULT_BYTES:
+        remedy = "store it elsewhere and give its address"
+        yield Fault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
+    elif _UNSENDABLE.search(text):
+        yield Fault(_unsendable(), "/result")
+
+
+def _error_faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+    if _UNSENDABLE.search(str(value["error"])):
+        yield Fault(_unsendable(), "/error")
+
+
+def _unsendable() -> str:
+    return "holds U+FFFE or U+FFFF, which are no characters; leave them out"

@@ -1,0 +1,230 @@
+"""The routes of jobs: create, read, list, replace, change, delete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote
+
+from duecourse.api.answers import PageAnswer, job_document
+from duecourse.api.api import Answer, Api, page_answer
+from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
+from duecourse.api.bodies.job_body import TAG_PATTERN, JobBody
+from duecourse.api.bodies.jsontext import unfit
+from duecourse.api.bodies.models import Rules
+from duecourse.api.bodies.patch import patched
+from duecourse.api.bodies.validation import read_job
+from duecourse.api.etag import etag_of, read_absent, read_expected
+from duecourse.api.idempotency import read_key, request_key
+from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
+from duecourse.api.problems.problems import Fault, Problem, bad_parameter, invalid, unknown_job
+from duecourse.api.request import Request
+from duecourse.api.route import route
+from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.edit_jobs import CheckSchedule, Edited
+from duecourse.usecases.jobs.job_view import JobFilter, JobView
+from duecourse.usecases.jobs.jobs import Created
+
+FILTERS = ("prefix", "tag", "state")
+JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
+"""What may be wrong with a job that is written."""
+
+
+@route(
+    "POST",
+    "/v1/jobs",
+    "jobs",
+    {201: JobAnswer, 200: JobAnswer},
+    body=JobBody,
+    headers=("Idempotency-Key",),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "idempotency-key-spent", "idempotency-key-reused"),
+)
+def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Create a job.
+
+    Without an `id` one is made up. All that is wrong is told at once, and nothing is created then. With an
+    `Idempotency-Key` the same request can be sent again for a day without creating a second job: the job that it has
+    created is shown then (200).
+    """
+    value = request.json()
+    return created_job(api, request, value, read_key(request))
+
+
+def created_job(api: Api, request: Request, value: Any, key: str | None, place: str = "") -> Answer:
+    """One job of the request created of a posted value. Raises Problem."""
+    tenant = request.tenant
+    named = request_key(key, value, place)
+    if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
+        return _repeated(view)
+    draft = read_job(value, tenant, rules_of_stage(api), api.jobs.check)
+    made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
+    return made_answer(made) if isinstance(made, Created) else _repeated(made)
+
+
+@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=FILTERS)
+def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """List jobs.
+
+    The tenant's jobs, ordered by id. With `state` a page may be short and yet have a next.
+    """
+    limit, after = read_limit(request.query, also=FILTERS), read_job_page_token(request.query)
+    where = read_filter(request.query or {})
+    if after is not None and not after.startswith(where.prefix):
+        raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
+    page = api.jobs.page(request.tenant, limit=limit, after=after, where=where)
+    items = [job_document(view) for view in page.items]
+    count = fitting(items)
+    following = items[count - 1]["id"] if count < len(items) else page.following
+    return page_answer("jobs_listed", items[:count], None if following is None else job_page_token(following), {})
+
+
+@route("GET", "/v1/jobs/<job_id>", "jobs", {200: JobAnswer})
+def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read a job.
+
+    The job as it is kept, with its next occurrence.
+    """
+    job_id = job_id_in(parameters)
+    view = api.jobs.get(request.tenant, job_id)
+    return job_answer("job_read", view)
+
+
+@route(
+    "PUT",
+    "/v1/jobs/<job_id>",
+    "jobs",
+    {200: JobAnswer, 201: JobAnswer},
+    body=JobBody,
+    headers=("If-Match", "If-None-Match"),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable"),
+)
+def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Create or replace a job.
+
+    The job is then as the body says, whatever it was. The same body twice changes nothing the second time. A change
+    that leaves the schedule alone loses no run that is enqueued.
+    """
+    job_id, value = job_id_in(parameters), request.json()
+    expected = replace(read_expected(request), absent=read_absent(request))
+
+    def draft_for(job: Job | None) -> Draft:
+        return _own_draft(api, request.tenant, job_id, value, api.editing.check_over(job))
+
+    edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
+    return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
+
+
+@route(
+    "PATCH",
+    "/v1/jobs/<job_id>",
+    "jobs",
+    {200: JobAnswer},
+    body=JobPatch,
+    headers=("If-Match",),
+    problems=(*JOB_PROBLEMS, "job-unreadable"),
+)
+def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Change a job.
+
+    A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default. The whole is then judged as
+    if it had been posted. A rate goes on counting from the job's `anchor` unless that is named, too.
+    """
+    job_id, patch = job_id_in(parameters), request.json()
+    if faults := list(unfit(patch)):
+        raise invalid(faults)
+    expected = read_expected(request)
+
+    def draft_for(job: Job) -> Draft:
+        return _own_draft(api, request.tenant, job_id, patched(job, patch), api.editing.check_over(job))
+
+    edited = api.editing.patch(
+        request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
+    )
+    return _edited("job_patched", edited)
+
+
+@route("DELETE", "/v1/jobs/<job_id>", "jobs", {204: None}, headers=("If-Match",), problems=("job-changed", "busy"))
+def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Delete a job.
+
+    No run of it starts any more; what is being worked on ends. Its runs can still be read.
+    """
+    job_id = job_id_in(parameters)
+    api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+    return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
+
+
+def job_answer(action: str, view: JobView, **facts: object) -> Answer:
+    """200: a job as it is now, with its ETag."""
+    headers = {"etag": etag_of(view.job)}
+    return Answer(HTTPStatus.OK, action, job_document(view), headers, {"job_id": view.job.id, **facts})
+
+
+def made_answer(made: Created) -> Answer:
+    """201: a new job."""
+    told = {"sent": made.sent, "unsent": made.unsent, "send_error": made.send_error}
+    answer = job_answer("job_created", made.view, **told)
+    location = {"location": f"/v1/jobs/{made.view.job.id}"}
+    return replace(answer, status=HTTPStatus.CREATED, headers={**answer.headers, **location}, counts=_refused(made))
+
+
+def job_id_in(parameters: Mapping[str, str]) -> str:
+    """The id in a path. One that no job can have is an unknown job's."""
+    job_id = unquote(parameters["job_id"])
+    if not is_id(job_id):
+        raise unknown_job(job_id)
+    return job_id
+
+
+def rules_of_stage(api: Api) -> Rules:
+    """What the stage allows its jobs."""
+    settings = api.settings
+    private = settings.private_targets == "allow"
+    return Rules(private, settings.allowed_targets, settings.default_precision, api.jobs.tasks)
+
+
+def read_filter(query: Mapping[str, str]) -> JobFilter:
+    """Which jobs to list. Raises Problem (400)."""
+    prefix, tag, state = (query.get(name) for name in FILTERS)
+    if prefix is not None and re.fullmatch(ID_PATTERN, prefix) is None:
+        raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
+    if tag is not None and re.fullmatch(TAG_PATTERN, tag) is None:
+        raise bad_parameter("tag", "must be one tag: 1 to 64 letters (a-z), digits or _ . : / = + @ -")
+    if state is not None and state not in tuple(JobState):
+        raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
+    return JobFilter(prefix or "", tag, None if state is None else JobState(state))
+
+
+def _own_draft(api: Api, tenant: str, job_id: str, value: Any, check: CheckSchedule) -> Draft:
+    """The draft of a value that may leave out its id, or must repeat the path's. Raises Problem with all its faults."""
+    mine = not isinstance(value, dict) or value.get("id") in (None, job_id)
+    fault = Fault("is another id than the path's; an id cannot be changed", "/id")
+    try:
+        draft = read_job(
+            value | {"id": job_id} if isinstance(value, dict) else value, tenant, rules_of_stage(api), check
+        )
+    except Problem as problem:
+        raise problem if mine else invalid([fault, *problem.faults]) from None
+    if not mine:
+        raise invalid([fault])
+    return draft
+
+
+def _edited(action: str, edited: Edited) -> Answer:
+    made = edited.made
+    told = {"changed": edited.changed, "skipped": edited.skipped, "sent": made.sent, "unsent": made.unsent}
+    return replace(job_answer(action, edited.view, fields=list(edited.fields), **told), counts=_refused(made))
+
+
+def _repeated(view: JobView) -> Answer:
+    answer = job_answer("job_created_already", view)
+    return replace(answer, headers={**answer.headers, "location": f"/v1/jobs/{view.job.id}"})
+
+
+def _refused(made: Created) -> Mapping[str, int]:
+    return {"SendsRefused": made.unsent} if made.unsent else {}

@@ -1,0 +1,214 @@
+"""The routes of what is asked for by hand: run now, backfill, skip what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Count, RunAnswer, Second, run_document
+from duecourse.api.api import Answer, Api
+from duecourse.api.bodies.bodies import read_body
+from duecourse.api.bodies.models import Body, Whole, refuse
+from duecourse.api.bodies.payload_rules import payload_faults
+from duecourse.api.bodies.rendering_rules import rendering_faults
+from duecourse.api.etag import read_expected
+from duecourse.api.idempotency import read_key
+from duecourse.api.instants import Instant
+from duecourse.api.limiting import charge
+from duecourse.api.problems.problems import Fault, invalid
+from duecourse.api.request import Request
+from duecourse.api.route import route
+from duecourse.api.routes.jobs import job_id_in
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.targets.target_document import type_of
+from duecourse.usecases.runs.backfill import BackfillEstimate
+from duecourse.usecases.runs.manual import OwnPayload
+from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.runs.skip_next import MAX_SKIPPED
+
+MAX_PACE_SECONDS = 3600
+_PROBLEMS = ("job-changed", "idempotency-key-reused", "invalid-command", "invalid-job", "busy")
+
+
+class RunBody(Body):
+    """`payload`: to be used instead of the job's, for all attempts of this run; null is one, too."""
+
+    payload: Any = None
+
+
+class BackfillBody(Body):
+    """The occurrences from `from` on and before `to`, one each `pace_seconds`. Unless `dry_run` is false, the answer
+    only says what would be.
+    """
+
+    start: Annotated[Instant, Field(alias="from")]
+    end: Annotated[Instant, Field(alias="to")]
+    pace_seconds: Annotated[Whole, Field(ge=1, le=MAX_PACE_SECONDS)] = 1
+    newest_first: bool = False
+    dry_run: bool = True
+
+    @field_validator("end")
+    @classmethod
+    def _later(cls, end: int, info: ValidationInfo) -> int:
+        start = info.data.get("start")
+        if start is not None and end <= start:
+            raise refuse("must be later than from")
+        return end
+
+
+class SkipBody(Body):
+    """How many occurrences will not run."""
+
+    count: Annotated[Whole, Field(ge=1, le=MAX_SKIPPED)] = 1
+
+
+class BackfillAnswer(TypedDict):
+    """What a backfill is, or would be."""
+
+    dry_run: bool
+    count: Count
+    first: Annotated[Second | None, Field(description="The oldest occurrence.")]
+    last: Annotated[Second | None, Field(description="The newest occurrence.")]
+    newest_first: bool
+    pace_seconds: Annotated[int, Field(ge=1)]
+    starts_at: Second
+    ends_at: Annotated[Second | None, Field(description="When the last one starts.")]
+    estimated_cost_usd: Annotated[float, Field(ge=0)]
+    suffix: Annotated[str | None, Field(description="What the ids of its runs end in; null where none were started.")]
+
+
+class SkippedAnswer(TypedDict):
+    """What will not run."""
+
+    items: list[RunAnswer]
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/run",
+    "by hand",
+    {202: RunAnswer},
+    body=RunBody,
+    body_optional=True,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(*_PROBLEMS, "lane-unavailable"),
+)
+def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Run a job now.
+
+    Whatever its state and schedule; `overlap` and `start_deadline_seconds` hold. With an `Idempotency-Key` the same
+    request is the same run.
+    """
+    job_id, expected = job_id_in(parameters), read_expected(request)
+    run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
+    own = _own_payload(request)
+    job = api.manual.job(request.tenant, job_id, expected)
+    if own is not None and (faults := _payload_faults(api, job, own)):
+        raise invalid(faults, "invalid-command")
+    run = api.manual.run(job, run_request, own)
+    facts = {"job_id": job_id, "run_id": str(run.name), "by": request.principal, "own_payload": own is not None}
+    headers = {"location": f"/v1/runs/{run.name}"}
+    return Answer(HTTPStatus.ACCEPTED, "run_requested", run_document(run), headers, facts)
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/backfill",
+    "by hand",
+    {200: BackfillAnswer, 202: BackfillAnswer},
+    body=BackfillBody,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(*_PROBLEMS, "backfill-too-large"),
+)
+def backfill_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Run occurrences of the past.
+
+    Those of the present schedule in a range, one each `pace_seconds`. Unless `dry_run` is false, the answer only says
+    what would be, and what it would cost (200; 202 once it is under way).
+    """
+    job_id, expected = job_id_in(parameters), read_expected(request)
+    run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
+    body = read_body(request, BackfillBody)
+    asked = Backfill(body.start, body.end, body.pace_seconds, body.newest_first)
+    job = api.manual.job(request.tenant, job_id, expected)
+    if body.dry_run:
+        look = api.backfills.look(job, asked)
+        facts: dict[str, object] = {"job_id": job_id, "count": look.plan.count}
+        return Answer(HTTPStatus.OK, "backfill_looked_at", _backfill_document(asked, look, None), facts=facts)
+    started = api.backfills.start(job, asked, run_request, charge=partial(charge, api, request))
+    facts = {
+        "job_id": job_id,
+        "count": started.look.plan.count,
+        "suffix": started.suffix,
+        "by": request.principal,
+        "repeated": started.repeated,
+    }
+    document = _backfill_document(asked, started.look, started.suffix)
+    return Answer(HTTPStatus.ACCEPTED, "backfill_started", document, facts=facts)
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/skip-next",
+    "by hand",
+    {200: SkippedAnswer},
+    body=SkipBody,
+    body_optional=True,
+    headers=("If-Match",),
+    problems=("job-changed", "job-unreadable", "invalid-command", "invalid-job", "busy", "nothing-to-skip"),
+)
+def skip_next(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Skip what comes next.
+
+    The next occurrences that are still to come and have no record will not run.
+    """
+    job_id, expected = job_id_in(parameters), read_expected(request)
+    count = read_body(request, SkipBody, optional=True).count
+    job = api.manual.job(request.tenant, job_id, expected)
+    charge(api, request, count)
+    runs = api.skip_next.skip(job, count, request.principal, request.correlation_id)
+    facts = {"job_id": job_id, "skipped": len(runs), "by": request.principal}
+    return Answer(HTTPStatus.OK, "runs_skipped", SkippedAnswer(items=[run_document(run) for run in runs]), facts=facts)
+
+
+def _own_payload(request: Request) -> OwnPayload | None:
+    """The payload of the body; None where it names none, or there is no body. Raises Problem."""
+    if not request.body:
+        return None
+    body = read_body(request, RunBody)
+    return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
+
+
+def _payload_faults(api: Api, job: Job, own: OwnPayload) -> list[Fault]:
+    """What the job's payload may not be, this one may not be either."""
+    value = {"payload": own.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
+    faults = {fault.pointer: fault for fault in payload_faults(value, {})}
+    if not faults:
+        made = rendering_faults(replace(job, payload=own.payload), api.jobs.tasks)
+        faults = {fault.pointer: fault for fault in made if fault.pointer == "/payload"}
+    return list(faults.values())
+
+
+def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | None) -> BackfillAnswer:
+    """What is, or would be. `suffix` ends the id of each of its runs; null where nothing was started."""
+    plan = look.plan
+    return BackfillAnswer(
+        dry_run=suffix is None,
+        count=plan.count,
+        first=None if plan.first is None else to_iso(plan.first),
+        last=None if plan.last is None else to_iso(plan.last),
+        newest_first=asked.newest_first,
+        pace_seconds=plan.pace_seconds,
+        starts_at=to_iso(plan.starts_at),
+        ends_at=None if plan.ends_at is None else to_iso(plan.ends_at),
+        estimated_cost_usd=round(look.cost, 6),
+        suffix=suffix,
+    )

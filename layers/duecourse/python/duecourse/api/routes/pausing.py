@@ -1,0 +1,196 @@
+"""The routes that pause and resume: one job, or many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Count, JobId
+from duecourse.api.api import Answer, Api
+from duecourse.api.bodies.bodies import read_body
+from duecourse.api.bodies.job_answer import JobAnswer
+from duecourse.api.bodies.job_body import Tag
+from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
+from duecourse.api.etag import read_expected
+from duecourse.api.identity import OPS
+from duecourse.api.paging import job_page_token, read_job_page_token
+from duecourse.api.problems.problems import Fault, Problem, invalid
+from duecourse.api.request import Request
+from duecourse.api.route import route
+from duecourse.api.routes.jobs import job_answer, job_id_in
+from duecourse.usecases.jobs.pausing import BulkResult, JobSelection
+
+MAX_NOTE = 500
+
+Note = Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)]
+
+
+def _cursor(text: str) -> str:
+    try:
+        read_job_page_token({"cursor": text})
+    except Problem:
+        raise refuse("is not one of this list; take next_cursor of the answer before, or leave it out") from None
+    return text
+
+
+class PauseBody(Body):
+    """`note`: why, for people; it is shown as `paused_because`."""
+
+    note: Note | None = None
+
+
+class ResumeBody(Body):
+    """`catch_up`: treat what the pause covered as missed, by the job's policy, instead of skipping it."""
+
+    catch_up: bool = False
+
+
+class ManyBody(Body):
+    """Which jobs: those with a `tag`, or `all` of the tenant's. `cursor` goes on where an answer ended."""
+
+    tag: Tag | None = None
+    all: bool = False
+    cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+
+    @field_validator("all")
+    @classmethod
+    def _one_choice(cls, everything: bool, info: ValidationInfo) -> bool:
+        if everything and info.data.get("tag") is not None:
+            raise refuse("cannot stand beside tag; leave one of them out")
+        return everything
+
+
+class PauseManyBody(ManyBody):
+    """Which jobs to pause, and why."""
+
+    note: Note | None = None
+
+
+class ResumeManyBody(ManyBody):
+    """Which jobs to resume, and what becomes of what their pauses covered."""
+
+    catch_up: bool = False
+
+
+class ChangedJobsAnswer(TypedDict):
+    """What became of many jobs; `next_cursor` goes on."""
+
+    changed: Count
+    failed: Annotated[list[JobId], Field(description="Those that others changed at the same moment, again and again.")]
+    next_cursor: str | None
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/pause",
+    "by hand",
+    {200: JobAnswer},
+    body=PauseBody,
+    body_optional=True,
+    headers=("If-Match",),
+    problems=("job-changed", "job-unreadable", "invalid-command", "busy"),
+)
+def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Pause a job.
+
+    What comes due during the pause is not run. A job that is paused already stays so.
+    """
+    job_id, expected = job_id_in(parameters), read_expected(request)
+    note = read_body(request, PauseBody, optional=True).note
+    view = api.pausing.pause(request.tenant, job_id, by=request.principal, note=note, expected=expected)
+    return job_answer("job_paused", view)
+
+
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/resume",
+    "by hand",
+    {200: JobAnswer},
+    body=ResumeBody,
+    body_optional=True,
+    headers=("If-Match",),
+    problems=("job-changed", "job-unreadable", "invalid-resume", "invalid-job", "busy"),
+)
+def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Resume a job.
+
+    With `catch_up` what the pause covered is missed, by the job's own policy, instead of skipped.
+    """
+    job_id, expected = job_id_in(parameters), read_expected(request)
+    catch_up = read_body(request, ResumeBody, optional=True, kind="invalid-resume").catch_up
+    view = api.pausing.resume(
+        request.tenant,
+        job_id,
+        catch_up=catch_up,
+        by=request.principal,
+        expected=expected,
+        correlation_id=request.correlation_id,
+    )
+    return job_answer("job_resumed", view)
+
+
+@route(
+    "POST",
+    "/v1/jobs/pause",
+    "by hand",
+    {200: ChangedJobsAnswer},
+    body=PauseManyBody,
+    only_for=frozenset({OPS}),
+    problems=("invalid-command", "busy"),
+)
+def pause_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Pause many jobs.
+
+    Those with a tag, or `"all": true`; a hundred a call. `next_cursor` goes on where it ended.
+    """
+    body = read_body(request, PauseManyBody)
+    choice, after = _chosen(body)
+    swept = api.pausing.pause_many(request.tenant, choice, by=request.principal, note=body.note, after=after)
+    return _swept("jobs_paused", choice, swept)
+
+
+@route(
+    "POST",
+    "/v1/jobs/resume",
+    "by hand",
+    {200: ChangedJobsAnswer},
+    body=ResumeManyBody,
+    only_for=frozenset({OPS}),
+    problems=("invalid-command", "busy"),
+)
+def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Resume many jobs.
+
+    Those with a tag, or `"all": true`; a hundred a call. `next_cursor` goes on where it ended.
+    """
+    body = read_body(request, ResumeManyBody)
+    choice, after = _chosen(body)
+    swept = api.pausing.resume_many(
+        request.tenant,
+        choice,
+        catch_up=body.catch_up,
+        by=request.principal,
+        after=after,
+        correlation_id=request.correlation_id,
+    )
+    return _swept("jobs_resumed", choice, swept)
+
+
+def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
+    """Which jobs are meant, and the id after which to go on. Raises Problem where nobody says so."""
+    if body.tag is None and not body.all:
+        fault = Fault('is required: name a tag, or write "all": true to mean every job', "/tag")
+        raise invalid([fault], "invalid-command")
+    after = None if body.cursor is None else read_job_page_token({"cursor": body.cursor})
+    return JobSelection(body.tag), after
+
+
+def _swept(action: str, choice: JobSelection, swept: BulkResult) -> Answer:
+    following = None if swept.following is None else job_page_token(swept.following)
+    document = ChangedJobsAnswer(changed=swept.changed, failed=list(swept.failed), next_cursor=following)
+    facts = {"tag": choice.tag, "changed": swept.changed, "failed": len(swept.failed)}
+    return Answer(HTTPStatus.OK, action, document, facts=facts)

@@ -1,0 +1,26 @@
+"""All routes, gathered from the modules that declare them."""
+
+from __future__ import annotations
+
+from duecourse.api.openapi import served  # noqa: F401
+from duecourse.api.route import declared
+from duecourse.api.routes import (  # noqa: F401
+    batch,
+    callbacks,
+    dead_letters,
+    explain,
+    health,
+    job_history,
+    jobs,
+    manual,
+    pausing,
+    preview,
+    runs,
+    stats,
+)
+
+ROUTES = tuple(sorted(declared, key=lambda route: route.path))
+"""Every route, those of a path side by side."""
+
+OPEN = frozenset((route.method, route.path) for route in ROUTES if not route.scopes)
+"""Method and path of the routes without an authorizer (`infra/functions/api.py` has the same list)."""

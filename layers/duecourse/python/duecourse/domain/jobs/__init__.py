@@ -1,0 +1,1 @@
+"""Definitions, cursors, and what changes them."""

@@ -1,0 +1,145 @@
+"""Backfilling: which past occurrences run (once more), when each of them starts, and what that will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.schedules.occurrences import Occurrences
+
+COUNTED = 10_000
+"""A range is counted up to this many occurrences (a new one up to its limit, if that is more)."""
+
+ASSUMED_SECONDS = 1.0
+"""How long a call is taken to last where the job does not say (`estimated_seconds`)."""
+
+WORKER_GB = 0.5
+"""Memory of a lane's worker."""
+
+# List prices in USD, us-east-1, on demand, without the free tier, as of 2026-11:
+# aws.amazon.com/dynamodb/pricing/on-demand, aws.amazon.com/sqs/pricing (standard queues),
+# aws.amazon.com/lambda/pricing (Arm, first tier).
+WRITE_UNIT = 0.625 / 1e6
+READ_UNIT = 0.125 / 1e6
+SQS_REQUEST = 0.40 / 1e6
+LAMBDA_REQUEST = 0.20 / 1e6
+LAMBDA_GB_SECOND = 0.0000133334
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """What is asked for: the occurrences from `since` on and before `until` (UTC seconds), one each `pace_seconds`,
+    the oldest first or the newest.
+    """
+
+    since: int
+    until: int
+    pace_seconds: int = 1
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillPlan:
+    """`occurrences` in the order in which they start: the first at `starts_at` (UTC seconds), then one each
+    `pace_seconds`.
+    """
+
+    occurrences: tuple[int, ...]
+    starts_at: int
+    pace_seconds: int
+
+    @property
+    def count(self) -> int:
+        """How many runs."""
+        return len(self.occurrences)
+
+    def due(self, index: int) -> int:
+        """When the run of that place in the order starts (UTC seconds)."""
+        return self.starts_at + index * self.pace_seconds
+
+    @property
+    def ends_at(self) -> int | None:
+        """When the last one starts; None where there is nothing to run."""
+        return self.due(self.count - 1) if self.occurrences else None
+
+    @property
+    def first(self) -> int | None:
+        """The oldest occurrence."""
+        return min(self.occurrences, default=None)
+
+    @property
+    def last(self) -> int | None:
+        """The newest occurrence."""
+        return max(self.occurrences, default=None)
+
+
+class BackfillTooLargeError(Exception):
+    """The range has more occurrences than may be backfilled at once; `count` of them, or more (`at_least`)."""
+
+    def __init__(self, count: int, limit: int, *, at_least: bool) -> None:
+        super().__init__(f"{'more than ' if at_least else ''}{count} occurrences; at most {limit}")
+        self.count = count
+        self.limit = limit
+        self.at_least = at_least
+
+
+def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limit: int) -> BackfillPlan:
+    """The plan of a backfill that was asked for at `now`: of the range, what has come due by then.
+
+    Raises BackfillTooLargeError.
+    """
+    most = max(limit, COUNTED)
+    found = list(islice(_due_by(occurrences, now, after=asked.since - 1, before=asked.until), most + 1))
+    if len(found) > most:
+        raise BackfillTooLargeError(most, limit, at_least=True)
+    if len(found) > limit:
+        raise BackfillTooLargeError(len(found), limit, at_least=False)
+    ordered = found[::-1] if asked.newest_first else found
+    return BackfillPlan(tuple(ordered), int(now), asked.pace_seconds)
+
+
+def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: float) -> int | None:
+    """When the run of one occurrence starts (UTC seconds) in a backfill that was asked for at `now`; None for one that
+    is not in it.
+
+    Those before it are counted up to COUNTED, whatever the schedule has become since: a run behind as many is taken to
+    start with the last of them.
+    """
+    if not asked.since <= occurrence < asked.until or occurrence not in _due_by(
+        occurrences, now, after=occurrence - 1, before=occurrence + 1
+    ):
+        return None
+    after, before = (occurrence, asked.until) if asked.newest_first else (asked.since - 1, occurrence)
+    earlier = islice(_due_by(occurrences, now, after=after, before=before), COUNTED)
+    return int(now) + sum(1 for _ in earlier) * asked.pace_seconds
+
+
+def _due_by(occurrences: Occurrences, now: float, *, after: int, before: int) -> Iterator[int]:
+    """The occurrences between the two instants that are due by `now`, oldest first."""
+    at = occurrences.next(after)
+    while at is not None and at < before and at <= now:
+        if occurrences.due(at) <= now:
+            yield at
+        at = occurrences.next(at)
+
+
+def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: int) -> float:
+    """What AWS will ask for these runs, in USD: the first attempts, without what their targets cost and without the
+    free tier. `locked`: the job forbids overlap; what starts more than `waits_after` seconds from the beginning waits
+    in the due index.
+    """
+    writes = 2 + (2 if locked else 0)  # start and end; the lock taken and given back
+    reads = 1 + (1 if locked else 0)  # the job; who is first in line, or holds the lock
+    seconds = min(job.estimated_seconds or ASSUMED_SECONDS, job.timeout_seconds)
+    run = (
+        writes * WRITE_UNIT
+        + reads * READ_UNIT
+        + 3 * SQS_REQUEST  # sent, received, deleted; fewer in batches
+        + LAMBDA_REQUEST
+        + seconds * WORKER_GB * LAMBDA_GB_SECOND
+    )
+    waking = 4 * WRITE_UNIT  # written and removed, in the table and in its index
+    at_once = min(made.count, waits_after // made.pace_seconds + 1)
+    return made.count * run + (made.count - at_once) * waking + WRITE_UNIT

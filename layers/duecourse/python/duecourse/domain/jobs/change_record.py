@@ -1,0 +1,158 @@
+"""Who changed a job, and what: one record for each change and each request about its runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job_document import definition_document
+
+KEPT_DAYS = 400
+"""How long a record is kept: a year's review still finds what it is about."""
+
+DUECOURSE = "duecourse"
+"""Who is named where nobody asked: a job paused for its failures, a completed job that was removed."""
+
+MAX_PRINCIPAL = 256
+
+VALUE_CHARACTERS = 200
+TOTAL_CHARACTERS = 2_000
+"""Longer values are left out, and so are those beyond the total: a record is one small item."""
+
+NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
+"""Of these a record only says that they changed: they may hold what was never meant to be kept for so long."""
+
+SUMMARY = ("schedule", "timezone", "state")
+"""With the target's fields, what a record says of a job that was created or deleted."""
+
+Document = dict[str, Any]
+_MISSING = object()
+
+
+class ChangeAction(StrEnum):
+    """What was done to a job. From SKIPPED_NEXT on it is about its runs, and the job stays as it is."""
+
+    CREATED = "created"
+    EDITED = "edited"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    DELETED = "deleted"
+    SKIPPED_NEXT = "skipped_next"
+    RUN_NOW = "run_now"
+    BACKFILLED = "backfilled"
+    CANCELLED = "cancelled"
+    REDRIVEN = "redriven"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecord:
+    """`principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC seconds). `key` tells it from
+    others of the same millisecond, and a repetition of the same request has the same one. `revision` is the job's after
+    the change, None where a request about a run has not read the job. `changes` are `{"field": …, "before": …,
+    "after": …}`, or the field alone where its values are long or not shown; `facts` are what is to be known of a
+    request about runs.
+    """
+
+    tenant: str
+    job_id: str
+    at: float
+    principal: str
+    action: str
+    key: str
+    revision: int | None = None
+    changes: tuple[Document, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def expires_at(self) -> int:
+        """Until when it is kept (UTC seconds)."""
+        return int(self.at) + KEPT_DAYS * DAY_SECONDS
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of what changed, for the log line of the request."""
+        return [change["field"] for change in self.changes]
+
+
+def created(job: Job, by: str | None) -> ChangeRecord:
+    """The record of a job that is created."""
+    return _changed(ChangeAction.CREATED, job, by, job.created_at, _summary(None, job))
+
+
+def changed(action: ChangeAction, before: Job, after: Job, by: str | None) -> ChangeRecord:
+    """The record of a job that becomes another one."""
+    return _changed(action, after, by, after.updated_at, _differences(_shown(before), _shown(after)))
+
+
+def deleted(job: Job, by: str | None, at: float) -> ChangeRecord:
+    """The record of a job that is deleted at `at` (UTC seconds)."""
+    return _changed(ChangeAction.DELETED, job, by, at, _summary(job, None))
+
+
+def asked(
+    action: ChangeAction, job: tuple[str, str], by: str | None, at: float, key: str, revision: int | None, **facts: Any
+) -> ChangeRecord:
+    """The record of a request about runs of a job (tenant, id)."""
+    return ChangeRecord(*job, at, _principal(by), action, key, revision, facts=facts)
+
+
+def _changed(action: ChangeAction, job: Job, by: str | None, at: float, changes: list[Document]) -> ChangeRecord:
+    key = f"{job.revision:06}-{action}"
+    return ChangeRecord(job.tenant, job.id, at, _principal(by), action, key, job.revision, tuple(_bounded(changes)))
+
+
+def _principal(by: str | None) -> str:
+    return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
+
+
+def _shown(job: Job) -> Document:
+    """The job's fields by the names that the API gives them, those of the target one by one."""
+    document = definition_document(job)
+    target = {f"target.{name}": value for name, value in document.pop("target").items()}
+    return document | target | {"state": job.state.value, "paused_because": job.paused_because}
+
+
+def _summary(before: Job | None, after: Job | None) -> list[Document]:
+    old, new = ({} if job is None else _summed(_shown(job)) for job in (before, after))
+    return _differences(old, new)
+
+
+def _summed(shown: Document) -> Document:
+    return {name: value for name, value in shown.items() if name in SUMMARY or name.startswith("target.")}
+
+
+def _differences(before: Document, after: Document) -> list[Document]:
+    names = dict.fromkeys((*before, *after))
+    pairs = ((name, before.get(name, _MISSING), after.get(name, _MISSING)) for name in names)
+    return [_difference(name, old, new) for name, old, new in pairs if not _same(name, old, new)]
+
+
+def _difference(name: str, old: Any, new: Any) -> Document:
+    values = [None if value is _MISSING else value for value in (old, new)]
+    if name in NEVER_SHOWN or any(len(_text(value)) > VALUE_CHARACTERS for value in values):
+        return {"field": name}
+    before, after = (json.loads(_text(value)) for value in values)
+    return {"field": name, "before": before, "after": after}
+
+
+def _same(name: str, old: Any, new: Any) -> bool:
+    """Callers' own JSON is compared as text: true is not 1 there, and the names of an object have no order."""
+    return _text(old) == _text(new) if name in NEVER_SHOWN else old == new
+
+
+def _bounded(changes: list[Document]) -> list[Document]:
+    """The changes with as many values as fit."""
+    bounded, left = [], TOTAL_CHARACTERS
+    for change in changes:
+        left -= len(_text(change))
+        bounded.append(change if left >= 0 else {"field": change["field"]})
+    return bounded
+
+
+def _text(value: Any) -> str:
+    return "" if value is _MISSING else json.dumps(value, sort_keys=True)

@@ -1,0 +1,155 @@
+"""Editing a job: what becomes of its cursor, of what is enqueued, and of what came due and never was.
+
+An edit that does not touch the schedule keeps the generation, so every enqueued run stays good. One that does makes a
+new generation from `now` on: what came due before runs still, what would have come due by the old schedule does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.job import Job, JobDefinition, JobState
+from duecourse.domain.jobs.pause import PauseChange, given_back
+from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse.domain.schedules.exclusions import ExclusionError, excluding
+from duecourse.domain.schedules.parsed_input import counted_from
+from duecourse.domain.targets.target_document import target_document
+
+KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
+"""What no edit sets by itself."""
+
+SCHEDULE = ("schedule", "jitter_seconds", "exclude", "max_runs")
+"""What makes the occurrences of a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """What the old schedule leaves: what came due and will not run, and how much of `max_runs` (None: no bound)."""
+
+    skipped: tuple[SkippedRange, ...]
+    remaining: int | None
+
+
+def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int = 0) -> PauseChange:
+    """`job` as `wanted` (of which only what was asked for counts) at `now` (UTC seconds); equal jobs: `job` itself.
+
+    What came due by the old schedule and nobody has enqueued is skipped (reason `edited`; `paused` in a pause), except
+    up to `sent_until`: until then it was handed out without a claim. A COMPLETED job with a new schedule is ACTIVE.
+    Raises ScheduleError for a new schedule with nothing to come, ExclusionError where it cannot be compiled or excludes
+    all that is to come.
+    """
+    asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
+    if _same(asked, job):
+        return PauseChange(job, cursor)
+    now = max(now, job.changed_at)
+    edited = replace(asked, updated_at=now, revision=job.revision + 1)
+    if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
+        return _rescheduled(job, cursor, edited, now, sent_until)
+    return PauseChange(edited, replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed))
+
+
+def meant(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
+    """The spec as it is asked for at `now`: a rate that says nowhere where it counts from goes on counting from where
+    the same rate of `job` does, or counts from that whole second. Raises ScheduleError for one that is not understood.
+    """
+    anchor = None if job is None or job.schedule.expression != spec.expression else job.schedule.anchor
+    return counted_from(spec, int(now) if anchor is None else anchor)
+
+
+def nothing_left(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> ScheduleError | ExclusionError:
+    """What is said at `now` of a job that would never fire: its schedule is over, or what is left of it excluded."""
+    at = compile_schedule(spec).next(int(now))
+    index = None if at is None else excluding(exclude, spec.timezone, at)
+    if at is None or index is None:
+        return ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
+    said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule names no other time that is left'
+    return ExclusionError(index, f"{said}; leave the entry out, or name another time")
+
+
+def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:
+    old = _left(job, cursor, now, sent_until)
+    occurrences = edited.occurrences()
+    row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
+    # More jitter may put off again what has come due already: it has its run, and is no part of `max_runs` twice.
+    while row.at is not None and _came_due(cursor, row.at, now):
+        row.at = occurrences.next(row.at)
+    if row.at is None:
+        raise nothing_left(edited.schedule, edited.exclude, now)
+    paused = job.state is JobState.PAUSED
+    was_paused = job.paused_at is not None and not paused
+    changed = replace(
+        edited.redefined(now),
+        state=JobState.PAUSED if paused else JobState.ACTIVE,
+        # The moment that `changed_at` stood for until now: what came due after that was no part of the pause.
+        resumed_at=(job.changed_at if job.resumed_at is None else job.resumed_at) if was_paused else None,
+    )
+    moved = replace(
+        cursor_for(changed, now),
+        occurrence=None if paused else row.at,
+        due=None if paused else occurrences.due(row.at),
+        after=int(now) if paused else min(row.at - 1, int(now)),
+        remaining=row.remaining,
+    )
+    return PauseChange(changed, moved, old.skipped)
+
+
+def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
+    """Walk the old schedule up to `now`. One that is understood no more leaves nothing to walk: an edit mends it."""
+    try:
+        occurrences = cursor.occurrences()
+        remaining = given_back(cursor, now)
+        if job.state is JobState.PAUSED:
+            row, reason = Row.after(occurrences, cursor.after, cursor.remaining), "paused"
+        elif (at := standing(cursor, occurrences)) is None:
+            return _Old((), remaining)
+        else:
+            row, reason = Row(occurrences, at, cursor.remaining), "edited"
+            while row.at is not None and occurrences.due(row.at) <= min(sent_until, now):
+                row.step()
+        skipped = range_before(row, int(now) + 1)
+    except (ScheduleError, ExclusionError):
+        return _Old((), cursor.remaining)
+    passed = 0 if cursor.remaining is None or row.remaining is None else cursor.remaining - row.remaining
+    return _Old(
+        tuple(replace(each, reason=reason) for each in skipped), None if remaining is None else remaining - passed
+    )
+
+
+def _came_due(cursor: Cursor, at: int, now: float) -> bool:
+    """Whether the old schedule named that occurrence, and it was due by `now`."""
+    try:
+        occurrences = cursor.occurrences()
+        return occurrences.next(at - 1) == at and occurrences.due(at) <= now
+    except (ScheduleError, ExclusionError):
+        return False
+
+
+def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
+    """How many occurrences may still come due. Without a bound before, the new one counts from now on."""
+    if edited.max_runs is None or job.max_runs is None or remaining is None:
+        return edited.max_runs
+    passed = job.max_runs - remaining
+    if edited.max_runs <= passed:
+        raise ScheduleError("max_runs", f"{passed} occurrences have come due already; name a larger number")
+    return edited.max_runs - passed
+
+
+def _same(one: Job, other: Job) -> bool:
+    """Equal, and so in JSON: true is not 1 there, and an object's names (headers) have no order."""
+    if not _alike(target_document(one.target), target_document(other.target)):
+        return False
+    return replace(one, target=other.target) == other and _alike(one.payload, other.payload)
+
+
+def _alike(one: object, other: object) -> bool:
+    match one, other:
+        case Mapping(), Mapping():
+            return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+        case ((list() | tuple()), (list() | tuple())):
+            return len(one) == len(other) and all(map(_alike, one, other))
+        case _:
+            return type(one) is type(other) and one == other

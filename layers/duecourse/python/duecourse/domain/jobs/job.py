@@ -1,0 +1,259 @@
+"""A job: who owns it, when it is due, what it calls, and how it is treated when things go wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.targets.targets import Target
+
+
+class JobState(StrEnum):
+    """ACTIVE fires, PAUSED does not, COMPLETED has no occurrence left and its last run has ended."""
+
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    COMPLETED = "COMPLETED"
+
+
+class Lane(StrEnum):
+    """A queue and its workers."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+    LONG = "long"
+
+
+class Precision(StrEnum):
+    """SECOND: visible to a worker just after its second. EXACT: handed over one second early and held (about 50 ms)."""
+
+    SECOND = "second"
+    EXACT = "exact"
+
+
+class Overlap(StrEnum):
+    """What happens when a run comes due while another run of the same job is alive: it is skipped; it waits in line; it
+    waits in line, of which only the newest runs; that, and the other one is asked to end; it runs beside it.
+    """
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    NEWEST = "newest"
+    REPLACE = "replace"
+    ALLOW = "allow"
+
+
+class Completion(StrEnum):
+    """RESPONSE: a run ends with the answer to its call. CALLBACK: it waits for somebody to complete it by its token."""
+
+    RESPONSE = "response"
+    CALLBACK = "callback"
+
+
+class EventKind(StrEnum):
+    """Which outcomes go to the event bus. LATE: runs that started, or were skipped, after their grace."""
+
+    DEATHS = "deaths"
+    FAILURES = "failures"
+    LATE = "late"
+    ALL = "all"
+
+
+class Delivery(StrEnum):
+    """AT_MOST_ONCE never tries a second attempt, not even when the first one's worker vanished."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    AT_MOST_ONCE = "at_most_once"
+
+
+class MissedMode(StrEnum):
+    """What becomes of occurrences that nobody enqueued in time."""
+
+    SKIP = "skip"
+    RUN_ONCE = "run_once"
+    RUN_ALL = "run_all"
+
+
+@dataclass(frozen=True, slots=True)
+class MissedPolicy:
+    """An occurrence is missed when it is later than `grace_seconds`; `max_missed` bounds `run_all` (at most 100,
+    so that one claim covers them and what is enqueued stays a function of the cursor alone).
+    """
+
+    mode: MissedMode = MissedMode.RUN_ONCE
+    grace_seconds: int = 60
+    max_missed: int = 10
+
+
+MAX_RUNS = 10_000
+"""The largest `max_runs`: so many occurrences can still be counted exactly when they were all missed."""
+
+MAX_QUEUE_LIMIT = 1000
+"""The largest `queue_limit`: so many entries of a line are counted by one query."""
+
+SHORT_TIMEOUT_SECONDS = 90
+"""The longest attempt of the lanes high, normal and low; a longer one belongs to `long`."""
+
+COMPLETION_SECONDS = 86_400
+"""How long a run waits for its callback unless the job says otherwise."""
+
+LONG_TIMEOUT_SECONDS = 840
+"""The longest attempt at all: a Lambda function lives 15 minutes, and a worker needs time to record the end."""
+
+
+REMEMBERED_DEFINITIONS = 20
+REMEMBERED_SECONDS = 15 * DAY_SECONDS
+"""How many earlier definitions of a schedule are remembered, and for how long: a lane keeps a message for 14 days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A schedule that a job had: its generation, and since when it held (UTC seconds), until the next one did."""
+
+    generation: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition:
+    """What a job's owner says of it. A field added here is stored and answered by its name; what its owner may say is
+    checked by the model of the same name in the API.
+
+    `estimated_seconds` sends a job to the lane `long` by itself. A run that has not started `start_deadline_seconds`
+    after it was due never will. `pause_on_failure`: after so many deaths in a row the job is paused.
+    With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
+    heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
+    `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
+    `queue_limit` bounds how many runs wait in line with `overlap` QUEUE (None: any number).
+    """
+
+    name: str = ""
+    schedule: ScheduleSpec
+    exclude: tuple[str, ...] = ()
+    jitter_seconds: int = 0
+    max_runs: int | None = None
+    target: Target
+    payload: Any = None
+    priority: Lane = Lane.NORMAL
+    timeout_seconds: int = 30
+    estimated_seconds: int | None = None
+    start_deadline_seconds: int | None = None
+    completion: Completion = Completion.RESPONSE
+    completion_seconds: int = COMPLETION_SECONDS
+    heartbeat_seconds: int | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    pause_on_failure: int | None = None
+    missed: MissedPolicy = field(default_factory=MissedPolicy)
+    overlap: Overlap = Overlap.SKIP
+    queue_limit: int | None = None
+    precision: Precision = Precision.SECOND
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    idempotency_key: str | None = None
+    events: tuple[EventKind, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(JobDefinition):
+    """A job as it is kept. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
+
+    `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
+    `revision` grows with every write, and is 0 for a job of before there were revisions.
+    `paused_at` is when it was paused last, `paused_by` who did it, `paused_because` why; `resumed_at` is when that
+    pause ended, where the schedule was changed since (None: `changed_at` was that moment).
+    `seated`: it has a seat in its lane (domain.seats), or none; None for a job of before there were seats.
+    `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
+    """
+
+    tenant: str
+    id: str
+    generation: int
+    created_at: float
+    updated_at: float
+    changed_at: float
+    created_generation: int
+    state: JobState = JobState.ACTIVE
+    paused_at: float | None = None
+    paused_because: str | None = None
+    paused_by: str | None = None
+    resumed_at: float | None = None
+    revision: int = 0
+    seated: bool | None = None
+    earlier: tuple[Definition, ...] = ()
+
+    def redefined(self, now: float) -> Job:
+        """The job with a new generation, which holds from `now` on (UTC seconds): its schedule, or whether it fires, is
+        another. Time never goes back, whatever the clocks say.
+        """
+        since = max(now, self.changed_at)
+        known = (*self.earlier, Definition(self.generation, self.changed_at))
+        return replace(
+            self,
+            generation=max(int(since * 1000), self.generation + 1),
+            changed_at=since,
+            earlier=tuple(each for each in known if each.since > since - REMEMBERED_SECONDS)[-REMEMBERED_DEFINITIONS:],
+        )
+
+    def superseded_at(self, generation: int) -> float | None:
+        """Until when (UTC seconds) a definition held; None for the present one. What it had enqueued for later was
+        taken back then.
+        """
+        earlier = self.earlier
+        if not earlier and self.paused_at is not None:  # written before definitions were remembered
+            earlier = (Definition(int(self.paused_at * 1000), self.paused_at),)
+        later = (*earlier, Definition(self.generation, self.changed_at))
+        return min((each.since for each in later if each.generation > generation), default=None)
+
+    @property
+    def version(self) -> str:
+        """What changes with every write of it: two reads with the same version saw the same job."""
+        return f"{self.generation}-{self.revision}"
+
+    @property
+    def lane(self) -> Lane:
+        """Where its runs are queued: by priority, or `long` when an attempt may outlast the short workers."""
+        longest = max(self.timeout_seconds, self.estimated_seconds or 0)
+        return Lane.LONG if longest > SHORT_TIMEOUT_SECONDS else self.priority
+
+    @property
+    def bulk(self) -> bool:
+        """Whether its runs go through its lane's bulk queue."""
+        return self.seated is False
+
+    @property
+    def attempts_allowed(self) -> int:
+        """How many attempts a run of it has."""
+        return 1 if self.delivery is Delivery.AT_MOST_ONCE else self.retry.max_attempts
+
+    @property
+    def recurring(self) -> bool:
+        """Whether it can have more than one run of its schedule."""
+        return self.occurrences().schedule.recurring
+
+    def occurrences(self) -> Occurrences:
+        """What it names, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        return occurrences_of(
+            self.tenant, self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
+        )
+
+    def following(self, after: int) -> int | None:
+        """The first occurrence strictly after `after` (UTC seconds). Compiled at need: most starts never ask."""
+        return self.occurrences().next(after)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What is known of a job that was deleted: when (UTC seconds), and its generation then."""
+
+    deleted_at: float
+    generation: int = 0
+
+
+JobSnapshot = Job | Gone | None
+"""A job as a worker finds it: there, deleted not long ago, or unknown."""

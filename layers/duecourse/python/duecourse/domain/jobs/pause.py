@@ -1,0 +1,98 @@
+"""Pausing and resuming: what becomes of a job, its cursor, and of what came due in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+
+
+@dataclass(frozen=True, slots=True)
+class PauseChange:
+    """A job and its cursor after a change; `skipped` came due and will not run."""
+
+    job: Job
+    cursor: Cursor
+    skipped: tuple[SkippedRange, ...] = ()
+
+
+def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> PauseChange:
+    """The job paused at `now` (UTC seconds). Its cursor leaves the index; what was enqueued for later will not run,
+    and does not count towards `max_runs`. What came due before and nobody has enqueued is left to whoever ends the
+    pause: its cursor stays before it (see `resume`). `because`: why; `by`: who did it (None: Duecourse by itself).
+    """
+    now = max(now, job.changed_at)
+    paused = replace(_changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by)
+    try:
+        after, given = _enqueued_through(cursor, now), _not_due_yet(cursor, now)
+    except (ScheduleError, ExclusionError):  # a schedule that is understood no more can be paused, not walked
+        after, given = int(now) if cursor.due is None else min(int(now), cursor.due - 1), 0
+    left = replace(
+        cursor,
+        generation=paused.generation,
+        occurrence=None,
+        due=None,
+        last=None if given else cursor.last,  # a schedule that is over stays so: its last run may be under way
+        ending=False,
+        after=after,
+        remaining=None if cursor.remaining is None else cursor.remaining + given,
+    )
+    return PauseChange(paused, left)
+
+
+def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
+    """The job active again at `now` (UTC seconds). What its pause covered is skipped (reason `paused`), not missed;
+    with `catch_up` it is left to the job's policy for missed occurrences. So is what had come due before the pause and
+    was not enqueued. A pause counts from the last change of the schedule: what it had covered by then was recorded with
+    that change. Raises ScheduleError or ExclusionError for a schedule that is understood no more.
+    """
+    now = max(now, job.changed_at)
+    active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None)
+    occurrences = cursor.occurrences()
+    row = Row.after(occurrences, cursor.after, cursor.remaining)
+    skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
+    over = row.at is None
+    last = row.passed if skipped or cursor.last is None else cursor.last
+    moved = replace(
+        cursor,
+        generation=active.generation,
+        occurrence=row.at,
+        due=last if over else row.due,
+        after=cursor.after if row.at is None else min(row.at - 1, int(now)),
+        remaining=row.remaining,
+        error=None,
+        last=last if over else None,
+        ending=over,
+    )
+    return PauseChange(active, moved, skipped)
+
+
+def given_back(cursor: Cursor, now: float) -> int | None:
+    """What may still be passed when the occurrences that were enqueued and are not due yet are given back."""
+    return None if cursor.remaining is None else cursor.remaining + _not_due_yet(cursor, now)
+
+
+def _not_due_yet(cursor: Cursor, now: float) -> int:
+    """How many occurrences are enqueued and not due yet."""
+    end = cursor.occurrence if cursor.occurrence is not None else (cursor.last or 0) + 1
+    row = Row.after(cursor.occurrences(), int(now), None)
+    count = 0
+    while row.at is not None and row.at < end:
+        count += 1
+        row.step()
+    return count
+
+
+def _enqueued_through(cursor: Cursor, now: float) -> int:
+    """Until when all that came due has been enqueued: `now`, unless dispatch is behind, or the job was quarantined."""
+    occurrences = cursor.occurrences()
+    at = standing(cursor, occurrences)
+    return int(now) if at is None else min(int(now), occurrences.due(at) - 1)
+
+
+def _changed(job: Job, state: JobState, now: float) -> Job:
+    return replace(job.redefined(now), state=state, updated_at=now, resumed_at=None, revision=job.revision + 1)

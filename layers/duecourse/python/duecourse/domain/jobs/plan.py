@@ -1,0 +1,197 @@
+"""What a dispatcher does with one cursor: which runs to enqueue, what to skip, and where the cursor stands then.
+
+Two dispatchers that read the same cursor at different times must enqueue runs of the same names, since a claim that
+failed after its sends is repeated by whoever comes next. So every name here comes from the cursor; the time only
+decides how far the plan goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import MissedMode
+from duecourse.domain.schedules import TZDATA_VERSION
+from duecourse.domain.schedules.occurrences import Occurrences
+
+MAX_FIRINGS = 100
+"""Occurrences one claim may cover."""
+
+COUNT_LIMIT = 10_000
+"""Missed occurrences are counted up to this many; a longer row says "at least"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One run to enqueue, due at `due`. `count` > 1: it stands for the missed ones from `occurrence` to `through`.
+
+    `caught_up`: it is late because nobody dispatched in time, which its worker must not hold against it. `following` is
+    when the occurrence after it is due; None where the schedule ends with it.
+    """
+
+    occurrence: int
+    due: int
+    through: int
+    count: int = 1
+    caught_up: bool = False
+    following: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRange:
+    """Occurrences from `first` through `last` that will not run; `count` is exact below COUNT_LIMIT."""
+
+    first: int
+    last: int
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`cursor` is where the cursor stands after the claim; its occurrence is None when nothing is left."""
+
+    firings: tuple[Firing, ...]
+    skipped: tuple[SkippedRange, ...]
+    cursor: Cursor
+    reason: str
+
+    @property
+    def missed(self) -> int:
+        """How many occurrences were missed, whatever becomes of them."""
+        return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
+
+
+def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int] = ()) -> Plan:
+    """Plan a cursor's occurrences up to and including those due at `now + horizon` (s), at most MAX_FIRINGS of them.
+
+    Occurrences due before `now - grace` are missed and treated by the job's policy: `skip` drops them, `run_once` makes
+    one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest. `on_time` are occurrences
+    that have a run of their own though nobody claimed them: `run_all` does not count them.
+    Raises ScheduleError or ExclusionError for a cursor that makes no sense.
+    """
+    occurrences = cursor.occurrences()
+    at = standing(cursor, occurrences)
+    if at is None:
+        # Newer zone data can end a schedule that had an occurrence to come: what was passed last was its last, then.
+        ended = cursor.after if cursor.last is None else cursor.last
+        return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
+    row = Row(occurrences, at, cursor.remaining)
+    firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
+    caught_up = bool(firings or skipped)
+    due = row.due
+    while (at := row.at) is not None and due is not None and due <= now + horizon and len(firings) < MAX_FIRINGS:
+        row.step()
+        following = row.due
+        firings.append(Firing(at, due, at, following=following))
+        due = following
+    last = firings[-1].through if firings else skipped[-1].last if skipped else cursor.last
+    moved = _moved(cursor, row.at, due, row.passed, row.remaining, last)
+    reason = "caught up" if caught_up else "due" if firings else "not due"
+    return Plan(tuple(firings), tuple(skipped), moved, reason)
+
+
+def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
+    """Where the cursor stands: as written, or computed anew where the zone data are others than then."""
+    if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
+        return cursor.occurrence
+    return occurrences.next(cursor.after)
+
+
+def _moved(
+    cursor: Cursor, at: int | None, due: int | None, after: int, remaining: int | None, last: int | None
+) -> Cursor:
+    return replace(
+        cursor,
+        occurrence=at,
+        due=due,
+        after=after,
+        remaining=remaining,
+        last=last if at is None else None,
+        tzdata=TZDATA_VERSION,
+        ending=False,
+    )
+
+
+class Row:
+    """Walks occurrences from the cursor on: `at` is the next one, `passed` the last that was passed."""
+
+    def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
+        self.occurrences = occurrences
+        self.at: int | None = at if remaining is None or remaining > 0 else None
+        self.passed = at - 1
+        self.remaining = remaining
+
+    @classmethod
+    def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
+        """A row that stands at the first occurrence that is due after `instant` (UTC seconds)."""
+        at = occurrences.next(instant - occurrences.jitter_seconds)
+        while at is not None and occurrences.due(at) <= instant:
+            at = occurrences.next(at)
+        row = cls(occurrences, at if at is not None else instant + 1, remaining)
+        if at is None:
+            row.at = None
+        return row
+
+    @property
+    def due(self) -> int | None:
+        """When the next one is due (UTC seconds)."""
+        return None if self.at is None else self.occurrences.due(self.at)
+
+    def step(self) -> None:
+        """Pass one."""
+        if self.at is None:
+            return
+        self.passed = self.at
+        if self.remaining is not None:
+            self.remaining -= 1
+        self.at = self.occurrences.next(self.at) if self.remaining is None or self.remaining > 0 else None
+
+    def before(self, on_time: int) -> Iterator[int]:
+        """Pass all that were due before `on_time`."""
+        while self.at is not None and self.occurrences.due(self.at) < on_time:
+            at = self.at
+            self.step()
+            yield at
+
+    def jump(self, on_time: int) -> None:
+        """Pass all that were due before `on_time`, uncounted."""
+        self.at = self.occurrences.next(max(on_time - 1 - self.occurrences.jitter_seconds, self.passed))
+        while self.at is not None and self.occurrences.due(self.at) < on_time:
+            self.step()
+        self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
+
+
+def _catch_up(
+    cursor: Cursor, row: Row, grace_begins: int, on_time: Collection[int]
+) -> tuple[list[Firing], list[SkippedRange]]:
+    """Treat what is missed (due before `grace_begins`); the row then stands at the first occurrence that is not."""
+    match cursor.missed.mode:
+        case MissedMode.SKIP:
+            return [], range_before(row, grace_begins)
+        case MissedMode.RUN_ONCE:
+            due = row.due
+            return [
+                Firing(each.first, due or each.first, each.last, each.count, caught_up=True, following=row.due)
+                for each in range_before(row, grace_begins)
+            ], []
+        case MissedMode.RUN_ALL:
+            missed = (at for at in row.before(grace_begins) if at not in on_time)
+            oldest = islice(missed, cursor.missed.max_missed)
+            firings = [Firing(at, row.occurrences.due(at), at, caught_up=True) for at in oldest]
+            return firings, range_before(row, grace_begins)
+
+
+def range_before(row: Row, on_time: int) -> list[SkippedRange]:
+    """All that is missed as one range (none, if nothing is), counted up to COUNT_LIMIT."""
+    count, first, last = 0, None, 0
+    for at in islice(row.before(on_time), COUNT_LIMIT):
+        first, last, count = at if first is None else first, at, count + 1
+    if first is None:
+        return []
+    if count == COUNT_LIMIT and row.remaining is None:
+        row.jump(on_time)
+        last = row.passed
+    return [SkippedRange(first, last, count, "missed")]

@@ -1,0 +1,120 @@
+"""What of the runs table's changes is archived, and which object of the archive it lies in.
+
+Rows are grouped by the day of their occurrence. An object's name is a function of the rows in it, so that a batch that
+is archived again overwrites what it wrote before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from duecourse.domain.instants import from_iso, to_iso
+from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run_document import run_document
+
+EXPIRY = "dynamodb.amazonaws.com"
+"""Who deletes what has expired (Amazon DynamoDB Developer Guide, "DynamoDB Streams and Time to Live")."""
+
+REMOVE = "REMOVE"
+
+SCHEMA_VERSION = 1
+"""Of the rows. Fields are only ever added, which needs no new version: a reader may pass over what it does not know."""
+
+FIRST_DAY = "2020-01-01"
+"""Where the days of the archive begin; occurrences of before (a backfill reaches back as far as it likes) lie there."""
+
+RUNS = "runs"
+UNREADABLE = "unreadable"
+
+DIGEST_CHARACTERS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A record that this version cannot read: kept as it was (plain values), with what is wrong with it."""
+
+    image: Any
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """One record of the stream. `sequence` is its number in it, `kind` what was done (`REMOVE`, …), `by` the service
+    that did it (None: somebody's request). `content` is what was there before, of runs that were removed only.
+    """
+
+    sequence: str
+    kind: str
+    by: str | None
+    content: Run | Unreadable | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The rows of one object of the archive."""
+
+    key: str
+    rows: tuple[dict[str, Any], ...]
+
+
+def is_archived(change: RunChange) -> bool:
+    """Whether it is a run that expired. What anybody deletes is meant to be gone; locks and requests are no history."""
+    return change.kind == REMOVE and change.by == EXPIRY and change.content is not None
+
+
+def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
+    """What expired among the changes, as the objects to write: one for each day of occurrences, one for all that
+    cannot be read. The same changes give the same objects, whatever else they stand among.
+    """
+    groups: dict[str, list[RunChange]] = {}
+    for change in changes:
+        if is_archived(change):
+            groups.setdefault(_folder(change), []).append(change)
+    return tuple(Sheet(f"{folder}/{_name(group)}", tuple(map(_row, group))) for folder, group in groups.items())
+
+
+def day_of(run: Run) -> str:
+    """The day (UTC) under which a run is filed: that of its occurrence, within what queries look at. One that is still
+    to come when its record expires (it was skipped far ahead) is filed on the day of the expiry.
+    """
+    known = run.occurrence if run.expires_at is None else min(run.occurrence, run.expires_at)
+    return to_iso(max(known, int(from_iso(f"{FIRST_DAY}T00:00:00Z"))))[:10]
+
+
+def row_of(run: Run) -> dict[str, Any]:
+    """A run as GET /v1/runs/{id} shows it, with its tenant; a large result is told by its key in the store of results,
+    where it lies for some time yet.
+    """
+    own = {"schema_version": SCHEMA_VERSION, "tenant": run.tenant, "result_key": run.result_key}
+    return own | run_document(run)
+
+
+def _folder(change: RunChange) -> str:
+    return f"{RUNS}/day={day_of(change.content)}" if isinstance(change.content, Run) else UNREADABLE
+
+
+def _row(change: RunChange) -> dict[str, Any]:
+    match change.content:
+        case Run() as run:
+            return row_of(run)
+        case Unreadable(image, error):
+            return {"sequence": change.sequence, "error": error, "image": image}
+        case None:
+            raise ValueError("no run was removed")
+
+
+def _name(group: list[RunChange]) -> str:
+    """First and last sequence number, for those who look for a failed batch, and a digest of all of them: two batches
+    may begin and end with the same ones and differ between, since numbers count within a shard.
+    """
+    numbers = [change.sequence for change in group]
+    digest = sha256("\n".join(map(_identity, group)).encode()).hexdigest()[:DIGEST_CHARACTERS]
+    return f"{numbers[0]}-{numbers[-1]}-{digest}.json.gz"
+
+
+def _identity(change: RunChange) -> str:
+    run = change.content
+    return f"{change.sequence} {run.tenant} {run.name}" if isinstance(run, Run) else change.sequence

@@ -1,0 +1,1 @@
+"""Records of runs, and every decision on one."""

@@ -1,0 +1,135 @@
+"""What callbacks, deadlines and cancellation make of a run.
+
+A token names an attempt, so what belongs to an attempt that was given up changes nothing (fencing).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    CancelAsked,
+    Completed,
+    DeadlineCame,
+    Decision,
+    Drop,
+    FollowUp,
+    GivenUp,
+    Reschedule,
+    StartRequest,
+    Transition,
+)
+from duecourse.domain.runs.finish import cancel, decide_finish, succeed
+from duecourse.domain.runs.records import ended, first_record
+from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, decide_start
+from duecourse.domain.targets.targets import Failed
+
+Command = Completed | GivenUp | DeadlineCame | CancelAsked
+
+
+def decide_command(
+    event: Command, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a message that is about a run rather than its start."""
+    if run is None:
+        return _without_record(event, job, context, now)
+    if of_predecessor(event.request, job, run):
+        return instead_of(run, _without_record(event, job, context, now))
+    if event.request.is_known_to(run):
+        # This message carries the run: what it asked for is done. If that was a death, it waits among the
+        # dead letters, or was brought back from there and carries the attempts that follow, like any message.
+        return decide_start(event.request, job, run, context, now=now)
+    if isinstance(event, CancelAsked):
+        return _cancel(event, run, context, now)
+    attempt = event.request.attempt
+    if run.attempt != attempt:
+        return Drop(f"attempt {attempt} is over")
+    if run.state in (RunState.RUNNING, RunState.WAITING):
+        return _alive(event, own_job(job, run), run, context, now)
+    return _late(run)
+
+
+def _late(run: Run) -> Decision:
+    return Drop(f"the run is {run.state} already")
+
+
+def _alive(
+    event: Completed | GivenUp | DeadlineCame, job: JobSnapshot, run: Run, context: AttemptContext, now: float
+) -> Decision:
+    """The attempt is RUNNING (its call has not returned yet) or WAITING."""
+    match event:
+        case Completed(request, result):
+            return _carried(succeed(run, result, now), request, context)
+        case GivenUp(request, failed, draw):
+            return _carried(decide_finish(run, job, failed, now=now, draw=draw), request, context)
+        case DeadlineCame():
+            return _deadline(event, job, run, context, now)
+        case other:
+            assert_never(other)
+
+
+def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+    if run.state is RunState.RUNNING:
+        believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+        if now < believed_until:
+            return _rescheduled(event, run, believed_until, "its call has not returned yet")
+        return Drop("its worker vanished; its own message takes it over")
+    if run.deadline is None:
+        return Drop("it has no deadline")
+    if now < run.deadline:
+        return _rescheduled(event, run, run.deadline, "it was heard of meanwhile")
+    if run.waiting_until is not None and now >= run.waiting_until:
+        failed = Failed("it was not completed in time", code="callback.timeout")
+    else:
+        failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
+    return _carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
+
+
+def _rescheduled(event: DeadlineCame, run: Run, until: float, reason: str) -> Decision:
+    """Of several copies one asks again: else each would have a successor of its own, and every heartbeat as many."""
+    if event.armed is not None and run.armed is not None and event.armed != run.armed:
+        return Drop("another message looks after its deadline")
+    return Reschedule(until, reason)
+
+
+def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
+    match run.state:
+        case RunState.CANCELLED:
+            return FollowUp(run, "already CANCELLED")
+        case RunState.SUCCEEDED | RunState.DEAD | RunState.SKIPPED:
+            return _late(run)
+        case RunState.RETRYING | RunState.QUEUED:
+            return _carried(cancel(run, event.reason, now), event.request, context)
+        case RunState.WAITING if run.heartbeat_until is None:
+            return _carried(cancel(run, event.reason, now), event.request, context)
+        case RunState.RUNNING | RunState.WAITING:
+            if run.cancel_requested is not None:
+                return Drop("its cancellation is asked for already")
+            # The token is changed and nothing else: whoever ends the attempt must read the record again.
+            asked = replace(run, cancel_requested=event.reason, token=context.token)
+            return Transition(asked, run, "it is told at its next sign of life")
+        case other:
+            assert_never(other)
+
+
+def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
+    """Only a run that waits in its queue can be cancelled without a record: the record keeps it from starting."""
+    if not isinstance(event, CancelAsked):
+        return Drop("the run has no record")
+    if not isinstance(job, Job):
+        return Drop("the job is gone")
+    if event.request.generation < job.created_generation:
+        return Drop("the job was deleted and created anew")
+    record = ended(first_record(event.request, job, context), RunState.CANCELLED, event.reason, now, context)
+    return Transition(record, None, event.reason)
+
+
+def _carried(transition: Transition, request: StartRequest, context: AttemptContext) -> Transition:
+    """This message carries the run from now on: if the run dies, the message becomes its dead letter."""
+    run = replace(transition.run, token=context.token, message_id=context.message_id, nonce=request.nonce)
+    return replace(transition, run=replace(run, expires_at=context.expires_at))

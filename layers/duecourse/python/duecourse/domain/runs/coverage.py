@@ -1,0 +1,73 @@
+"""Ranges of occurrences, the records that stand for them, and what of a range no record stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.schedules.occurrences import Occurrences
+
+MAX_STEPS = 20_000
+"""Occurrences between two records that are looked at one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a record of the schedule's own (nobody asked for it by hand) says: it stands for the occurrences from
+    `occurrence` through `through` (UTC seconds), was `due` then, and `ran` where an attempt was made. `caught_up`: it
+    was enqueued because it was missed.
+    """
+
+    occurrence: int
+    through: int
+    due: int
+    lane: Lane
+    ran: bool
+    caught_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OccurrenceRange:
+    """`count` occurrences from `first` through `last` (UTC seconds) that follow each other."""
+
+    first: int
+    last: int
+    count: int
+
+
+def unrecorded(
+    occurrences: Occurrences, whole: OccurrenceRange, records: Iterable[Recorded], *, most: int
+) -> list[OccurrenceRange]:
+    """The parts of a range that no record stands for, oldest first.
+
+    `most` parts at most: the last one then reaches to the end of the range whatever has a record there, and so does one
+    that is longer than MAX_STEPS. A range that was counted up to a limit stays at least as long in its last part.
+    """
+    parts: list[OccurrenceRange] = []
+    at: int | None = whole.first
+    left = whole.count
+    for record in sorted(records, key=lambda record: record.occurrence):
+        if at is None or record.occurrence > whole.last or len(parts) == most - 1:
+            break
+        open_ = list(islice(between(occurrences, at - 1, record.occurrence - 1), MAX_STEPS))
+        if len(open_) == MAX_STEPS:
+            break
+        if open_:
+            parts.append(OccurrenceRange(open_[0], open_[-1], len(open_)))
+        answered = between(occurrences, max(at, record.occurrence) - 1, min(record.through, whole.last))
+        covered = list(islice(answered, MAX_STEPS))
+        left -= len(open_) + len(covered)
+        at = occurrences.next(max(record.through, at - 1))
+    if at is not None and at <= whole.last:
+        parts.append(OccurrenceRange(at, whole.last, max(left, 1)))
+    return parts
+
+
+def between(occurrences: Occurrences, low: int, high: int) -> Iterator[int]:
+    """The occurrences after `low` and up to `high` (UTC seconds), oldest first."""
+    at = occurrences.next(low)
+    while at is not None and at <= high:
+        yield at
+        at = occurrences.next(at)

@@ -1,0 +1,111 @@
+"""What a message among the dead letters means for its run.
+
+SQS moves a message there when it was received too often: because its run is dead and its worker failed it on purpose,
+or because of crashes and throttling, and then nobody else knows of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    DeadLettered,
+    Decision,
+    Drop,
+    FollowUp,
+    Reschedule,
+    RetryLater,
+    Transition,
+)
+from duecourse.domain.runs.overlap import LOST_SECONDS
+from duecourse.domain.runs.records import ended, first_record
+from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, adopted, asked_again, late_since, outdated, without_job
+
+REASON = "dead_lettered"
+ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
+
+
+def decide_dead_lettered(
+    event: DeadLettered, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Keep a rightful dead letter, drop what is left over, send again what still matters, and record the death of a run
+    that no message carries on.
+    """
+    if run is None:
+        return _unknown(event, job, context, now)
+    request = event.request
+    if of_predecessor(request, job, run):
+        return instead_of(run, _unknown(event, job, context, now))
+    carried = request.is_known_to(run)
+    match run.state:
+        case RunState.DEAD if carried and run.nonce != request.nonce:
+            return adopted(run, request, context)
+        case RunState.DEAD if carried and not run.notified:
+            return FollowUp(run, "its death was not announced")
+        case RunState.DEAD if carried:
+            return RetryLater(now, "its run is dead")
+        case RunState.DEAD if asked_again(request, run):
+            return Reschedule(now, "another allowance was asked for and not granted yet")
+        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED if carried:
+            return FollowUp(run, "what follows from its end may never have been done")
+        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED | RunState.DEAD:
+            return Drop(f"its run is {run.state} by another message")
+        case RunState.RETRYING if carried or (event.starts and request.attempt == run.attempt):
+            return FollowUp(run, "the next attempt's message may never have been sent")
+        case _ if not (event.starts or carried):
+            return Reschedule(now, "its run is alive")
+        case RunState.RETRYING if request.attempt == run.attempt + 1:
+            return _given_up(event, job, run, context, now)
+        case RunState.QUEUED:
+            return Reschedule(now, "its run waits in line, or is to be put there")
+        case RunState.RETRYING:
+            return Drop("another message carries its run on")
+        case RunState.RUNNING:
+            return _running(event, job, run, context, now)
+        case RunState.WAITING:
+            return Drop("its run waits for its callback")
+
+
+def _running(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+    lease_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+    if now < lease_until:
+        return RetryLater(lease_until, "its worker may still be alive")
+    if not event.request.carries(run, context.message_id) and now < lease_until + LOST_SECONDS:
+        return RetryLater(lease_until + LOST_SECONDS, "another message may take it over")
+    return _given_up(event, job, run, context, now)
+
+
+def _given_up(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Transition:
+    """The end of a run that nobody carries on: no death where it was to end anyway."""
+    if run.cancel_requested is not None or not isinstance(own_job(job, run), Job):
+        reason = run.cancel_requested or "deleted"
+        return Transition(ended(run, RunState.CANCELLED, reason, now, context), run, reason)
+    return _dead(event, run, context, now)
+
+
+def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
+    """No record: its first attempt never began. Lateness does not excuse that, a job that changed since does."""
+    request = event.request
+    if not event.starts:
+        return Reschedule(now, "its run may be about to start")
+    if request.attempt > 1 or request.redrive:
+        return Drop("its run has no record any more")
+    if not isinstance(job, Job):
+        return without_job(request, job, context)
+    if refusal := outdated(request, job, context, now):
+        return refusal
+    if now >= late_since(request) + (context.expires_at - now):
+        return RetryLater(now, "so old that its record may have expired")
+    dead = _dead(event, first_record(request, job, context), context, now)
+    return replace(dead, previous=None)
+
+
+def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) -> Transition:
+    """Dead, and carried by this message: the console's redrive brings it back under another id, and it runs again."""
+    failed = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.request.nonce, notified=False)
+    dead = ended(failed, RunState.DEAD, REASON, now, context)
+    return Transition(replace(dead, expires_at=context.expires_at), run, REASON)

@@ -1,0 +1,45 @@
+"""The one function that decides every transition of a run. Its table is in ARCHITECTURE.
+
+Each kind of event has a module of its own: `start` for messages that may start an attempt, `finish` for the end of a
+call, `command` for callbacks, deadlines and cancellation, `dead_lettered` for messages found among the dead letters.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from duecourse.domain.jobs.job import JobSnapshot
+from duecourse.domain.runs.command import decide_command
+from duecourse.domain.runs.dead_lettered import decide_dead_lettered
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    CancelAsked,
+    Completed,
+    DeadLettered,
+    DeadlineCame,
+    Decision,
+    Ended,
+    Event,
+    GivenUp,
+    StartRequest,
+)
+from duecourse.domain.runs.finish import decide_finish
+from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.start import decide_start
+
+
+def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
+    """What becomes of a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
+    match event:
+        case StartRequest():
+            return decide_start(event, job, run, context, now=now)
+        case Ended(outcome, draw):
+            if run is None:
+                raise ValueError("an attempt ends on the record that it was started with")
+            return decide_finish(run, job, outcome, now=now, draw=draw)
+        case Completed() | GivenUp() | DeadlineCame() | CancelAsked():
+            return decide_command(event, job, run, context, now=now)
+        case DeadLettered():
+            return decide_dead_lettered(event, job, run, context, now=now)
+        case other:
+            assert_never(other)

@@ -1,0 +1,166 @@
+"""Whether a run may start while another run of its job is alive, or waits for its turn.
+
+The lock names the run that holds it, and until when its holder's invocation lives. Acquired before the first start and
+released at the final state, it is only ever believed together with the holder's own record. Runs that wait for it stand
+in a line, by the time they are due; whoever releases it calls the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.jobs.job import Job, Overlap
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+
+ORPHAN_SECONDS = 120
+"""How long after its lease a RUNNING holder is believed to come back: its message is visible again 30 s after the
+worker's time-out, and a worker that takes it over asks for the lock like everybody else."""
+
+
+LOST_SECONDS = 3600
+"""How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or among the dead
+letters, and must not block its job for ever. One that comes after all asks for the lock like everybody else."""
+
+AWAIT_SECONDS = 2
+"""After so long a run that may not wait in line looks again whether the holder of its lock has begun."""
+
+NEWEST_ONLY = (Overlap.NEWEST, Overlap.REPLACE)
+"""The policies of whose waiting runs only the newest will run."""
+
+LINED = (Overlap.QUEUE, *NEWEST_ONLY)
+"""The policies whose runs wait for one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """`holder` is the local name of a run (`RunName.local`), `until` the end of the acquiring invocation (UTC s)."""
+
+    holder: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LinePosition:
+    """Where a run stands in its job's line: by when it is due (UTC seconds), then by its local name."""
+
+    due: int
+    local: str
+
+
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """This run is skipped, with `reason` in its record."""
+
+    reason: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """The holder has the lock but no record yet: it starts or dies before `until`; ask again then."""
+
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Another run is alive or goes first: wait in line. `preempt`: ask that holder to end."""
+
+    reason: str
+    preempt: Run | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """The holder is final or gone: take the lock over from exactly that holder."""
+
+    previous: Lock
+    reason: str
+
+
+LockDecision = Yield | Await | Wait | TakeOver
+
+
+@dataclass(frozen=True, slots=True)
+class LockRequest:
+    """Who asks for the lock: the local name of a run. `fresh`: it has made no attempt yet; `again`: it has waited once
+    for a holder to begin.
+    """
+
+    mine: str
+    policy: Overlap = Overlap.SKIP
+    fresh: bool = True
+    again: bool = False
+
+
+def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float) -> LockDecision:
+    """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
+    # Whoever took the lock may be about to write its start (the first one, the next attempt, a redrive of the dead).
+    starting = now < lock.until + LEASE_MARGIN_SECONDS
+    begun = holder is not None and holder.state not in (RunState.QUEUED, RunState.DEAD)
+    if starting and not begun:
+        return _about_to_start(lock, asks, now)
+    if holder is None or holder.state is RunState.QUEUED:
+        return TakeOver(lock, "its holder never started")
+    if holder.state.final:
+        return TakeOver(lock, f"its holder is {holder.state}")
+    if lost := _lost(holder, starting, now):
+        return TakeOver(lock, lost)
+    alive = f"{holder.name} is {holder.state}"
+    if not asks.fresh:
+        return Wait(alive)  # it has begun: it is neither skipped nor replaced any more
+    match asks.policy:
+        case Overlap.SKIP | Overlap.ALLOW:
+            return Yield("overlap", alive)
+        case Overlap.QUEUE | Overlap.NEWEST:
+            return Wait(alive)
+        case Overlap.REPLACE if asks.mine < lock.holder:
+            return Yield("replaced", alive)
+        case Overlap.REPLACE:
+            return Wait(alive, holder if holder.cancel_requested is None else None)
+
+
+def decide_turn(
+    job: Job, mine: LinePosition, *, first: LinePosition | None, last: LinePosition | None
+) -> Wait | Yield | None:
+    """Whether a run that has made no attempt yet must let another one go that waits in line, whose `first` and `last`
+    places are given; None when it is its turn.
+    """
+    match job.overlap:
+        case Overlap.QUEUE if first is not None and first < mine:
+            return Wait(f"{first.local} waits for longer")
+        case Overlap.NEWEST | Overlap.REPLACE if last is not None and last > mine:
+            return Yield("replaced", f"{last.local} takes its place")
+        case _:
+            return None
+
+
+def needs_lock(job: Job) -> bool:
+    """Only recurring jobs that forbid overlap take a lock."""
+    return job.overlap is not Overlap.ALLOW and job.recurring
+
+
+def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | Await:
+    """A run that may wait does so in line; one that may not waits for the holder's record, twice at most."""
+    reason = "its holder is about to start"
+    if asks.policy in LINED or not asks.fresh:
+        return Wait(reason)
+    believed_until = lock.until + LEASE_MARGIN_SECONDS
+    return Await(believed_until if asks.again else min(believed_until, now + AWAIT_SECONDS), reason)
+
+
+def _lost(holder: Run, starting: bool, now: float) -> str | None:
+    """Why a holder that is not final is not believed to come back; None when it is."""
+    if starting:
+        return None
+    match holder.state:
+        case RunState.RUNNING if now > (holder.lease_until or 0.0) + ORPHAN_SECONDS:
+            return "its holder's worker vanished"
+        case RunState.RETRYING if now > (holder.not_before or 0.0) + LOST_SECONDS:
+            return "its holder's next attempt never came"
+        case RunState.WAITING if now > (holder.deadline or 0.0) + LOST_SECONDS:
+            return "its holder's callback never came"
+        case _:
+            return None

@@ -1,0 +1,119 @@
+"""The records that decisions write: of a run's beginning, of its end, of what never runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, Lane
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.decision import AttemptContext, Start, StartRequest, Transition
+from duecourse.domain.runs.run import Run, RunState
+
+OVERLAP = "overlap"
+"""What a run waits for that waits for another run of its job."""
+
+
+def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Run:
+    """The record of a run that has none yet, before its first attempt."""
+    return Run(
+        request.identity,
+        RunState.QUEUED,
+        job.lane if isinstance(job, Job) else Lane.NORMAL,
+        attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,
+        caught_up=request.caught_up_at is not None,
+        expires_at=context.expires_at,
+    )
+
+
+def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Run:
+    """The run with its next attempt begun, carried by this message."""
+    first = replace(
+        run,
+        state=RunState.RUNNING,
+        reason=None,
+        attempt=run.attempt + 1,
+        token=context.token,
+        message_id=context.message_id,
+        nonce=request.nonce,
+        lease_until=context.lease_until,
+        not_before=None,
+        first_started_at=run.first_started_at if run.first_started_at is not None else now,
+        started_at=now,
+        finished_at=None,
+        notified=False,
+        expires_at=context.expires_at,
+        callback_hash=None,
+        waiting_until=None,
+        heartbeat_until=None,
+        armed=None,
+        cancel_requested=None,
+        waiting_for=None,
+    )
+    match job.completion:
+        case Completion.RESPONSE:
+            return first
+        case Completion.CALLBACK:
+            return _with_callback(first, job, context, now)
+
+
+def queued(run: Run, now: float) -> Run:
+    """The record of a run that is about to begin its first attempt, and has to wait in line instead."""
+    return replace(
+        run,
+        state=RunState.QUEUED,
+        attempt=0,
+        lease_until=None,
+        first_started_at=None,
+        started_at=None,
+        callback_hash=None,
+        waiting_until=None,
+        heartbeat_until=None,
+        armed=None,
+        waiting_for=OVERLAP,
+        waiting_since=now,
+    )
+
+
+def _with_callback(run: Run, job: Job, context: AttemptContext, now: float) -> Run:
+    """Token and deadlines stand before the call is made: the callback may come before the call has returned. Until
+    then the call's own time-out is added to the first heartbeat.
+    """
+    token = CallbackToken(run.tenant, run.attempt, context.secret)
+    beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
+    kept = context.expires_at + job.completion_seconds
+    until = now + job.completion_seconds
+    return replace(run, callback_hash=token.hash, waiting_until=until, heartbeat_until=beat, expires_at=kept)
+
+
+def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: AttemptContext | None = None) -> Run:
+    """The run at the end of its attempt, or of itself, at `now` (UTC seconds; None: nothing has begun that could end).
+
+    Nothing is waited for any more, whatever it was. `by` is the message that writes this; without it, it is the one
+    that carries the attempt already.
+    """
+    over = replace(
+        run,
+        state=state,
+        reason=reason,
+        finished_at=now,
+        lease_until=None,
+        not_before=None,
+        waiting_until=None,
+        heartbeat_until=None,
+        armed=None,
+        waiting_for=None,
+    )
+    return over if by is None else replace(over, token=by.token, message_id=by.message_id)
+
+
+def skipped(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
+    """The record of an occurrence that will not run."""
+    run = replace(first_record(request, job, context), state=RunState.SKIPPED, reason=reason)
+    return Transition(replace(run, token=context.token, message_id=context.message_id), None, reason)
+
+
+def refused(start: Start, reason: str, because: str) -> Transition:
+    """The record of a run that another one keeps from starting."""
+    never = ended(start.run, RunState.SKIPPED, reason, None)
+    never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    return Transition(never, start.previous, because)

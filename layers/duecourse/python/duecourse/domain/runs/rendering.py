@@ -1,0 +1,193 @@
+"""What the templates of a job become in a call, and how large that may be.
+
+The size is computed before anything is rendered, so a small template never makes a large text in the memory of a
+worker that many tenants share.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.instants import to_basic, to_iso
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.run import Run
+from duecourse.domain.schedules import load_zone
+from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
+
+MAX_BODY_BYTES = 256 * 1024
+"""Of a payload, or of the parameters of an AWS call, as JSON. What SQS, SNS, EventBridge and Step Functions took when
+this was set; a job's own payload has 200 KB at most, so there is room for what the templates add.
+"""
+
+MAX_HEADER_BYTES = 8 * 1024
+"""Of one header, name and value: common servers accept no more in a line."""
+
+MAX_HEADERS_BYTES = 32 * 1024
+"""Of all headers that a job sends."""
+
+MAX_KEY_CHARACTERS = 255
+"""Of an idempotency key: what receivers commonly store."""
+
+Headers = Sequence[tuple[str, str]]
+
+
+class TemplateTooLargeError(TemplateError):
+    """What a template would become is larger than its bound; nothing was rendered."""
+
+    code = "template_too_large"
+
+
+def values_for(run: Run, job: Job) -> dict[str, str]:
+    """The values of TEMPLATE_NAMES for a run's current attempt.
+
+    All of them speak of the occurrence, never of the present. `date` (2026-11-21), `week` (ISO, 2026-W47) and `month`
+    (2026-11) are read on the calendar of the schedule's time zone, so that a report of Monday 00:30 in Tokyo is
+    Monday's; `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
+    (20261121T064700Z) are UTC. A job without a name is named by its id.
+    """
+    wall = datetime.fromtimestamp(load_zone(job.schedule.timezone).wall(run.occurrence), UTC)
+    year, week, _ = wall.isocalendar()
+    return {
+        "job_id": run.job_id,
+        "run_id": str(run.name),
+        "tenant": run.tenant,
+        "scheduled_at": to_iso(run.occurrence),
+        "due_at": to_iso(run.due),
+        "occurrence": to_basic(run.occurrence),
+        "date": wall.date().isoformat(),
+        "week": f"{year:04d}-W{week:02d}",
+        "month": f"{wall.year:04d}-{wall.month:02d}",
+        "attempt": str(run.attempt),
+        "job_name": job.name or job.id,
+    }
+
+
+def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, callback: bool) -> dict[str, str]:
+    """The same for the run of a job whose values are longest, with its idempotency key and, if the run has a callback,
+    a token: what fits with these fits at every run. Raises TemplateTooLargeError where the key itself is too long.
+    """
+    run_id = str(RunName(job_id, 0, f".m{'x' * 8}"))
+    values = {
+        "job_id": job_id,
+        "run_id": run_id,
+        "tenant": tenant,
+        "scheduled_at": to_iso(0),
+        "due_at": to_iso(0),
+        "occurrence": to_basic(0),
+        "date": "1970-01-01",
+        "week": "1970-W01",
+        "month": "1970-01",
+        "attempt": "9999",
+        "job_name": job_name or job_id,
+    }
+    values["idempotency_key"] = _default_key(tenant, run_id) if key is None else _rendered_key(key, values)
+    if callback:
+        values["callback_token"] = str(CallbackToken(tenant, 9999, "x" * 64))
+    return values
+
+
+def idempotency_key(run: Run, job: Job) -> str:
+    """What makes attempts of a run recognisable as one: the key that it was first called with (Run.idempotency_key), or
+    what the job's template makes of it, or `<tenant>/<run id>`. Raises TemplateError.
+    """
+    if run.idempotency_key is not None:
+        return run.idempotency_key or str(run.name)
+    if job.idempotency_key is not None:
+        return _rendered_key(job.idempotency_key, values_for(run, job))
+    begun_before_keys_were_kept = run.attempt > 1
+    return str(run.name) if begun_before_keys_were_kept else _default_key(run.tenant, str(run.name))
+
+
+def check_document_size(value: Any, values: Mapping[str, str]) -> None:
+    """Raises TemplateTooLargeError for a JSON value that has more than MAX_BODY_BYTES once rendered."""
+    templates = [text for _, text in texts_in(value) if "{{" in text]
+    if not templates:
+        return
+    sizes = {name: _json_bytes(text) - 2 for name, text in values.items()}  # without the quotes
+    size = _json_bytes(value) + sum(rendered_size(text, sizes) - len(text) for text in templates)
+    _bound(size, MAX_BODY_BYTES, "as JSON")
+
+
+def render_document(value: Any, values: Mapping[str, str]) -> Any:
+    """A JSON value with every string in it rendered (keys of objects stay as they are). Raises TemplateError."""
+    check_document_size(value, values)
+    return _rendered(value, values)
+
+
+def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+    """Raises TemplateTooLargeError for headers that are too large once rendered, by themselves or together. A secret
+    that is not among `secrets` counts nothing.
+    """
+    sizes = {name: len(value) for name, value in values.items()}
+    sizes |= {f"secret:{name}": len(secret) for name, secret in secrets.items()}
+    total = 0
+    for name, value in headers:
+        size = len(name) + rendered_size(value, sizes)
+        _bound(size, MAX_HEADER_BYTES, f"in header {name[:40]}")
+        total += size
+    _bound(total, MAX_HEADERS_BYTES, "in its headers together")
+
+
+def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Headers with their values rendered. Raises TemplateError."""
+    check_headers_size(headers, values, secrets)
+    rendered = []
+    for name, value in headers:
+        try:
+            rendered.append((name, render_template(value, values, secrets)))
+        except TemplateError as problem:
+            raise TemplateError(f"header {name[:40]}: {problem}") from None
+    return rendered
+
+
+def _default_key(tenant: str, run_id: str) -> str:
+    """Unique among all tenants: a receiver may serve several."""
+    return f"{tenant}/{run_id}"
+
+
+def _rendered_key(template: str, values: Mapping[str, str]) -> str:
+    known = {name: values[name] for name in IDEMPOTENCY_NAMES}
+    size = rendered_size(template, {name: len(value) for name, value in known.items()})
+    _bound(size, MAX_KEY_CHARACTERS, "in the idempotency key", unit="characters")
+    return render_template(template, known)
+
+
+def _rendered(value: Any, values: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            return render_template(value, values)
+        case dict():
+            return {key: _rendered(inside, values) for key, inside in value.items()}
+        case list() | tuple():
+            return [_rendered(inside, values) for inside in value]
+        case _:
+            return value
+
+
+def _json_bytes(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+
+
+def _bound(size: int, limit: int, where: str, *, unit: str = "bytes") -> None:
+    if size > limit:
+        raise TemplateTooLargeError(
+            f"{size} {unit} {where} once the templates are filled in, and at most {limit} are sent"
+        )
+
+
+def with_its_key(run: Run, job: Job) -> Run:
+    """The run with its idempotency key, which is recorded before the first call: the job may be edited before the next
+    one.
+    """
+    if run.idempotency_key is not None:
+        return run
+    try:
+        return replace(run, idempotency_key=idempotency_key(run, job))
+    except TemplateError:
+        return run  # the call will say so

@@ -1,0 +1,56 @@
+"""A run as everybody outside sees it: the API's answers and the archive's rows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, overload
+
+from duecourse.domain.instants import to_iso
+from duecourse.domain.runs.run import Run
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """A run: `started_at` and `lateness_seconds` are those of its first start. A result that lies in the store of
+    results is told by its size alone.
+    """
+    started = run.started_at if run.first_started_at is None else run.first_started_at
+    return {
+        "id": str(run.name),
+        "job_id": run.job_id,
+        "state": run.state.value,
+        "reason": run.reason,
+        "occurrence": to_iso(run.occurrence),
+        "due": to_iso(run.due),
+        "started_at": millisecond(started),
+        "finished_at": millisecond(run.finished_at),
+        "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
+        "attempts": run.attempt,
+        "max_attempts": run.attempts_allowed,
+        "waiting_for": run.waiting_for,
+        "waiting_since": millisecond(run.waiting_since),
+        "waiting_until": millisecond(run.waiting_until),
+        "heartbeat_until": millisecond(run.heartbeat_until),
+        "cancel_requested": run.cancel_requested,
+        "result": run.result if run.result_key is None else None,
+        "result_bytes": run.result_bytes,
+        "error": run.error,
+        "code": run.code,
+        "count": run.count,
+        "requested_by": run.requested_by,
+        "correlation_id": run.correlation_id,
+    }
+
+
+@overload
+def millisecond(instant: float) -> str: ...
+
+
+@overload
+def millisecond(instant: float | None) -> str | None: ...
+
+
+def millisecond(instant: float | None) -> str | None:
+    """An instant (UTC seconds) with three places, always; None where there is none."""
+    if instant is None:
+        return None
+    return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

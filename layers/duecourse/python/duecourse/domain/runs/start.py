@@ -1,0 +1,235 @@
+"""What a worker does with a message that may start an attempt: start it, or not, and why.
+
+The worker believes the tables, not the message. This module is the one place that decides between a message, the
+record of its run (if any) and the job as it is now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from duecourse.domain.jobs.job import Delivery, Gone, Job, JobSnapshot, JobState, MissedMode
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    Decision,
+    Drop,
+    FollowUp,
+    RemainingCatchUp,
+    RetryLater,
+    Start,
+    StartRequest,
+    Transition,
+)
+from duecourse.domain.runs.records import begun, ended, first_record, skipped
+from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
+from duecourse.domain.runs.run import Run, RunState
+
+LEASE_MARGIN_SECONDS = 10
+"""How much longer than its lease an attempt is believed alive: workers' clocks may differ by seconds."""
+
+
+def decide_start(
+    request: StartRequest, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a message whose time has come. `run` and `job` are strongly consistent reads."""
+    if run is not None and of_predecessor(request, job, run):
+        return instead_of(run, decide_start(request, job, None, context, now=now))
+    if run is not None:
+        # The message that carries the run has sent on what the run does not stand for.
+        rest = None if request.carries(run, context.message_id) else _remaining(request, job, run)
+        return rest or _go_on(request, own_job(job, run), run, context, now)
+    if request.attempt > 1 or request.redrive:
+        return Drop("the record of an earlier attempt is gone")
+    if not isinstance(job, Job):
+        return without_job(request, job, context)
+    if refusal := outdated(request, job, context, now):
+        return refusal
+    if late := _lateness(request, job, context, now):
+        return late
+    return Start(begun(first_record(request, job, context), request, job, context, now), None, "due")
+
+
+def without_job(request: StartRequest, job: Gone | None, context: AttemptContext) -> Decision:
+    """What becomes of a run without a record when its job is gone."""
+    if job is not None and request.due <= job.deleted_at:
+        return skipped(request, job, context, "deleted")
+    return Drop("the job is gone")
+
+
+def outdated(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
+    """Whether the job is still the one this occurrence was enqueued for; None when it may run."""
+    if request.generation > job.generation:
+        return Drop("the message is newer than the job")
+    if request.generation < job.created_generation:
+        return Drop("the job was deleted and created anew")
+    if request.manual:
+        return None  # whatever the job's state: who asked for it meant this run, not the schedule
+    held_until = job.superseded_at(request.generation)
+    if held_until is None:
+        return _ended_job(request, job, context, now)
+    if request.due > held_until:
+        return Drop("the schedule changed before this was due")
+    match job.state:
+        case JobState.PAUSED:
+            return skipped(request, job, context, "paused")
+        case JobState.ACTIVE | JobState.COMPLETED:
+            return None
+
+
+def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
+    """An unchanged job fires while it is ACTIVE. A COMPLETED one has seen its last run end, perhaps before an earlier
+    one has started (lanes keep no order): it may, unless it is so old that its record may have expired.
+    """
+    kept = context.expires_at - now
+    if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < late_since(request) + kept):
+        return None
+    return Drop(f"the job is {job.state}")
+
+
+def late_since(request: StartRequest) -> float:
+    """From when on its lateness is its worker's: a caught-up run was late already when it was enqueued."""
+    return request.due if request.caught_up_at is None else max(request.due, request.caught_up_at)
+
+
+def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
+    """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
+    if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
+        return skipped(request, job, context, "start_deadline")
+    if request.manual or now - late_since(request) <= job.missed.grace_seconds:
+        return None
+    match job.missed.mode:
+        case MissedMode.RUN_ALL:
+            return None
+        case MissedMode.SKIP:
+            return skipped(request, job, context, "missed")
+        case MissedMode.RUN_ONCE:
+            later = _following(request, job)
+            held_until = job.superseded_at(request.generation)
+            come_due = later is not None and later <= now and (held_until is None or later <= held_until)
+            return skipped(request, job, context, "superseded") if come_due else None
+
+
+def _newest_due(request: StartRequest, job: Job) -> int:
+    """When the newest occurrence came due that it stands for."""
+    if request.through is None:
+        return request.due
+    occurrences = request.occurrences(job)
+    return request.through if occurrences is None else occurrences.due(request.through)
+
+
+def _following(request: StartRequest, job: Job) -> int | None:
+    """When the occurrence after it came due, or will, by the definition that enqueued it; None where there is none.
+    Messages of before `RunMessage.following` do not say, and an earlier definition is not known.
+    """
+    if request.following is not None or request.final:
+        return request.following
+    occurrences = request.occurrences(job)
+    at = None if occurrences is None else occurrences.next(request.through or request.occurrence)
+    return None if occurrences is None or at is None else occurrences.due(at)
+
+
+def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCatchUp | None:
+    """What a catch-up stands for beyond the record of its first occurrence.
+
+    Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died); a catch-up
+    after a long outage is still named after the first of them, since names come from the cursor alone.
+    """
+    covered = run.occurrence if run.through is None else run.through
+    if request.through is None or request.through <= covered:
+        return None
+    occurrences = request.occurrences(job)
+    uncovered = None if occurrences is None else occurrences.next(covered)
+    if occurrences is None or uncovered is None or uncovered > request.through:
+        return None
+    left = max(request.count - run.count, 1)
+    return RemainingCatchUp(uncovered, occurrences.due(uncovered), left, "the first of the missed ones has run already")
+
+
+def _go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+    """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
+    redriven = request.is_known_to(run) and not request.carries(run, context.message_id)
+    match run.state:
+        case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
+            return FollowUp(run, f"already {run.state}")
+        case RunState.DEAD if (redriven or asked_again(request, run)) and isinstance(job, Job):
+            # A fresh allowance, also for a job whose runs are tried once: a person has looked at this one.
+            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
+            return Start(begun(allowed, request, job, context, now), run, "redriven")
+        case RunState.DEAD if run.message_id == context.message_id:
+            return FollowUp(run, "dead")
+        case RunState.DEAD if request.carries(run, context.message_id):
+            return adopted(run, request, context)
+        case RunState.DEAD:
+            return Drop("a copy for a dead run")
+        case RunState.WAITING:
+            return Drop("it waits for its callback")
+        case RunState.RETRYING:
+            return _retry(request, job, run, context, now)
+        case RunState.QUEUED:
+            return _in_line(request, job, run, context, now)
+        case RunState.RUNNING:
+            return _take_over(request, job, run, context, now)
+
+
+def adopted(run: Run, request: StartRequest, context: AttemptContext) -> Transition:
+    """This message carries the dead run from now on: it becomes the dead letter by which the run can be redriven."""
+    taken = replace(run, token=context.token, message_id=context.message_id, nonce=request.nonce)
+    return Transition(taken, run, "its message was sent afresh as this one")
+
+
+def asked_again(request: StartRequest, run: Run) -> bool:
+    """Whether the API's redrive is about this very death, and not about one before, or the one it has led to itself.
+
+    Redrives of before `RunMessage.unstarted` name a run that had not begun as if its first attempt had died.
+    """
+    return request.redrive and run.nonce != request.nonce and run.attempt in (0, request.attempt - 1)
+
+
+def _retry(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+    if request.attempt <= run.attempt:
+        return FollowUp(run, "the next attempt is already decided")
+    if request.attempt > run.attempt + 1:
+        return Drop("a message for an attempt that is not next")
+    if not isinstance(job, Job):
+        return Transition(ended(run, RunState.CANCELLED, "deleted", now, context), run, "the job was deleted")
+    if run.not_before is not None and now < run.not_before:
+        return FollowUp(run, "the next attempt is not due yet")
+    return Start(begun(run, request, job, context, now), run, "retry")
+
+
+def _in_line(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+    """A run that waits for its turn and is called. It is not late: only a start deadline ends its waiting, a pause, or
+    its job's deletion.
+    """
+
+    def never(reason: str) -> Transition:
+        return Transition(ended(run, RunState.SKIPPED, reason, None, context), run, reason)
+
+    if not isinstance(job, Job):
+        return never("deleted")
+    if job.state is JobState.PAUSED and not request.manual:
+        return never("paused")
+    if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
+        return never("start_deadline")
+    return Start(begun(run, request, job, context, now), run, "its turn")
+
+
+def _take_over(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+    believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
+    if now < believed_until:
+        # The same send under another id comes from the dead letters: nobody else carries the run on.
+        if request.carries(run, context.message_id) or request.is_known_to(run):
+            return RetryLater(believed_until, "its attempt may still be alive")
+        return Drop("another message has started it")
+    if not isinstance(job, Job):
+        return Transition(ended(run, RunState.CANCELLED, "deleted", now, context), run, "the job was deleted")
+    if run.cancel_requested is not None:
+        return Transition(
+            ended(run, RunState.CANCELLED, run.cancel_requested, now, context), run, "cancelled meanwhile"
+        )
+    once = job.delivery is Delivery.AT_MOST_ONCE
+    if once or run.attempt >= run.attempts_allowed:
+        error = "the worker vanished during the attempt"
+        lost = replace(run, error=run.error or error, code="lost", nonce=request.nonce)
+        return Transition(ended(lost, RunState.DEAD, "lost", now, context), run, "the last attempt's worker vanished")
+    return Start(begun(run, request, job, context, now), run, "taken over")

@@ -1,0 +1,1 @@
+"""Cron expressions: fields, patterns, day sets."""

@@ -1,0 +1,163 @@
+"""A cron expression as a set of wall-clock seconds, and the search for the next one.
+
+*Wall seconds* are what a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch second
+of 2026-03-08T02:30:00Z, in whatever zone the clock hangs. So wall times are plain numbers that can be compared and
+added, and only the timeline (timeline.py) knows which of them happen when.
+
+There are three searches, cheapest first: an even grid over all days (arithmetic), the same days every week (a table of
+seven), and days that depend on the month (a mask per month). All are pure; what they remember only saves work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Protocol
+
+from duecourse.domain.schedules.cron.cron import Cron
+from duecourse.domain.schedules.cron.days import ALL_WEEKDAYS, DaySet
+from duecourse.domain.schedules.cron.daytime import DayTimes, even_period
+from duecourse.domain.schedules.cron.field import lowest, members
+from duecourse.domain.schedules.cron.month import DAY, EPOCH, length_of
+
+#: How far a search looks: no combination of the day fields leaves more than 40 years between two of its days.
+HORIZON_YEARS = 50
+_ALL_MONTHS = (1 << 13) - 2
+
+
+class Pattern(Protocol):
+    """A set of wall seconds.
+
+    Attributes:
+        endless: it names no years; the caller then stops after HORIZON_YEARS (years named are followed to their end).
+
+    """
+
+    endless: bool
+
+    def first_from(self, wall: int) -> int | None:
+        """The first member at or after this wall second; None when 50 years on (or the years named) have none."""
+        ...
+
+
+def pattern_of(cron: Cron) -> Pattern:
+    """The cheapest search that is right for this expression."""
+    week = cron.days.week if cron.years is None and cron.months == _ALL_MONTHS else None
+    if week == ALL_WEEKDAYS:
+        period = even_period(cron.hours, cron.minutes, cron.seconds)
+        if period:
+            return GridPattern(period, lowest(cron.hours) * 3_600 + lowest(cron.minutes) * 60 + lowest(cron.seconds))
+    times = DayTimes(cron.hours, cron.minutes, cron.seconds)
+    if week:
+        return WeekPattern(times, week)
+    return MonthPattern(times, cron.days, cron.months, cron.years)
+
+
+class GridPattern:
+    """Every ``period`` seconds, all days: ``*/5 * * * *``, ``0 * * * *``, ``0 9 * * *``."""
+
+    __slots__ = ("_first", "_period", "endless")
+
+    def __init__(self, period: int, first: int) -> None:
+        self.endless = True
+        self._period = period
+        self._first = first
+
+    def first_from(self, wall: int) -> int | None:
+        """See Pattern."""
+        return wall + (self._first - wall) % self._period
+
+
+class WeekPattern:
+    """The same weekdays every week: ``0 9 * * 1-5``, and all days with uneven times."""
+
+    __slots__ = ("_times", "_wait", "endless")
+
+    def __init__(self, times: DayTimes, weekdays: int) -> None:
+        self._times = times
+        self.endless = True
+        # For day number % 7 (1970-01-01 was a Thursday): whether the day itself counts, and the days to the next one.
+        marks = [bool(weekdays >> (number + 4) % 7 & 1) for number in range(7)]
+        self._wait = [
+            (marks[number], next(ahead for ahead in range(1, 8) if marks[(number + ahead) % 7])) for number in range(7)
+        ]
+
+    def first_from(self, wall: int) -> int | None:
+        """See Pattern."""
+        day, second = divmod(wall, DAY)
+        today, ahead = self._wait[day % 7]
+        if today:
+            time = self._times.first_from(second)
+            if time >= 0:
+                return day * DAY + time
+        return (day + ahead) * DAY + self._times.first
+
+
+class MonthPattern:
+    """Days that depend on the month or the year; the mask of one month at a time."""
+
+    __slots__ = ("_days", "_month", "_months", "_times", "_years", "endless")
+
+    def __init__(self, times: DayTimes, days: DaySet, months: int, years: int | None) -> None:
+        self._times = times
+        self.endless = years is None
+        self._days = days
+        self._months = members(months)
+        self._years = years  # bit 0 = 1970
+        # The month last looked at: number of its first day, of the day after its last, mask. One tuple, replaced as a
+        # whole: threads may overwrite each other's, never see half of one.
+        self._month = (0, 0, 0)
+
+    def first_from(self, wall: int) -> int | None:
+        """See Pattern."""
+        day, second = divmod(wall, DAY)
+        low, high, mask = self._month
+        if not low <= day < high:
+            low, high, mask = self._month = self._month_of(day)
+        ahead = mask >> (day - low)
+        if ahead & 1:
+            time = self._times.first_from(second)
+            if time >= 0:
+                return day * DAY + time
+            ahead ^= 1
+        if not ahead:
+            later = self._later(high)
+            if later is None:
+                return None
+            self._month = later
+            day, _, ahead = later
+        return (day + (ahead & -ahead).bit_length() - 1) * DAY + self._times.first
+
+    def _month_of(self, day: int) -> tuple[int, int, int]:
+        """The month around this day; its mask is empty where month or year are not named."""
+        at = date.fromordinal(day + EPOCH)
+        low = day - at.day + 1
+        length = length_of(at.year, at.month)
+        named = at.month in self._months and (
+            self._years is None or (at.year >= 1970 and self._years >> (at.year - 1970) & 1)
+        )
+        return low, low + length, self._days.mask(length, (low + 4) % 7) if named else 0
+
+    def _later(self, day: int) -> tuple[int, int, int] | None:
+        """The first month with a named day that begins at or after this first day of a month."""
+        at = date.fromordinal(day + EPOCH)
+        for year in self._years_from(at.year):
+            for month in self._months:
+                if year > at.year or month >= at.month:
+                    low = date(year, month, 1).toordinal() - EPOCH
+                    length = length_of(year, month)
+                    mask = self._days.mask(length, (low + 4) % 7)
+                    if mask:
+                        return low, low + length, mask
+        return None
+
+    def _years_from(self, year: int) -> Iterator[int]:
+        """The years to search, from this one: those named to their end, else as far as the horizon."""
+        if self._years is None:
+            yield from range(year, year + HORIZON_YEARS + 1)
+            return
+        year = max(year, 1970)
+        rest = self._years >> (year - 1970)
+        while rest:
+            yield year + lowest(rest)
+            rest &= rest - 1

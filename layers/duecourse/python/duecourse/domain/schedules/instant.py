@@ -1,0 +1,91 @@
+"""ISO-8601 instants, as expressions and inside ``at(...)`` and ``R/start/period``."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from duecourse.domain.schedules.cron.month import DAY, EPOCH
+from duecourse.domain.schedules.error import refuse, shown
+
+_EXTENDED = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
+)
+_BASIC = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(?:(\d\d)(?:[.,](\d+))?)?(Z|[+-]\d\d(?:\d\d)?)?", re.ASCII)
+_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
+
+
+class Moment:
+    """A point in time as written: wall seconds, and the offset from UTC if one was given.
+
+    Attributes:
+        wall: what was written, as wall seconds (pattern.py).
+        offset: seconds east of UTC, or None when the time is one of the job's zone.
+
+    """
+
+    __slots__ = ("offset", "wall")
+
+    def __init__(self, wall: int, offset: int | None) -> None:
+        self.wall = wall
+        self.offset = offset
+
+    @property
+    def canonical(self) -> str:
+        """In UTC with ``Z`` where an offset was given, else ``at(...)``."""
+        return f"at({iso(self.wall)})" if self.offset is None else iso(self.wall - self.offset) + "Z"
+
+
+def parse_moment(text: str) -> Moment | None:
+    """An ISO-8601 date and time, extended or basic, in upper case. None when it does not look like one.
+
+    Raises ScheduleError when it looks like one and is not: no such day, seconds that are not whole.
+    """
+    match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, offset = match.groups()
+    if fraction and fraction.strip("0"):
+        raise refuse(f"{shown(text)}: times are whole seconds; leave the fraction out")
+    wall = _wall(text, (int(year), int(month), int(day)), int(hour), int(minute), int(second or 0))
+    return Moment(wall, None if offset is None else _offset(text, offset))
+
+
+def parse_at(text: str) -> Moment:
+    """The text between the brackets of ``at(...)``, in upper case: yyyy-mm-ddThh:mm:ss in the job's zone."""
+    moment = parse_moment(text)
+    if moment is None or not _AT.fullmatch(text[:19]):
+        raise refuse(f"at({text}): write at(yyyy-mm-ddThh:mm:ss), such as at(2026-01-31T09:00:00)")
+    if moment.offset is not None:
+        raise refuse(f"at({text}): at(...) is a time in the job's timezone; for an instant write {text} alone")
+    if len(text) != 19:
+        raise refuse(f"at({text}): write at({text[:19]}), without a fraction")
+    return moment
+
+
+def iso(wall: int) -> str:
+    """Wall seconds as ``2026-01-31T09:00:00``; for an instant append ``Z`` yourself."""
+    day, second = divmod(wall, DAY)
+    hour, second = divmod(second, 3_600)
+    minute, second = divmod(second, 60)
+    return f"{date.fromordinal(day + EPOCH).isoformat()}T{hour:02}:{minute:02}:{second:02}"
+
+
+def _wall(text: str, day: tuple[int, int, int], hour: int, minute: int, second: int) -> int:
+    if hour > 23 or minute > 59 or second > 59:
+        raise refuse(f"{shown(text)}: there is no such time of day; hours go to 23, minutes and seconds to 59")
+    try:
+        number = date(*day).toordinal() - EPOCH
+    except ValueError:
+        raise refuse(f"{shown(text)}: there is no such day") from None
+    return number * DAY + hour * 3_600 + minute * 60 + second
+
+
+def _offset(text: str, offset: str) -> int:
+    if offset == "Z":
+        return 0
+    hours, minutes = int(offset[1:3]), int(offset[-2:]) if len(offset) > 3 else 0
+    if hours > 23 or minutes > 59:
+        raise refuse(f"{shown(text)}: there is no such offset from UTC")
+    seconds = hours * 3_600 + minutes * 60
+    return -seconds if offset[0] == "-" else seconds

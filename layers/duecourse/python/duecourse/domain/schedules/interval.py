@@ -1,0 +1,40 @@
+"""How close together a schedule's times come."""
+
+from __future__ import annotations
+
+from duecourse.domain.schedules.error import ScheduleError
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.schedule import RateSchedule, Schedule
+
+STEPS = 1_000
+"""Occurrences that are looked at. A cron's times of one day are the closest there are, and its densest day comes soon:
+what a second, minute or hour field puts close together stands together in every day it names.
+"""
+
+
+def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -> tuple[int, int] | None:
+    """The first occurrence after `after` (UTC seconds) that comes less than `limit` seconds after the one before it,
+    and that distance; None where there is none among the first `steps`.
+    """
+    at = schedule.next(after)
+    if isinstance(schedule, RateSchedule):
+        steps = 1  # all its distances are the same
+    for _ in range(steps):
+        if at is None or (following := schedule.next(at)) is None:
+            return None
+        if following - at < limit:
+            return following, following - at
+        at = following
+    return None
+
+
+def check_interval(schedule: Schedule, after: int, smallest: int) -> None:
+    """Refuse a schedule that fires more often than every `smallest` seconds. Raises ScheduleError on `schedule`."""
+    found = closest(schedule, after, limit=smallest) if smallest > 1 else None
+    if found is not None:
+        at, distance = found
+        raise ScheduleError(
+            "schedule",
+            f"fires {distance} s apart (at {iso(at)}Z for the first time), and {smallest} s is the least that this"
+            " stage allows; name fewer times",
+        )

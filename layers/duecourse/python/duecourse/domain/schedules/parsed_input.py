@@ -1,0 +1,65 @@
+"""Instants and anchors as callers give them: text from a command line, a line of JSON or a request."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from duecourse.domain.schedules.compile import understand
+from duecourse.domain.schedules.error import ScheduleError, shown
+from duecourse.domain.schedules.instant import iso, parse_moment
+from duecourse.domain.schedules.rate import Rate
+from duecourse.domain.schedules.schedule import EARLIEST, LATEST
+from duecourse.domain.schedules.spec import ScheduleSpec, check_spec
+
+_FRACTION = re.compile(r"[.,](\d{1,9})(?=Z|[+-]|$)", re.ASCII)
+_LONGEST = 64
+#: Occurrences are whole seconds, so a bound between two of them means the one it stands for.
+_ROUNDED_UP = ("start", "end")
+
+
+def read_instant(field: str, text: str) -> int:
+    """An ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset, in UTC seconds.
+
+    A fraction is kept to its meaning, since occurrences are whole seconds: what is strictly after 07:00:00.5 is
+    strictly after 07:00:00 (``after``); what is from or before 07:00:00.5 is so of 07:00:01 (``start``, ``end``).
+    An ``anchor`` must be whole. Raises ScheduleError on ``field``.
+    """
+    if len(text) > _LONGEST:
+        raise _no_instant(field, text)
+    plain, up = text.strip().upper(), 0
+    if fraction := _FRACTION.search(plain):
+        if fraction[1].strip("0"):
+            if field == "anchor":
+                raise ScheduleError(field, f"{shown(text)}: a rate counts in whole seconds; leave the fraction out")
+            up = field in _ROUNDED_UP
+        plain = plain.replace(fraction[0], "")
+    try:
+        moment = parse_moment(plain)
+    except ScheduleError as error:
+        raise ScheduleError(field, error.detail) from None
+    if moment is None:
+        raise _no_instant(field, text)
+    if moment.offset is None:
+        raise ScheduleError(field, f"{shown(text)} has no offset; write it in UTC with a Z at the end")
+    at = moment.wall - moment.offset + up
+    if not EARLIEST <= at <= LATEST:
+        bounds = f"{iso(EARLIEST)}Z to {iso(LATEST)}Z"
+        raise ScheduleError(field, f"{shown(text)} lies beyond the calendar, which has the instants from {bounds}")
+    return at
+
+
+def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
+    """The spec itself; if it is a rate that says nowhere where it counts from, with ``at`` as its anchor.
+
+    Raises ScheduleError for an expression that is not understood.
+    """
+    check_spec(spec)
+    if spec.anchor is not None or spec.start is not None:
+        return spec
+    form = understand(spec.expression)
+    return replace(spec, anchor=at) if isinstance(form, Rate) and form.start is None else spec
+
+
+def _no_instant(field: str, text: str) -> ScheduleError:
+    return ScheduleError(field, f"{shown(text)} is not an instant; write one such as 2026-03-08T07:00:00Z")

@@ -1,0 +1,140 @@
+"""The next occurrences as a person wants to see them: in UTC, on the wall clock, and what a DST rule did to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from duecourse.domain.schedules.compile import compile_schedule
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule
+from duecourse.domain.schedules.spec import ScheduleSpec
+from duecourse.domain.schedules.zones.timeline import Timeline, load_timeline
+from duecourse.domain.schedules.zones.zone import FAR
+
+Mark = Literal["moved", "dropped", "repeated"]
+
+#: Named times of one gap are counted up to here (an expression with seconds can have 3,600 in an hour).
+COUNTED = 1_000
+#: Dropped times are listed up to here: a schedule whose times always lie in a gap has one a year and no occurrence.
+MAX_DROPPED = 100
+#: How far dropped times are listed when no occurrence is left: as far as occurrences were searched.
+_HORIZON = 50 * 366 * 86_400
+
+_Named = Callable[[int], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewEntry:
+    """One occurrence, or the times of one gap that were dropped.
+
+    Attributes:
+        instant: UTC seconds; None when dropped.
+        wall: what the zone's clock shows then, ``2026-03-08T03:00:00``; for dropped times the first of them.
+        offset: seconds east of UTC at that instant; None when dropped.
+        mark: ``moved``: the expression names a time in a gap, and this is the moment after the gap.
+            ``dropped``: named, never shown by the clock, no occurrence.
+            ``repeated``: the clock shows this time again, and it fires again. None: no DST rule touched it.
+        named: the (first) wall time in the gap that the expression names; only when moved.
+        count: how many named times of the gap this entry stands for, counted up to COUNTED; 1 for all others.
+
+    """
+
+    instant: int | None
+    wall: str
+    offset: int | None
+    mark: Mark | None = None
+    named: str | None = None
+    count: int = 1
+
+
+def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None) -> tuple[PreviewEntry, ...]:
+    """The first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in order of time.
+
+    Instants are UTC seconds. Dropped times stand at their place between the occurrences and do not use up ``count``;
+    at most MOST_DROPPED are listed. Raises ScheduleError as ``compile_schedule`` does.
+    """
+    schedule = compile_schedule(spec)
+    view = _View(schedule)
+    entries: list[PreviewEntry] = []
+    dropped = 0
+    at = after if spec.start is None else max(after, spec.start - 1)
+    ends = [end for end in (until, spec.end) if end is not None]
+    listed = 0
+    while listed < count:
+        found = schedule.next(at)
+        if found is not None and until is not None and found >= until:
+            found = None
+        # With nothing left, times that are dropped before the end of the window are still worth seeing.
+        limit = found if found is not None else min([at + _HORIZON, *(end - 1 for end in ends)])
+        for entry in view.dropped(at, limit):
+            if dropped < MAX_DROPPED:
+                entries.append(entry)
+            dropped += 1
+        if found is None:
+            break
+        entries.append(view.occurrence(found))
+        listed += 1
+        at = found
+    return tuple(entries)
+
+
+class _View:
+    """A schedule beside the clock of its zone."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        spec = schedule.spec
+        self._named: _Named
+        if isinstance(schedule, CronSchedule):
+            self.timeline: Timeline = schedule.timeline
+            self._named = schedule.pattern.first_from
+        else:
+            self.timeline = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
+            wall = schedule.moment.wall if isinstance(schedule, AtSchedule) and schedule.moment.offset is None else None
+            # A rate, or an instant with its offset, names no wall time that a DST rule could touch.
+            self._named = lambda low: wall if wall is not None and wall >= low else None
+        self.local = isinstance(schedule, CronSchedule) or self._named(-(10**15)) is not None
+        self._asked, self._answer = 0, -1
+
+    def dropped(self, after: int, through: int) -> Iterator[PreviewEntry]:
+        """The dropped times of the gaps that close in (after, through], one entry a gap."""
+        if not (self.local and self.timeline.skip) or through >= FAR or through <= after:
+            return
+        zone = self.timeline.zone
+        last = zone.index(through)
+        for index in range(zone.index(after) + 1, last + 1):
+            times = self._in_gap(index)
+            if times:
+                yield PreviewEntry(None, iso(times[0]), None, "dropped", None, len(times))
+
+    def occurrence(self, at: int) -> PreviewEntry:
+        """The entry of an occurrence."""
+        zone = self.timeline.zone
+        offset = zone.offset(at)
+        shown = iso(at + offset)
+        if self.local and at < FAR:
+            index = zone.index(at)
+            if not self.timeline.skip and at == zone.starts[index]:
+                times = self._in_gap(index)
+                if times:
+                    return PreviewEntry(at, shown, offset, "moved", iso(times[0]), len(times))
+            if self.timeline.fold == "both" and at + offset < self.timeline.reached(index):
+                return PreviewEntry(at, shown, offset, "repeated")
+        return PreviewEntry(at, shown, offset)
+
+    def _in_gap(self, index: int) -> list[int]:
+        """The named wall times in the gap that a segment's beginning closes, at most COUNTED."""
+        zone = self.timeline.zone
+        low, high = self.timeline.reached(index), zone.starts[index] + zone.offsets[index]
+        times: list[int] = []
+        while low < high and len(times) < COUNTED:
+            # Most gaps lie between two named times: one search answers for all of them.
+            if not self._asked <= low <= self._answer:
+                found = self._named(low)
+                self._asked, self._answer = low, 10**15 if found is None else found
+            if self._answer >= high:
+                break
+            times.append(self._answer)
+            low = self._answer + 1
+        return times

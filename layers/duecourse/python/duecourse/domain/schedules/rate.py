@@ -1,0 +1,119 @@
+"""Intervals in elapsed time: ``rate(n unit)`` and ISO-8601's ``R[n]/start/period``."""
+
+from __future__ import annotations
+
+import re
+
+from duecourse.domain.schedules.error import ScheduleError, refuse, shown
+from duecourse.domain.schedules.instant import Moment, parse_moment
+
+UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
+_PERIOD = re.compile(r"P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)", re.ASCII)
+#: Longer than the calendar (years 1 to 9999): such a rate would have one occurrence and no second.
+_LONGEST = 9_999 * 366 * 86_400
+
+
+class Rate:
+    """An interval, understood.
+
+    Attributes:
+        seconds: the interval; a day is 24 hours.
+        start: where ``R/start/period`` begins; None for ``rate(...)``.
+        count: how many occurrences ``Rn/...`` has; None for no end.
+
+    """
+
+    __slots__ = ("count", "seconds", "start")
+
+    def __init__(self, seconds: int, start: Moment | None = None, count: int | None = None) -> None:
+        self.seconds = seconds
+        self.start = start
+        self.count = count
+
+    @property
+    def canonical(self) -> str:
+        """``rate(2 hours)``, or ``R3/2026-01-31T09:00:00Z/PT2H``; always in the largest unit that fits."""
+        number, unit = self.largest()
+        if self.start is None:
+            return f"rate({number} {unit.lower()}{'s' * (number != 1)})"
+        written = self.start.canonical.removeprefix("at(").removesuffix(")")
+        count = "" if self.count is None else self.count
+        return f"R{count}/{written}/{'P' if unit == 'DAY' else 'PT'}{number}{unit[0]}"
+
+    def largest(self) -> tuple[int, str]:
+        """The interval as a whole number of the largest unit that fits."""
+        unit = next(unit for unit in reversed(UNITS) if self.seconds % UNITS[unit] == 0)
+        return self.seconds // UNITS[unit], unit
+
+
+def parse_rate(text: str) -> Rate:
+    """The text between the brackets of ``rate(...)``, in upper case.
+
+    EventBridge's rule is kept: the unit is singular for 1 and plural for everything else. Raises ScheduleError.
+    """
+    words = text.split()
+    if len(words) != 2:
+        raise refuse(f"rate({text.lower()}): write a number and a unit, such as rate(5 minutes)")
+    number, unit = words
+    if not (number.isascii() and number.isdigit()):
+        raise refuse(f"rate({text.lower()}): {shown(number)} is not a whole number")
+    single = unit.removesuffix("S")
+    if single not in UNITS:
+        raise refuse(f"rate({text.lower()}): the unit is second(s), minute(s), hour(s) or day(s)")
+    count = int(number)
+    if count == 0:
+        raise refuse(f"rate({text.lower()}): the interval must be at least 1 second")
+    if (count == 1) != (unit == single):
+        right = single.lower() if count == 1 else single.lower() + "s"
+        raise refuse(f"rate({text.lower()}): write rate({count} {right})")
+    return Rate(_bounded(count * UNITS[single], f"rate({text.lower()})"))
+
+
+def parse_repeating(text: str) -> Rate:
+    """``R/start/period`` or ``Rn/start/period`` (n occurrences in all), in upper case. Raises ScheduleError."""
+    parts = text.split("/")
+    if len(parts) != 3:
+        raise refuse(f"{shown(text)}: write R/start/period, such as R/2026-01-31T09:00:00Z/PT1H")
+    count = _count(text, parts[0][1:])
+    start = parse_moment(parts[1])
+    if start is None:
+        raise refuse(f"{shown(text)}: {shown(parts[1])} is not a start such as 2026-01-31T09:00:00Z")
+    return Rate(_period(text, parts[2]), start, count)
+
+
+def _count(text: str, number: str) -> int | None:
+    if not number:
+        return None
+    if not (number.isascii() and number.isdigit()):
+        raise refuse(f"{shown(text)}: after R comes the number of occurrences, or nothing for no end")
+    if int(number) == 0:
+        raise refuse(f"{shown(text)}: R0 would never fire; write R1 for a single occurrence or R for no end")
+    return int(number)
+
+
+def _period(text: str, period: str) -> int:
+    match = _PERIOD.fullmatch(period)
+    if match is None or not any(match.groups()) or period[-1] == "T":
+        if set("YM") & set(period.partition("T")[0]):
+            raise _calendar(text)
+        raise refuse(
+            f"{shown(text)}: {shown(period)} is not a period in whole units, such as PT30S, PT5M, PT1H, P1D or P1W"
+        )
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    total = (weeks * 7 + days) * 86_400 + hours * 3_600 + minutes * 60 + seconds
+    if total == 0:
+        raise refuse(f"{shown(text)}: the period must be at least 1 second")
+    return _bounded(total, text)
+
+
+def _calendar(text: str) -> ScheduleError:
+    return refuse(
+        f"{shown(text)}: months and years differ in length, and an interval counts elapsed time; "
+        "for the same day every month write cron, such as 0 9 31 * *"
+    )
+
+
+def _bounded(seconds: int, text: str) -> int:
+    if seconds > _LONGEST:
+        raise refuse(f"{shown(text)}: the interval is longer than the calendar")
+    return seconds

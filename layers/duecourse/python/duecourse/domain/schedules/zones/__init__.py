@@ -1,0 +1,1 @@
+"""Time zones: their files, their clocks, what daylight saving does."""

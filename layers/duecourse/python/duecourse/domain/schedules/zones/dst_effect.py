@@ -1,0 +1,67 @@
+"""Times that an expression names and the clock of its zone did not let happen: in a gap, or in a fold's other pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from duecourse.domain.schedules.instant import iso
+from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, Schedule
+from duecourse.domain.schedules.zones.timeline import Timeline, load_timeline
+from duecourse.domain.schedules.zones.zone import FAR
+
+
+@dataclass(frozen=True, slots=True)
+class DstEffect:
+    """`wall` is the named time, ``2026-03-08T02:30:00``; `rule` the value of ``dst_gap`` or ``dst_fold`` that decided,
+    or ``interval``: such expressions count what the clock shows, whatever is set.
+    `instead` holds the instants (UTC seconds) at which that time counts; none where it is dropped.
+    """
+
+    kind: Literal["gap", "fold"]
+    wall: str
+    rule: str
+    instead: tuple[int, ...]
+
+
+def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
+    """What a DST rule did to the time that an instant stands for, where the expression names it; None if nothing.
+
+    `at` is no occurrence. For an instant just after a gap that is the time the clock would show, had it not jumped.
+    """
+    timeline = _timeline(schedule)
+    if timeline is None or at >= FAR:
+        return None
+    zone = timeline.zone
+    index = zone.index(at)
+    if index:
+        begin = zone.starts[index]
+        jumped = at + zone.offsets[index - 1]
+        if timeline.reached(index) <= jumped < begin + zone.offsets[index] and _names(schedule, jumped):
+            rule = schedule.spec.dst_gap if timeline.fixed else "interval"
+            return DstEffect("gap", iso(jumped), rule, () if timeline.skip else (begin,))
+    shown = at + zone.offsets[index]
+    if _names(schedule, shown):
+        return DstEffect("fold", iso(shown), timeline.fold, timeline.instants(shown))
+    return None
+
+
+def _timeline(schedule: Schedule) -> Timeline | None:
+    spec = schedule.spec
+    match schedule:
+        case CronSchedule():
+            return schedule.timeline
+        case AtSchedule() if schedule.moment.offset is None:
+            return load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
+        case _:
+            return None
+
+
+def _names(schedule: Schedule, wall: int) -> bool:
+    match schedule:
+        case CronSchedule():
+            return schedule.pattern.first_from(wall) == wall
+        case AtSchedule():
+            return schedule.moment.wall == wall
+        case _:
+            return False

@@ -1,0 +1,1 @@
+"""What a run may call, and what it is called with."""

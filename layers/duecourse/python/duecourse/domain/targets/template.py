@@ -1,0 +1,163 @@
+r"""Small safe templates: `report-{{week}}`. Names and nothing else: no expressions, no attributes, no nesting.
+
+Values are put in once and never read again as a template, whatever they contain. A literal `{{` is written `\{{`, a
+literal `}}` is written `\}}`. Where secrets are allowed, `{{secret:name}}` stands for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from duecourse.domain.schedules.error import printable
+
+TEMPLATE_NAMES = (
+    "job_id",
+    "run_id",
+    "tenant",
+    "scheduled_at",
+    "due_at",
+    "occurrence",
+    "date",
+    "week",
+    "month",
+    "attempt",
+    "job_name",
+)
+"""Every name that speaks of the run alone."""
+
+IDEMPOTENCY_NAMES = tuple(name for name in TEMPLATE_NAMES if name not in ("attempt", "job_name"))
+"""Those of an idempotency key, which has to be the same on every attempt of a run: a job may be renamed in between."""
+
+CALL_NAMES = (*TEMPLATE_NAMES, "idempotency_key")
+"""Those of what a call carries: payload, headers, parameters, group, subject."""
+
+CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
+"""The same for a job whose runs wait for their callback."""
+
+_SECRET = "secret:"
+SECRET_NAME = r"[A-Za-z0-9_.-]{1,64}"
+"""What names of secrets match."""
+
+_SECRET_NAME = re.compile(SECRET_NAME)
+_BRACES = re.compile(r"\\\{\{|\\\}\}|\{\{(?P<inside>[^{}]*)\}\}|\{\{|\}\}")
+
+
+class TemplateError(ValueError):
+    """A template that cannot be rendered: `check_template` would have said so. `code` is the failure's in a run."""
+
+    code = "bad_template"
+
+
+def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secrets: bool = False) -> tuple[str, ...]:
+    """What is wrong with a template, one sentence each; nothing when it is good. `secrets`: may it name secrets?"""
+    problems: dict[str, None] = {}  # each once, in order
+    for match in _BRACES.finditer(text):
+        if problem := _problem(match, allowed, secrets=secrets):
+            problems[problem] = None
+    return tuple(problems)
+
+
+def check_document(value: Any, allowed: tuple[str, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The path and the problem of each bad template among the strings of a JSON value, in the order of the document.
+
+    A string with several problems comes up once for each.
+    """
+    for path, text in texts_in(value):
+        for problem in check_template(text, allowed):
+            yield path, problem
+
+
+def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The path and the text of each string of a JSON value, in the order of the document; keys of objects are none."""
+    pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    while pending:  # not by recursion: what is checked may be nested as deeply as a client likes
+        path, here = pending.pop()
+        match here:
+            case str():
+                yield path, here
+            case dict():
+                pending.extend(reversed([((*path, key), inside) for key, inside in here.items()]))
+            case list() | tuple():
+                pending.extend(reversed([((*path, index), inside) for index, inside in enumerate(here)]))
+
+
+def secret_names(text: str) -> tuple[str, ...]:
+    """The secrets that a template names, each once, in order."""
+    names = (match["inside"].strip() for match in _BRACES.finditer(text) if match["inside"] is not None)
+    return tuple(dict.fromkeys(secret for name in names if (secret := _secret_of(name)) is not None))
+
+
+def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> str:
+    """The text with every placeholder replaced by its value, or its secret.
+
+    Raises TemplateError for a name without a value and for stray braces; its text shows names only, no values.
+    """
+    if "{{" not in text and "}}" not in text:
+        return text
+    known = secrets or {}
+    if problems := check_template(text, tuple(values), secrets=bool(known)):
+        raise TemplateError("; ".join(problems))
+    if missing := [name for name in secret_names(text) if name not in known]:
+        raise TemplateError("; ".join(f"there is no secret {name}" for name in missing))
+    return _BRACES.sub(lambda match: _rendered(match, values, known), text)
+
+
+def rendered_size(text: str, sizes: Mapping[str, int]) -> int:
+    """How large the text is once rendered, found without rendering it; a character of the template itself counts 1.
+
+    `sizes` are those of the values by name; of secrets (`secret:name`) too where they are known. What is not known
+    counts nothing.
+    """
+    placeholders = (match for match in _BRACES.finditer(text) if match["inside"] is not None)
+    return len(text) + sum(sizes.get(match["inside"].strip(), 0) - len(match[0]) for match in placeholders)
+
+
+def _rendered(match: re.Match[str], values: Mapping[str, str], secrets: Mapping[str, str]) -> str:
+    if match["inside"] is None:
+        return match[0].removeprefix("\\")
+    name = match["inside"].strip()
+    secret = _secret_of(name)
+    return values[name] if secret is None else secrets[secret]
+
+
+def _secret_of(name: str) -> str | None:
+    secret = name.removeprefix(_SECRET)
+    return secret if secret != name and _SECRET_NAME.fullmatch(secret) else None
+
+
+def _problem(match: re.Match[str], allowed: tuple[str, ...], *, secrets: bool) -> str | None:
+    inside, braces = match["inside"], match[0]
+    if inside is None:
+        if braces.startswith("\\"):
+            return None
+        place = f"{braces} at character {match.start() + 1} has no partner"
+        return f"{place}; a placeholder is {{{{name}}}}, a literal {braces} is written \\{braces}"
+    name = inside.strip()
+    if name in allowed:
+        return None
+    if name.startswith(_SECRET):
+        return _secret_problem(name, secrets=secrets)
+    return _unknown(name, allowed)
+
+
+def _secret_problem(name: str, *, secrets: bool) -> str | None:
+    if not secrets:
+        return f"{{{{{_shown(name)}}}}} may not be used here; secrets may stand in header values of HTTP targets only"
+    if _secret_of(name) is None:
+        return f"{{{{{_shown(name)}}}}} names no secret; its name is 1 to 64 letters, digits, _ . and -"
+    return None
+
+
+def _unknown(name: str, allowed: tuple[str, ...]) -> str:
+    known = ", ".join(allowed)
+    if not name:
+        return f"{{{{}}}} is empty; known names: {known}"
+    if name in CALLBACK_NAMES:
+        return f"{{{{{name}}}}} may not be used here; known names: {known}"
+    return f"{{{{{_shown(name)}}}}} is unknown; known names: {known}"
+
+
+def _shown(name: str) -> str:
+    return printable(name if len(name) <= 40 else f"{name[:37]}...")

@@ -1,0 +1,1 @@
+"""A tick and its rounds."""

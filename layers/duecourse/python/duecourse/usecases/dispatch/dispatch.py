@@ -1,0 +1,232 @@
+"""A dispatch round of one shard: enqueue what is due soon, then claim.
+
+A dispatcher that dies between the two leaves the cursor where it was; the next round enqueues the same run names again
+and the workers drop the repeats. That is the whole of its recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from traceback import format_exc
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.sharding import BUCKET_SECONDS, bucket_of, bucket_start, buckets
+from duecourse.ports import (
+    BrokenCursor,
+    Clock,
+    CursorStore,
+    Executor,
+    InlineExecutor,
+    Lanes,
+    Randomness,
+    StoreBusyError,
+    Timer,
+)
+from duecourse.usecases.dispatch.claiming import Claiming
+from duecourse.usecases.dispatch.planning import MIN_GROUP, GroupSize, Planned, Planning, Rejected
+from duecourse.usecases.dispatch.send_and_claim import SendAndClaim
+from duecourse.usecases.dispatch.timers import OUT_OF_TIME, send_due_timers
+from duecourse.usecases.report import Report, in_words
+from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
+
+WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
+"""How far a watermark stays behind: far longer than an index read is ever stale."""
+
+FIRST_LOOK_BACK_SECONDS = 7 * DAY_SECONDS
+"""Where a shard without a watermark begins: jobs may have been created long before the first tick came through.
+168 queries, once in a shard's life."""
+
+ALIGNED_GROUPS = 16
+"""So many groups of a round wait for the start of their second. A round with more has a backlog, and goes as fast as
+the table takes it: jobs that fire every few seconds would otherwise be claimed twenty a second."""
+
+TRACE_FRAMES = 8
+"""The last calls before an unforeseen failure, which its log line shows."""
+
+MAX_REFUSED = 1000
+"""Cursors quarantined in one round because the table refuses their claims."""
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRules:
+    """`lookahead`: a cursor is picked up when due within it; `horizon`: how far ahead occurrences are enqueued (s)."""
+
+    shards: int
+    lookahead: int
+    horizon: int
+
+
+class _StopSending(Exception):
+    """A claim failed for another reason than its condition: what is sent now might not be claimable either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The use case; one instance serves many rounds, one at a time."""
+
+    cursors: CursorStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    claiming: Claiming
+    rules: DispatchRules
+    executor: Executor = field(default_factory=InlineExecutor)
+
+    def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
+        """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on. `correlation_id`
+        names it in the messages that it sends and in what it tells.
+        """
+        return _Round.of(self, shard, deadline, correlation_id).run()
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round, with what it has learned on its way."""
+
+    uses: Dispatch
+    shard: int
+    retry: WriteRetry
+    send_and_claim: SendAndClaim
+    planning: Planning
+    report: Report
+    size: GroupSize = field(default_factory=GroupSize)
+    groups: int = 0
+    first: str | None = None
+    refused: list[Rejected] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
+        """A round that has not begun."""
+        parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.executor, uses.rules.shards)
+        named = {} if correlation_id is None else {"correlation_id": correlation_id}
+        return cls(
+            uses,
+            shard,
+            WriteRetry(uses.clock, uses.randomness, deadline),
+            SendAndClaim(*parts, correlation_id=correlation_id),
+            Planning(uses.clock, uses.rules.horizon, uses.claiming.skipping.runs),
+            Report(about={"shard": shard, **named}),
+        )
+
+    def run(self) -> Report:
+        """Every bucket from the watermark to what is due soon, oldest first. It tells what it did however it ends."""
+        complete = False
+        try:
+            self._walk()
+            complete = True
+        except _StopSending as stop:
+            self.report.counts["RoundsUnfinished"] += 1
+            self.report.add("round_stopped", alarming=True, reason=str(stop))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, what was done until then stands and is told
+            self.report.counts["RoundsFailed"] += 1
+            error = in_words(problem)
+            self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
+        self._quarantine_refused()
+        counts = {metric: count for metric, count in self.report.counts.items() if count}
+        self.report.add("dispatched", first_bucket=self.first, complete=complete, counts=counts)
+        return self.report
+
+    def _walk(self) -> None:
+        now = self.uses.clock.now()
+        behind = bucket_of(now - WATERMARK_LAG_SECONDS)
+        watermark = self.uses.cursors.watermark(self.shard)
+        self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
+        age = now - bucket_start(first)
+        # A shard that has no watermark yet looks back far, and is not behind; one that has begins two to three hours
+        # back, which needs no metric: it would be paid for in every month.
+        if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
+            self.report.age("WatermarkAge", age)
+        until = now + self.uses.rules.lookahead
+        empty_through: str | None = None
+        unbroken = True
+        try:
+            for bucket in buckets(first, until):
+                seen = self._bucket(f"{bucket}/{self.shard:04d}", until)
+                unbroken = unbroken and seen == 0
+                if unbroken:
+                    empty_through = bucket
+        finally:
+            self._advance(watermark or first, empty_through, behind)
+
+    def _advance(self, watermark: str, empty_through: str | None, behind: str) -> None:
+        """Raise the watermark past the buckets that were found empty, but never to less than two hours behind."""
+        if empty_through is not None and watermark < behind:
+            following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
+            self.uses.cursors.advance_watermark(self.shard, min(following, behind))
+
+    def _bucket(self, slot: str, until: float) -> int:
+        """Dispatch everything due in a slot; how many entries it had. A busy index is asked again from the slot's
+        beginning: what was claimed meanwhile stands there no more.
+        """
+        self.report.counts["SlotsRead"] += 1
+        seen = 0
+        while True:
+            self._check_time()
+            try:
+                for page in self.uses.cursors.due(slot, until):
+                    self._check_time()
+                    seen += len(page)
+                    self._page(page, until)
+            except StoreBusyError as busy:
+                self.report.counts["StatementsThrottled"] += 1
+                if not self.retry.wait(MAX_WAIT_SECONDS):
+                    raise _StopSending(str(busy)) from busy
+            else:
+                return seen
+
+    def _page(self, page: Sequence[Cursor | BrokenCursor | Timer], until: float) -> None:
+        uses, report = self.uses, self.report
+        timers = [entry for entry in page if isinstance(entry, Timer)]
+        cursors = [entry for entry in page if not isinstance(entry, Timer)]
+        report.counts["CursorsRead"] += len(cursors)
+        if timers and (why := send_due_timers(timers, uses.cursors, uses.lanes, self.retry, report)):
+            raise _StopSending(why)
+        rejected: list[Rejected] = []
+        for group in self.planning.groups(cursors, self.size, rejected):
+            self._group(group, until, rejected)
+        for begin in range(0, len(rejected), MIN_GROUP):
+            self._check_time()
+            self._quarantine(rejected[begin : begin + MIN_GROUP])
+
+    def _group(self, group: list[Planned], until: float, rejected: list[Rejected]) -> None:
+        """Send and claim a group; a cursor that is still due within the lookahead goes on at once."""
+        while group:
+            self._check_time()
+            self.groups += 1
+            done = self.send_and_claim(group, self.retry, self.report, aligned=self.groups <= ALIGNED_GROUPS)
+            self.size.went(well=done.well)
+            refused = done.refused[: MAX_REFUSED - len(self.refused)]
+            self.refused += [Rejected(planned.cursor, f"its claim is refused: {error}") for planned, error in refused]
+            if done.failed is not None:
+                raise _StopSending(f"a claim failed for another reason than its condition: {done.failed}")
+            group = self.planning.again(done.won, until, rejected)
+
+    def _check_time(self) -> None:
+        if self.uses.clock.now() >= self.retry.deadline:
+            raise _StopSending(OUT_OF_TIME)
+
+    def _quarantine_refused(self) -> None:
+        """A claim that can never be made would be sent again and again. Where no other claim was won it may be the
+        table that is wrong and not the cursor, so nothing is quarantined then.
+        """
+        if not self.refused:
+            return
+        if self.report.counts["ClaimsWon"]:
+            self._quarantine(self.refused)
+        else:
+            self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
+
+    def _quarantine(self, rejected: Sequence[Rejected]) -> None:
+        """Take them out of the index, side by side, so that they block nobody."""
+        cursors = self.uses.cursors
+        written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
+        for each, done in zip(rejected, written, strict=True):
+            self.report.counts["CursorsSetAside"] += done
+            match each.cursor:
+                case Cursor(tenant=tenant, job_id=job_id):
+                    whose = {"tenant": tenant, "job_id": job_id}
+                case BrokenCursor(key=key):
+                    whose = {"job_id": key[0]}
+            self.report.add("cursor_set_aside", alarming=True, error=each.error, done=done, **whose)

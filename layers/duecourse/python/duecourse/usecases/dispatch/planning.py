@@ -1,0 +1,118 @@
+"""Cursors with what is to be done with them, in groups that are sent and claimed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import MissedMode
+from duecourse.domain.jobs.plan import Plan, plan
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.ports import BrokenCursor, Clock, RunStore
+
+MIN_GROUP = 100
+"""Cursors: ten full batches of messages, four of claims."""
+
+MAX_GROUP = 1000
+"""What a partition of DynamoDB takes in a second (1,000 write units), so one group a second is a shard's full speed."""
+
+GROUP_FIRINGS = 2000
+"""A group ends earlier when its cursors fire often, so that memory stays flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A cursor and what is to be done with it."""
+
+    cursor: Cursor
+    plan: Plan
+
+
+@dataclass(slots=True)
+class GroupSize:
+    """How many cursors are sent and claimed together: few at first, twice as many after each group that went well.
+
+    What was sent and could not be claimed is sent again by the next round; so little is sent until claims go through,
+    and half as much as soon as the table asks to come back later.
+    """
+
+    cursors: int = MIN_GROUP
+
+    def went(self, *, well: bool) -> None:
+        """Learn from a group."""
+        self.cursors = min(2 * self.cursors, MAX_GROUP) if well else max(self.cursors // 2, MIN_GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A cursor that is to be taken out of the index, so that it blocks nobody, and why."""
+
+    cursor: Cursor | BrokenCursor
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Plans pages of the due index up to `horizon` seconds ahead; `runs` are read where a job runs all that it missed
+    and missed more than it may: what ran on time is none of that.
+    """
+
+    clock: Clock
+    horizon: int
+    runs: RunStore
+
+    def groups(
+        self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, rejected: list[Rejected]
+    ) -> Iterator[list[Planned]]:
+        """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once.
+        What cannot be read or planned is added to `rejected`.
+        """
+        group: list[Planned] = []
+        firings = 0
+        known: set[tuple[str, str]] = set()
+        for cursor in page:
+            planned = self._plan(cursor, rejected)
+            if planned is None or (key := (planned.cursor.tenant, planned.cursor.job_id)) in known:
+                continue
+            known.add(key)
+            group.append(planned)
+            firings += len(planned.plan.firings)
+            if len(group) >= size.cursors or firings >= GROUP_FIRINGS:
+                yield group
+                group, firings = [], 0
+        if group:
+            yield group
+
+    def again(self, won: Sequence[Planned], until: float, rejected: list[Rejected]) -> list[Planned]:
+        """Those cursors that are still due by `until` after their claim, planned anew."""
+        left = (planned.plan.cursor for planned in won)
+        plans = (self._plan(cursor, rejected) for cursor in left if cursor.due is not None and cursor.due <= until)
+        return [planned for planned in plans if planned is not None]
+
+    def _plan(self, cursor: Cursor | BrokenCursor, rejected: list[Rejected]) -> Planned | None:
+        match cursor:
+            case BrokenCursor():
+                rejected.append(Rejected(cursor, cursor.error))
+            case Cursor(error=str(error)):
+                # Quarantined, and put back into the index by an older version: no claim would take it.
+                rejected.append(Rejected(cursor, error))
+            case Cursor():
+                try:
+                    return Planned(cursor, self._made(cursor))
+                except (ScheduleError, ExclusionError) as problem:
+                    rejected.append(Rejected(cursor, str(problem)))
+                except Exception as problem:  # noqa: BLE001 - a rule of a wrong type must not stop its shard
+                    rejected.append(Rejected(cursor, f"the cursor cannot be planned: {problem!r}"))
+        return None
+
+    def _made(self, cursor: Cursor) -> Plan:
+        now = self.clock.now()
+        made = plan(cursor, now=now, horizon=self.horizon)
+        if cursor.missed.mode is not MissedMode.RUN_ALL or not made.skipped:
+            return made
+        first, last = made.firings[0].occurrence if made.firings else made.skipped[0].first, made.skipped[-1].last
+        known = self.runs.between(cursor.tenant, cursor.job_id, first - 1, last, strongly=True)
+        on_time = frozenset(record.occurrence for record in known if not record.caught_up)
+        return plan(cursor, now=now, horizon=self.horizon, on_time=on_time) if on_time else made

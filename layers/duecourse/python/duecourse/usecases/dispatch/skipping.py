@@ -1,0 +1,57 @@
+"""The records of occurrences that will not run: written together with the cursor that passes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.plan import SkippedRange
+from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.ports import Clock, RunStore
+
+MAX_RECORDS = 50
+"""Records of one range: with a job, its cursor and its tags they fit into one transaction of 100 writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipping:
+    """Makes records; they live for `run_retention_days`."""
+
+    runs: RunStore
+    clock: Clock
+    run_retention_days: int
+
+    def records(self, cursor: Cursor, ranges: Iterable[SkippedRange]) -> tuple[Run, ...]:
+        """The records of ranges that `cursor` passes, for what of them has none yet: some may have been enqueued
+        without a claim (by the API, by a dispatcher that died), and run or wait. Strongly read; who writes them does so
+        on the condition that they are new.
+        """
+        return tuple(self._record(cursor, part) for skipped in ranges for part in self._parts(cursor, skipped))
+
+    def _parts(self, cursor: Cursor, skipped: SkippedRange) -> Iterable[SkippedRange]:
+        known = self.runs.between(cursor.tenant, cursor.job_id, skipped.first - 1, skipped.last, strongly=True)
+        whole = OccurrenceRange(skipped.first, skipped.last, skipped.count)
+        for part in unrecorded(cursor.occurrences(), whole, known, most=MAX_RECORDS):
+            yield replace(skipped, first=part.first, last=part.last, count=part.count)
+
+    def _record(self, cursor: Cursor, skipped: SkippedRange) -> Run:
+        return Run(
+            RunIdentity(
+                tenant=cursor.tenant,
+                job_id=cursor.job_id,
+                occurrence=skipped.first,
+                due=cursor.occurrences().due(skipped.first),
+                generation=cursor.generation,
+                count=skipped.count,
+                through=skipped.last if skipped.count > 1 else None,
+            ),
+            state=RunState.SKIPPED,
+            lane=cursor.lane,
+            reason=skipped.reason,
+            token="dispatch",
+            expires_at=int(self.clock.now()) + self.run_retention_days * DAY_SECONDS,
+        )

@@ -1,0 +1,165 @@
+"""Jobs as their owners want them: create or replace by id, or change some of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from duecourse.domain.jobs.change_record import ChangeAction, changed
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.edit import edit, meant
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.plan import plan
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion
+from duecourse.domain.schedules.occurrences import occurrences_of
+from duecourse.ports import Clock, JobStore
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobExistsError,
+    JobUnknownError,
+    JobUnreadableError,
+    Precondition,
+)
+from duecourse.usecases.jobs.job_view import JobView, at_once_until, view_of
+from duecourse.usecases.jobs.jobs import Created, Jobs
+
+TRIES = 5
+
+CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an edit came to. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
+    had come due and nobody had enqueued. `fields`: the names of what changed.
+    """
+
+    made: Created
+    created: bool = False
+    changed: bool = True
+    skipped: int = 0
+    fields: tuple[str, ...] = ()
+
+    @property
+    def view(self) -> JobView:
+        """The job as it is now."""
+        return self.made.view
+
+
+@dataclass(frozen=True, slots=True)
+class EditJobs:
+    """Drafts are made of the job as it was read, and made anew where it changed meanwhile: what is written is what
+    was judged.
+    """
+
+    jobs: Jobs
+    store: JobStore
+    skipping: Skipping
+    clock: Clock
+
+    def check_over(self, job: Job | None) -> CheckSchedule:
+        """What says whether `job` (None: a new one) may have a schedule: the one that it has it may keep, though
+        nothing may be left of it.
+        """
+
+        def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
+            now = self.clock.now()
+            wanted = meant(spec, job, now)
+            occurrences_of("", "", wanted, exclude=exclude)
+            excluded = tuple(canonical_exclusion(entry) for entry in exclude)
+            if job is None or (wanted, excluded) != (job.schedule, job.exclude):
+                self.jobs.check_anchored(wanted, exclude, now)
+
+        return check
+
+    def put(
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job | None], Draft],
+        expected: Precondition = ANYTHING,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+    ) -> Edited:
+        """Create the job, or replace it; nothing is written where it is so already. `correlation_id` is that of the
+        request, for what is sent at once; `by`: who asks.
+
+        Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule with nothing to
+        come; what `draft_for` and `Jobs.create` raise.
+        """
+        for _ in range(TRIES):
+            job = self.store.get(tenant, job_id)
+            expected.check(job)
+            draft = draft_for(job)
+            try:
+                if job is None:
+                    return Edited(self.jobs.create(draft, correlation_id=correlation_id, by=by), created=True)
+                edited = self._edit(job, draft, correlation_id, by)
+            except JobExistsError:
+                continue  # created by somebody else in between: replace that one
+            if edited is not None:
+                return edited
+        raise JobChangedError(job_id)
+
+    def patch(
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job], Draft],
+        expected: Precondition = ANYTHING,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+    ) -> Edited:
+        """Change the job. Raises JobUnknownError, and as `put`."""
+        for _ in range(TRIES):
+            job = self.store.get(tenant, job_id)
+            if job is None:
+                raise JobUnknownError(job_id)
+            expected.check(job)
+            edited = self._edit(job, draft_for(job), correlation_id, by)
+            if edited is not None:
+                return edited
+        raise JobChangedError(job_id)
+
+    def _edit(self, job: Job, draft: Draft, correlation_id: str | None, by: str | None) -> Edited | None:
+        """Write the change; None where the job, its cursor or a run is another meanwhile. Raises JobUnreadableError."""
+        cursor = self.store.get_cursor(job.tenant, job.id)
+        if cursor is None:
+            if self.store.get(job.tenant, job.id) == job:
+                raise JobUnreadableError(job.id)
+            return None  # deleted in between, and perhaps created anew
+        now, sent_until = self.clock.now(), self._sent_until(job, cursor)
+        change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
+        if change.job == job:
+            return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
+        change, seats = self.jobs.seating.of_changed(job, change, cursor.due)
+        records = self.skipping.records(cursor, change.skipped)
+        record = changed(ChangeAction.EDITED, job, change.job, by)
+        if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):
+            return None
+        told = tuple(record.fields)
+        view = view_of(change.job, change.cursor, now=now)
+        if change.job.generation == job.generation:
+            return Edited(Created(view, 0, 0), fields=told)
+        count = sum(record.count for record in records)
+        if change.job.state is not JobState.ACTIVE:
+            return Edited(Created(view, 0, 0), skipped=count, fields=told)
+        if cursor.due is not None and cursor.due <= min(sent_until, now):
+            # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
+            planned = plan(cursor, now=now, horizon=0)
+            due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
+            self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
+        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=told)
+
+    def _sent_until(self, job: Job, cursor: Cursor) -> int:
+        """Until when occurrences were sent without a claim."""
+        try:
+            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds)
+        except (ScheduleError, ExclusionError):
+            return 0

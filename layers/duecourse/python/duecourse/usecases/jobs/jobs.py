@@ -1,0 +1,246 @@
+"""Jobs: create, read, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from duecourse.domain.jobs.change_record import created, deleted
+from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.edit import meant, nothing_left
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.plan import Plan, plan
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.interval import check_interval
+from duecourse.domain.schedules.occurrences import occurrences_of
+from duecourse.ports import Clock, JobStore, KeyUsedError, Lanes, Randomness, Tasks, UsedKey
+from duecourse.usecases.dispatch.enqueue import outgoing
+from duecourse.usecases.jobs.draft import Draft, made_up_id
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobExistsError,
+    JobUnknownError,
+    KeyReusedError,
+    KeySpentError,
+    Precondition,
+)
+from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, at_once_until, view_of
+from duecourse.usecases.jobs.seating import Seating
+from duecourse.usecases.report import in_words
+
+__all__ = [
+    "Created",
+    "Draft",
+    "JobChangedError",
+    "JobExistsError",
+    "JobLimits",
+    "JobUnknownError",
+    "JobView",
+    "JobViewPage",
+    "Jobs",
+    "RequestKey",
+    "at_once_until",
+    "view_of",
+]
+
+ID_TRIES = 3
+TRIES = 3
+
+SIFTED = 100
+"""Jobs that are looked at for a page of those in one state."""
+
+KEY_SECONDS = 86_400
+"""How long a request is known by its caller's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """What a tenant's jobs may be: at most `quota` of them (None: any number), occurrences no closer than
+    `smallest_interval_seconds`, with so many `seats` in each lane.
+    """
+
+    quota: int | None = None
+    smallest_interval_seconds: int = 1
+    seats: Mapping[Lane, int] = field(default_factory=lambda: dict.fromkeys(Lane, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """A caller's own name for a request, and what was asked, both as digests."""
+
+    digest: str
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A job that was created or changed: `sent` of its first occurrences are in their lane already; `unsent` wait for
+    the next tick.
+    """
+
+    view: JobView
+    sent: int
+    unsent: int
+    send_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Every write is conditional; the API never claims. `tasks` are what jobs may name instead of a target."""
+
+    store: JobStore
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    horizon_seconds: int
+    tasks: Tasks
+    limits: JobLimits = field(default_factory=JobLimits)
+
+    @property
+    def seating(self) -> Seating:
+        """Who gives jobs their seats."""
+        return Seating(self.store.seats, self.clock, self.limits.seats)
+
+    def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
+        """Raises ScheduleError or ExclusionError for what is not understood, has nothing to come or comes too often."""
+        now = self.clock.now()
+        self.check_anchored(anchored(spec, now), exclude, now)
+
+    def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
+        """The same for a rate that says where it counts from."""
+        first_occurrence(spec, now, exclude)
+        schedule = occurrences_of("", "", spec).schedule
+        check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
+
+    def create(
+        self,
+        draft: Draft,
+        key: RequestKey | None = None,
+        correlation_id: str | None = None,
+        *,
+        by: str | None = None,
+    ) -> Created:
+        """Write the job, then send what is due soon; `key` is used up by it; `by`: who asks. Nothing is written where
+        it raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
+        """
+        now = self.clock.now()
+        gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
+        for _ in range(ID_TRIES):
+            job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
+            cursor = cursor_for(job, now)
+            if cursor.occurrence is None:
+                raise nothing_left(job.schedule, job.exclude, now)
+            used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
+            quota, record = self.limits.quota, created(job, by)
+            made = self.seating.create(self.store, job, cursor, quota=quota, key=used, after=gone, record=record)
+            if made is not None:
+                return self.send_soon(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
+            if draft.id is not None:
+                break
+        raise JobExistsError(job.id)
+
+    def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
+        """The job that was created under this key; None if none was.
+
+        Raises KeyReusedError where it stands for another request, KeySpentError where its job is gone.
+        """
+        used = self.store.used_key(tenant, key.digest, now=self.clock.now())
+        if used is None:
+            return None
+        if used.request != key.request:
+            raise KeyReusedError
+        try:
+            view = self.get(tenant, used.job_id)
+        except JobUnknownError:
+            raise KeySpentError(used.job_id) from None
+        if int(view.job.created_at) != used.expires_at - KEY_SECONDS:
+            raise KeySpentError(used.job_id)  # another one, created under the same id since
+        return view
+
+    def create_once(
+        self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None, *, by: str | None = None
+    ) -> Created | JobView:
+        """As `create`; the view of the job that the same request has created in this very moment, if it has."""
+        try:
+            return self.create(draft, key, correlation_id, by=by)
+        except KeyUsedError:
+            view = None if key is None else self.repeated(draft.tenant, key)
+            if view is None:
+                raise
+            return view
+
+    def get(self, tenant: str, job_id: str) -> JobView:
+        """One job. Raises JobUnknownError."""
+        job, cursor = self.store.get_both(tenant, job_id)
+        if job is None:
+            raise JobUnknownError(job_id)
+        return view_of(job, cursor, now=self.clock.now())
+
+    def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
+        """Jobs whose id sorts after `after`. A page of those in one state looks at a bounded number of jobs: it may be
+        short, or empty, and still have others after it.
+        """
+        where = JobFilter() if where is None else where
+        looked_at = limit if where.state is None else max(limit, SIFTED)
+        if where.tag is None:
+            page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix)
+        else:
+            page = self.store.page_tag(tenant, where.tag, limit=looked_at, after=after, prefix=where.prefix)
+        found = [(job, cursor) for job, cursor in page.items if where.state in (None, job.state)]
+        following = found[limit - 1][0].id if len(found) > limit else page.following
+        return JobViewPage(self._views(found[:limit]), following)
+
+    def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> None:
+        """Remove the job, as `by` asks. Raises JobUnknownError, JobVersionError, and JobChangedError where it is
+        changed under our hands again and again.
+        """
+        for _ in range(TRIES):
+            job = self.store.get(tenant, job_id)
+            if job is None:
+                raise JobUnknownError(job_id)
+            expected.check(job)
+            now = self.clock.now()
+            if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
+                return
+        raise JobChangedError(job_id)
+
+    def send_soon(self, view: JobView, cursor: Cursor, correlation_id: str | None = None) -> Created:
+        """Send without a claim: the next tick repeats it, and the workers drop the repeats. `correlation_id` is that of
+        the request.
+        """
+        horizon = min(AT_ONCE_SECONDS, self.horizon_seconds)
+        return self.send(view, cursor, plan(cursor, now=self.clock.now(), horizon=horizon), correlation_id)
+
+    def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
+        """Send what is planned for a cursor; what came of it, as an answer about the job."""
+        now = self.clock.now()
+        nonce = self.randomness.nonce
+        messages = outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
+        if not messages:
+            return Created(view, 0, 0)
+        try:
+            sent = sum(self.lanes.send(messages))
+        except Exception as problem:  # noqa: BLE001  (the job is written; whatever happens here, the tick makes up for)
+            return Created(view, 0, len(messages), in_words(problem))
+        return Created(view, sent, len(messages) - sent)
+
+    def _views(self, found: Sequence[tuple[Job, Cursor | None]]) -> tuple[JobView, ...]:
+        now = self.clock.now()
+        return tuple(view_of(job, cursor, now=now) for job, cursor in found)
+
+
+def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
+    """The spec of a job created at `now`: a rate without anchor or start counts from that whole second.
+
+    Raises ScheduleError for an expression that is not understood.
+    """
+    return meant(spec, None, now)
+
+
+def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int:
+    """The first occurrence strictly after `now`. Raises ExclusionError, ScheduleError (on `schedule` for none)."""
+    first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
+    if first is None:
+        raise nothing_left(spec, exclude, now)
+    return first

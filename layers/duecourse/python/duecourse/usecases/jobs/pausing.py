@@ -1,0 +1,192 @@
+"""Pause and resume jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from duecourse.domain.jobs.change_record import ChangeAction, changed
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.pause import PauseChange, pause, resume
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.ports import Clock, JobStore, StoreBusyError
+from duecourse.usecases.complete import complete_if_over
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobUnknownError,
+    JobUnreadableError,
+    Precondition,
+)
+from duecourse.usecases.jobs.jobs import Jobs, JobView
+
+TRIES = 3
+
+MAX_PER_CALL = 100
+"""Jobs that one call looks at, of a whole tenant or a tag."""
+
+BULK_SECONDS = 15.0
+"""When a call about many jobs stops before that, and says where to go on: an HTTP API gives up after 30 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSelection:
+    """Which jobs are meant: those with a tag, or all of the tenant's (None)."""
+
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What became of some of the jobs that were meant: `changed` were, `failed` (ids) could not be, and of the others
+    nothing was to be changed. `following` goes on after the last (None: there are no more).
+    """
+
+    changed: int
+    failed: tuple[str, ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pausing:
+    """All are idempotent: a paused job is paused already, an active one active. A completed job stays completed."""
+
+    jobs: Jobs
+    store: JobStore
+    skipping: Skipping
+    clock: Clock
+
+    def pause(
+        self,
+        tenant: str,
+        job_id: str,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        expected: Precondition = ANYTHING,
+    ) -> JobView:
+        """Stop firing; `by` and `note` are shown. Raises JobUnknownError, JobVersionError, JobChangedError,
+        JobUnreadableError.
+        """
+        self._pause(tenant, job_id, by, note, expected)
+        return self.jobs.get(tenant, job_id)
+
+    def resume(
+        self,
+        tenant: str,
+        job_id: str,
+        *,
+        catch_up: bool,
+        by: str | None = None,
+        expected: Precondition = ANYTHING,
+        correlation_id: str | None = None,
+    ) -> JobView:
+        """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`, and
+        ScheduleError for a job whose schedule is understood no more.
+        """
+        self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
+        return self.jobs.get(tenant, job_id)
+
+    def pause_many(
+        self, tenant: str, choice: JobSelection, *, by: str, note: str | None = None, after: str | None = None
+    ) -> BulkResult:
+        """Pause those of some of the chosen jobs that are active, from the one after `after` on."""
+        return self._many(tenant, choice, after, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
+
+    def resume_many(
+        self,
+        tenant: str,
+        choice: JobSelection,
+        *,
+        catch_up: bool,
+        by: str | None = None,
+        after: str | None = None,
+        correlation_id: str | None = None,
+    ) -> BulkResult:
+        """Resume those of some of the chosen jobs that are paused, from the one after `after` on."""
+
+        def act(job_id: str) -> bool:
+            return self._resume(tenant, job_id, catch_up, by, ANYTHING, correlation_id)
+
+        return self._many(tenant, choice, after, act)
+
+    def _pause(self, tenant: str, job_id: str, by: str | None, note: str | None, expected: Precondition) -> bool:
+        def act(job: Job, cursor: Cursor) -> PauseChange:
+            return pause(job, cursor, now=self.clock.now(), because=note, by=by)
+
+        return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
+
+    def _resume(
+        self,
+        tenant: str,
+        job_id: str,
+        catch_up: bool,
+        by: str | None,
+        expected: Precondition,
+        correlation_id: str | None,
+    ) -> bool:
+        def act(job: Job, cursor: Cursor) -> PauseChange:
+            return resume(job, cursor, now=self.clock.now(), catch_up=catch_up)
+
+        change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected)
+        if change is None:
+            return False
+        self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
+        if change.cursor.ending:  # at once, for the answer; the next round of dispatch looks in any case
+            complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
+        return True
+
+    def _many(self, tenant: str, choice: JobSelection, after: str | None, act: Callable[[str], bool]) -> BulkResult:
+        """What one job does not let be done to it keeps nobody from the others."""
+        until = self.clock.now() + BULK_SECONDS
+        if choice.tag is None:
+            page = self.store.page(tenant, limit=MAX_PER_CALL, after=after)
+        else:
+            page = self.store.page_tag(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
+        ids = [job.id for job, _ in page.items]
+        changed = 0
+        failed: list[str] = []
+        for number, job_id in enumerate(ids):
+            if number and self.clock.now() > until:
+                return BulkResult(changed, tuple(failed), ids[number - 1])
+            try:
+                changed += act(job_id)
+            except JobUnknownError:
+                continue  # deleted meanwhile
+            except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
+                failed.append(job_id)
+        return BulkResult(changed, tuple(failed), page.following)
+
+    def _change(
+        self,
+        tenant: str,
+        job_id: str,
+        what: ChangeAction,
+        by: str | None,
+        act: Callable[[Job, Cursor], PauseChange],
+        expected: Precondition,
+    ) -> PauseChange | None:
+        """Write the change of a job in the state that `what` ends; None for one in another. Raises as `pause`."""
+        state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
+        for _ in range(TRIES):
+            # The job before its cursor: a change in between fails the job's condition.
+            job = self.store.get(tenant, job_id)
+            if job is None:
+                raise JobUnknownError(job_id)
+            expected.check(job)
+            if job.state is not state:
+                return None
+            cursor = self.store.get_cursor(tenant, job_id)
+            if cursor is None:
+                if self.store.get(tenant, job_id) == job:
+                    raise JobUnreadableError(job_id)
+                continue  # deleted in between, and perhaps created anew
+            change = act(job, cursor)
+            records = self.skipping.records(cursor, change.skipped)
+            record = changed(what, job, change.job, by)
+            if self.store.change(job, cursor, change.job, change.cursor, records, record):
+                return change
+        raise JobChangedError(job_id)

@@ -1,0 +1,85 @@
+"""Seats for jobs that are created or edited; who gets none goes through the bulk queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from duecourse.domain.jobs.change_record import ChangeRecord
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, Lane
+from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.jobs.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
+from duecourse.ports import Clock, JobStore, SeatsChangedError, SeatStore, UsedKey
+
+TRIES = 4
+"""Of a creation whose seat others take at the same moment; the last one asks for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """`most` is how many seats a tenant has in each lane. What is read here is written by the job's own transaction, or
+    not at all.
+    """
+
+    store: SeatStore
+    clock: Clock
+    most: Mapping[Lane, int]
+
+    def create(
+        self,
+        store: JobStore,
+        job: Job,
+        cursor: Cursor,
+        *,
+        quota: int | None,
+        key: UsedKey | None,
+        after: Gone | None,
+        record: ChangeRecord,
+    ) -> PauseChange | None:
+        """Write a new job, with a seat where one is free; None where its id is taken. Raises as JobStore.create."""
+        for left in reversed(range(TRIES)):
+            seats = self._with(job) if left and may_have_seat(job) else None
+            made = _placed(PauseChange(job, cursor), seated=seats is not None)
+            try:
+                written = store.create(
+                    made.job,
+                    made.cursor,
+                    now=job.created_at,
+                    quota=quota,
+                    key=key,
+                    after=after,
+                    record=record,
+                    seats=seats,
+                )
+            except SeatsChangedError:
+                continue
+            return made if written else None
+        raise AssertionError("the last try takes no seat")
+
+    def of_changed(self, job: Job, change: PauseChange, due: int | None) -> tuple[PauseChange, Seats | None]:
+        """An edit that is to be written, and the seats to write with it; `due` is when the next occurrence was due."""
+        if loses_seat(job, change.job, due, now=self.clock.now()):
+            return _placed(change, seated=False), None
+        if keeps_seat(job, change.job):
+            return change, None
+        seats = self._with(change.job)
+        return _placed(change, seated=seats is not None), seats
+
+    def _with(self, job: Job) -> Seats | None:
+        """The seats with one for the job; None where none is free."""
+        seats, now = self.store.seats(job.tenant, job.lane), self.clock.now()
+        # Under its own id: another one of that id, or the same, has sat there, and a run of it may still be at work.
+        if job.id in seats.holders or len(seats.holders) >= self.most[job.lane]:
+            if now < seats.looked_at + LOOK_SECONDS and job.id not in seats.holders:
+                return None
+            looked = seats.without_leavers(self.store.holders(seats), now=now)
+            if job.id in looked.holders or len(looked.holders) >= self.most[job.lane]:
+                self.store.note(looked)
+                return None
+            seats = looked
+        return seats.given_to(job.id)
+
+
+def _placed(change: PauseChange, *, seated: bool) -> PauseChange:
+    return replace(change, job=replace(change.job, seated=seated), cursor=replace(change.cursor, bulk=not seated))

@@ -1,0 +1,58 @@
+"""Runs that have expired go to the archive, all of a batch or none of it counted as done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.domain.maintenance.archive import UNREADABLE, RunChange, Sheet, sheets
+from duecourse.ports.archive import Archive, RunChanges
+from duecourse.usecases.report import Report, in_words
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRuns:
+    """The use case; one instance serves many batches. A batch of which something could not be written counts
+    `ArchivesFailed` and is to be given again, whole: what was written of it is overwritten then by the same.
+    """
+
+    changes: RunChanges
+    archive: Archive
+
+    def __call__(self, records: Sequence[Mapping[str, Any]]) -> Report:
+        """Archive what expired among the records of a batch."""
+        report = Report()
+        self._write(self.changes.handed(records), report)
+        return report
+
+    def again(self, failed: Mapping[str, Any]) -> Report:
+        """Archive a batch that had failed for good, as far as the stream still has it (see ports.archive)."""
+        report = Report()
+        stretch = self.changes.again(failed)
+        if not stretch.whole:
+            report.counts["ArchivesFailed"] += 1
+            report.add("archive_records_gone", alarming=True, failed=dict(failed), found=len(stretch.changes))
+        self._write(stretch.changes, report)
+        return report
+
+    def _write(self, changes: Iterable[RunChange], report: Report) -> None:
+        for sheet in sheets(changes):
+            try:
+                self.archive.put(sheet)
+            except Exception as problem:  # noqa: BLE001 - whatever the store says: the other days are still tried
+                report.counts["ArchivesFailed"] += 1
+                error = in_words(problem)
+                report.add("archive_failed", alarming=True, key=sheet.key, rows=len(sheet.rows), error=error)
+            else:
+                _written(sheet, report)
+
+
+def _written(sheet: Sheet, report: Report) -> None:
+    report.counts["ObjectsWritten"] += 1
+    if sheet.key.startswith(f"{UNREADABLE}/"):
+        report.counts["RecordsUnreadable"] += len(sheet.rows)
+        report.add("archived_unread", alarming=True, key=sheet.key, rows=len(sheet.rows))
+        return
+    report.counts["RecordsArchived"] += len(sheet.rows)
+    report.add("archived", key=sheet.key, rows=len(sheet.rows))

@@ -1,0 +1,127 @@
+"""Dead runs: listed, and redriven many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+
+from duecourse.domain.jobs.change_record import ChangeAction
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.recreated import own_job
+from duecourse.domain.runs.run import Run
+from duecourse.messages import MessageKind
+from duecourse.ports import DeadMark, JobStore, RunStore
+from duecourse.usecases.jobs.limits import Charge, free
+from duecourse.usecases.runs.commands import CommandSender, LaneUnavailableError
+
+REDRIVE_SECONDS = 15.0
+"""When a redrive of many stops before their end, and says where to go on: an HTTP API gives up after 30 s."""
+
+PORTION = 20
+"""Runs that are looked at and sent before the clock is looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadPage:
+    """Dead runs, those that died last first; `following` goes on after the last."""
+
+    items: tuple[Run, ...]
+    following: DeadMark | None
+
+
+@dataclass(frozen=True, slots=True)
+class RedriveSelection:
+    """Which dead runs are meant: of one job or of all, that died from `since` on and before `until` (UTC seconds)."""
+
+    job_id: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is gone; `following` goes on
+    after the last that was looked at (None: there are no more).
+    """
+
+    sent: int
+    refused: int
+    orphaned: int
+    following: DeadMark | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """A list that may lag behind a little: a run that is redriven already is shown until its worker has started it, and
+    a message for it is dropped then.
+    """
+
+    runs: RunStore
+    jobs: JobStore
+    orders: CommandSender
+
+    def page(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> DeadPage:
+        """One page."""
+        return self._chosen(tenant, RedriveSelection(job_id), limit, before)
+
+    def redrive(
+        self,
+        tenant: str,
+        choice: RedriveSelection,
+        *,
+        limit: int,
+        before: DeadMark | None = None,
+        by: str | None = None,
+        charge: Charge = free,
+    ) -> Redriven:
+        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark, as
+        `by` asks. It ends early when its time is up, and after a portion of which nothing was accepted.
+
+        Raises LaneUnavailableError when none was accepted that could have been, and what `charge` raises for the number
+        of runs that are to be looked at.
+        """
+        until = self.orders.clock.now() + REDRIVE_SECONDS
+        page = self._chosen(tenant, choice, limit, before)
+        charge(len(page.items))
+        jobs: dict[str, Job | None] = {}
+        looked_at = sent = refused = orphaned = 0
+        while looked_at < len(page.items):
+            portion = page.items[looked_at : looked_at + PORTION]
+            looked_at += len(portion)
+            self._read(tenant, portion, jobs)
+            # Where the job is gone nothing says what to call.
+            owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
+            self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
+            accepted = self.orders.send(MessageKind.REDRIVE, owned)
+            sent, refused = sent + sum(accepted), refused + accepted.count(False)
+            orphaned += len(portion) - len(owned)
+            if owned and not any(accepted):
+                if not sent:
+                    raise LaneUnavailableError(f"{refused} dead runs")
+                break
+            if self.orders.clock.now() > until:
+                break
+        following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
+        return Redriven(sent, refused, orphaned, following)
+
+    def _chosen(self, tenant: str, choice: RedriveSelection, limit: int, before: DeadMark | None) -> DeadPage:
+        until = None if choice.until is None else DeadMark(float(choice.until), "")
+        marks = [mark for mark in (until, before) if mark is not None]
+        start = min(marks, key=lambda mark: mark.died_at, default=None)
+        found = self.runs.dead(tenant, limit=limit + 1, before=start, job_id=choice.job_id)
+        if choice.since is not None:
+            since = choice.since
+            found = list(takewhile(lambda run: mark_of(run).died_at >= since, found))
+        following = mark_of(found[limit - 1]) if len(found) > limit else None
+        return DeadPage(tuple(found[:limit]), following)
+
+    def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
+        """Add to `jobs` those of the runs that are not in it."""
+        for job_id in {run.job_id for run in runs} - jobs.keys():
+            jobs[job_id] = self.jobs.get(tenant, job_id)
+
+
+def mark_of(run: Run) -> DeadMark:
+    """The mark of a list that ends with this run."""
+    return DeadMark(run.finished_at or 0.0, str(run.name))

@@ -1,0 +1,108 @@
+"""Why a job ran at an instant, or did not: what there is to know is read, the domain says what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.runs.explain import SETTLED_SECONDS, ExplainContext, explain
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.verdict import Explanation, Verdict
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.limits import MESSAGE_RETENTION_DAYS
+from duecourse.ports import Clock, Depths, JobStore, Lines, RunStore
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.jobs.job_view import at_once_until
+from duecourse.usecases.runs.history import queued_run
+from duecourse.usecases.runs.runs import JUST_AFTER
+
+PAGE = 100
+MAX_READ = 400
+"""Records read before an instant, at most: those of a range lie behind what the API sent at once (100), and behind
+runs that were asked for by hand.
+"""
+
+
+MAX_WAITING = 100
+"""Of a line so many are read, at most 100 KB; of who stands behind them it is said that they wait, and not where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The explanation, and the run that it is about: its record, or what waits in its lane and has none yet."""
+
+    found: Explanation
+    run: Run | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """A few reads, whatever the answer; `lookahead_seconds` and the others are the stage's own."""
+
+    jobs: JobStore
+    runs: RunStore
+    lines: Lines
+    depths: Depths
+    clock: Clock
+    lookahead_seconds: int
+    horizon_seconds: int
+    run_retention_days: int
+
+    def __call__(self, tenant: str, job_id: str, at: int) -> Explained:
+        """Why it ran at `at` (UTC seconds), or did not. Raises JobUnknownError where nothing is known of the job."""
+        # The cursor before the records: what is handed over and started meanwhile then shows as started.
+        job = self.jobs.snapshot(tenant, job_id)
+        cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
+        record, searched = self._record(tenant, job_id, at)
+        if job is None and record is None:
+            raise JobUnknownError(job_id)
+        now = self.clock.now()
+        found = explain(at, job, cursor, record, self._around(at, job, record, searched, now), now=now)
+        if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
+            return Explained(found, queued_run(job, at, job.occurrences().due(at)))
+        return Explained(found, found.run)
+
+    def _record(self, tenant: str, job_id: str, at: int) -> tuple[Run | None, bool]:
+        """The record of this occurrence, or the newest before it that reaches over it; and whether all were read."""
+        before = RunName(job_id, at).local + JUST_AFTER
+        for _ in range(0, MAX_READ, PAGE):
+            page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
+            for run in page:
+                if not run.suffix and at <= (run.occurrence if run.through is None else run.through):
+                    return run, True
+            if len(page) < PAGE:
+                return None, True
+            before = page[-1].name.local
+        return None, False
+
+    def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> ExplainContext:
+        """The lane is asked only where the answer counts: for what was due a while ago and has no record."""
+        overdue = record is None and at + SETTLED_SECONDS < now
+        depth = self.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
+        return ExplainContext(
+            lookahead=self.lookahead_seconds,
+            horizon=self.horizon_seconds,
+            retention=self.run_retention_days * DAY_SECONDS,
+            lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
+            sent_until=self._sent_until(job),
+            lane_empty=None if depth is None else depth.empty,
+            searched=searched,
+            line=() if record is None else self._line(record),
+        )
+
+    def _line(self, run: Run) -> tuple[str, ...]:
+        """Who stands in the line in which the run waits, if it does: one query."""
+        if run.state is not RunState.QUEUED:
+            return ()
+        return tuple(str(each.name) for each in self.lines.waiting(run.tenant, run.job_id, limit=MAX_WAITING))
+
+    def _sent_until(self, job: JobSnapshot) -> int | None:
+        if not isinstance(job, Job):
+            return None
+        try:
+            return at_once_until(job, job.occurrences(), self.horizon_seconds)
+        except (ScheduleError, ExclusionError):
+            return None

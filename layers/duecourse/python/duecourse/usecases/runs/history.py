@@ -1,0 +1,134 @@
+"""The runs of a job, newest first: its records, and what is enqueued and has none yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from duecourse.domain.ids import parse_run_id
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.runs.coverage import between
+from duecourse.domain.runs.recreated import binds_nobody
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.limits import MESSAGE_RETENTION_DAYS
+from duecourse.ports import Clock, JobStore, RunStore
+from duecourse.usecases.jobs.job_view import since_when
+from duecourse.usecases.jobs.jobs import JobUnknownError, at_once_until
+
+Window = tuple[int, int]
+"""The instants after the first and up to the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Runs, newest first; `following` (a local run name) goes on after the last."""
+
+    items: tuple[Run, ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Two requests a page, whatever the schedule: one query of the records, one read of the job and its cursor."""
+
+    jobs: JobStore
+    runs: RunStore
+    clock: Clock
+    horizon_seconds: int
+    run_retention_days: int
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> RunPage:
+        """Runs before the local name `before`. The records of a deleted job can still be read.
+
+        Raises JobUnknownError where there is neither a job nor a record.
+        """
+        # The cursor first: a run that starts meanwhile then shows as what it is rather than twice or not at all.
+        job, cursor = self.jobs.get_both(tenant, job_id)
+        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
+        if job is None and not records and before is None:
+            raise JobUnknownError(job_id)
+        queued = self._queued(job, cursor, records, limit + 1, before) if job is not None and cursor is not None else []
+        again = {run.name for run in queued}
+        standing = [run for run in records if run.name not in again]
+        merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)
+        following = merged[limit - 1].name.local if len(merged) > limit else None
+        return RunPage(tuple(merged[:limit]), following)
+
+    def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
+        """The newest `count` runs between this page's ends that are enqueued and have no record, or one that binds
+        nobody.
+        """
+        if job.state is JobState.PAUSED:
+            return []
+        try:
+            schedule = job.occurrences()
+        except (ScheduleError, ExclusionError):
+            return []
+        low, high = self._enqueued(job, cursor, schedule)
+        if before is not None:
+            name = parse_run_id(f"{job.id}.{before}")
+            high = min(high, name.occurrence if name.suffix else name.occurrence - 1)
+        if len(records) == count:
+            low = max(low, records[-1].occurrence)  # what is older belongs to later pages
+        binding = [run for run in records if not run.suffix and not binds_nobody(job, run)]
+        covered = [(run.occurrence - 1, run.through or run.occurrence) for run in binding]
+        return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
+
+    def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
+        """From when to when occurrences of the job's present schedule have been handed to their lane."""
+        days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
+        low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
+        until = at_once_until(job, schedule, self.horizon_seconds)
+        if cursor.generation != job.generation:
+            return low, until
+        if cursor.occurrence is not None:
+            return low, max(until, cursor.occurrence - 1)
+        return low, until if cursor.last is None else max(until, cursor.last)
+
+
+def queued_run(job: Job, occurrence: int, due: int) -> Run:
+    """What a run will be that is enqueued and has no record."""
+    return Run(
+        RunIdentity(job.tenant, job.id, occurrence, due, job.generation),
+        state=RunState.QUEUED,
+        lane=job.lane,
+        attempts_allowed=job.attempts_allowed,
+    )
+
+
+def without(window: Window, covered: Iterable[Window]) -> list[Window]:
+    """The parts of a window that none of the others covers, oldest first."""
+    low, high = window
+    parts: list[Window] = []
+    for begin, end in sorted(covered):
+        if begin > low:
+            parts.append((low, min(begin, high)))
+        low = max(low, end)
+    parts.append((low, high))
+    return [(begin, end) for begin, end in parts if begin < end]
+
+
+def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int]:
+    """The newest `count` occurrences in the windows (oldest first, apart from each other), newest first.
+
+    A schedule only knows "next", so a window with too many of them is halved, and the newer half is looked at first:
+    at most `count` + 1 steps a halving, however long the window and however dense the schedule.
+    """
+    found: list[int] = []
+    pending = list(windows)
+    while pending and len(found) < count:
+        low, high = pending.pop()
+        row = list(islice(between(schedule, low, high), count + 1))
+        if len(row) > count:
+            middle = (low + high) // 2
+            pending += [(low, middle), (middle, high)]
+        else:
+            found += reversed(row)
+    return found[:count]

@@ -1,0 +1,90 @@
+"""One run: its record, or what waits in its lane and has none yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duecourse.domain.ids import RunName, parse_run_id
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.backfill import due_in
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.recreated import binds_nobody
+from duecourse.domain.runs.run import Run
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.limits import MESSAGE_RETENTION_DAYS
+from duecourse.ports import Input, Inputs, Results, RunStore
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.runs.history import History
+from duecourse.usecases.runs.run_request import requested_run
+
+JUST_AFTER = ".b-"
+"""Sorts behind a run's plain name and before every other run's (see domain.ids: the least suffix there can be)."""
+
+
+class RunUnknownError(Exception):
+    """There is no such run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Reads runs by their ids."""
+
+    store: RunStore
+    history: History
+    results: Results
+    inputs: Inputs
+
+    def get(self, tenant: str, run_id: str) -> Run:
+        """The run's record, or a QUEUED run where it is enqueued and has none. Raises RunUnknownError."""
+        try:
+            name = parse_run_id(run_id)
+        except ValueError:
+            raise RunUnknownError(run_id) from None
+        run = self.store.get(tenant, name.job_id, name.local)
+        if run is None or self._binds_nobody(run):
+            run = (self._asked(tenant, name) if name.suffix else self._enqueued(tenant, name)) or run
+        if run is None:
+            raise RunUnknownError(run_id)
+        return run
+
+    def link(self, run: Run) -> str | None:
+        """An address at which a large result can be read for LINK_SECONDS; None where the record holds it."""
+        return None if run.result_key is None else self.results.link(run.result_key)
+
+    def _binds_nobody(self, run: Run) -> bool:
+        """Whether its name may wait in the lane for a job that was created after it. Only what never began is asked."""
+        job = self.history.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
+        return job is not None and binds_nobody(job, run)
+
+    def _enqueued(self, tenant: str, name: RunName) -> Run | None:
+        """What its job's history shows under that name: QUEUED, or a record that was written meanwhile."""
+        try:
+            page = self.history.page(tenant, name.job_id, limit=1, before=name.local + JUST_AFTER)
+        except JobUnknownError:
+            return None
+        return next((run for run in page.items if run.name == name), None)
+
+    def _asked(self, tenant: str, name: RunName) -> Run | None:
+        """QUEUED, where somebody asked for it by hand and its message can still be on its way."""
+        asked = self.inputs.get(tenant, name.job_id, name.suffix)
+        job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
+        if asked is None or job is None or asked.generation < job.created_generation:
+            return None
+        due = _due(job, asked, name.occurrence)
+        if due is None or self.history.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
+            return None
+        run = requested_run(job, asked, name.occurrence, due)
+        return replace(run, identity=replace(run.identity, generation=asked.generation))
+
+
+def _due(job: Job, asked: Input, occurrence: int) -> int | None:
+    """When the run of an occurrence that was asked for starts; None where this one was not asked for. A backfill is
+    counted anew by the job's present schedule, since its runs have no item of their own before they start.
+    """
+    if asked.backfill is None:
+        return occurrence if occurrence == asked.occurrence else None
+    try:
+        return due_in(job.occurrences(), asked.backfill, occurrence, now=asked.requested_at)
+    except (ScheduleError, ExclusionError):
+        return None

@@ -1,0 +1,164 @@
+"""Both stores of secrets, within this process (moto): one suite for the two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from moto import mock_aws
+
+from duecourse.adapters.aws.clients import AwsClients
+from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
+from duecourse.ports import Secrets, SecretsUnavailableError, SecretUnknownError
+from tests.support.clock import SettableClock
+
+STAGE = "test"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A store, how to put a secret into it (or a new one in its place), and how to make another over a client."""
+
+    secrets: Secrets
+    put: Callable[[str, str, str], object]
+    over: Callable[[Any], Secrets]
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(1_795_243_620.0)
+
+
+@pytest.fixture
+def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsClients]:
+    """The factory that production uses, with moto behind it."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-west-1")
+    with mock_aws():
+        yield AwsClients(session)
+
+
+@pytest.fixture(params=["parameters", "secrets_manager"])
+def store(request: pytest.FixtureRequest, clients: AwsClients, clock: SettableClock) -> Store:
+    if request.param == "parameters":
+        ssm = clients.get("ssm")
+
+        def put_parameter(tenant: str, name: str, value: str) -> object:
+            path = f"/duecourse/{STAGE}/secrets/{tenant}/{name}"
+            return ssm.put_parameter(Name=path, Value=value, Type="SecureString", Overwrite=True)
+
+        return Store(SsmSecrets(ssm, STAGE, clock), put_parameter, lambda client: SsmSecrets(client, STAGE, clock))
+    manager = clients.get("secretsmanager")
+
+    def put_secret(tenant: str, name: str, value: str) -> object:
+        path = f"duecourse/{STAGE}/{tenant}/{name}"
+        try:
+            return manager.create_secret(Name=path, SecretString=value)
+        except manager.exceptions.ResourceExistsException:
+            return manager.put_secret_value(SecretId=path, SecretString=value)
+
+    return Store(
+        SecretsManagerSecrets(manager, STAGE, clock),
+        put_secret,
+        lambda client: SecretsManagerSecrets(client, STAGE, clock),
+    )
+
+
+class Broken:
+    """A client whose every request fails alike, and counts."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+        self.asked = 0
+
+    def __getattr__(self, request: str) -> Callable[..., Any]:
+        def ask(**fields: Any) -> Any:
+            self.asked += 1
+            raise self.problem
+
+        return ask
+
+
+def refusal(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "because of arn:aws:iam::1:role/x"}}, "Get")
+
+
+def test_a_secret_is_read_as_it_was_written(store):
+    store.put("acme", "api.key_1-a", " s3cr3t é\n")
+    assert store.secrets.get("acme", "api.key_1-a") == " s3cr3t é\n"
+
+
+def test_tenants_do_not_see_each_others_secrets(store):
+    store.put("acme", "key", "acme's")
+    store.put("other", "key", "other's")
+    assert store.secrets.get("acme", "key") == "acme's"
+    assert store.secrets.get("other", "key") == "other's"
+    with pytest.raises(SecretUnknownError):
+        store.secrets.get("third", "key")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../other/key", "a/b", "key:1", "x" * 65, "arn:aws:ssm:eu-west-1:1:parameter/x", "key\n"]
+)
+def test_a_name_leads_nowhere_else(store, name):
+    store.put("other", "key", "other's")
+    broken = Broken(AssertionError("it must not even be asked for"))
+    with pytest.raises(SecretUnknownError):
+        store.over(broken).get("acme", name)
+
+
+def test_a_secret_that_is_changed_is_used_within_a_minute(store, clock):
+    store.put("acme", "key", "old")
+    assert store.secrets.get("acme", "key") == "old"
+    store.put("acme", "key", "new")
+    assert store.secrets.get("acme", "key") == "old"
+    clock.advance(60)
+    assert store.secrets.get("acme", "key") == "new"
+
+
+def test_a_secret_that_is_added_is_found_within_five_seconds(store, clock):
+    with pytest.raises(SecretUnknownError, match="no secret named key"):
+        store.secrets.get("acme", "key")
+    store.put("acme", "key", "added")
+    with pytest.raises(SecretUnknownError):
+        store.secrets.get("acme", "key")
+    clock.advance(5)
+    assert store.secrets.get("acme", "key") == "added"
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (refusal("ThrottlingException"), "ThrottlingException"),
+        (refusal("InternalServerError"), "InternalServerError"),
+        (refusal("AccessDeniedException"), "AccessDeniedException"),
+        (EndpointConnectionError(endpoint_url="https://ssm.test"), "EndpointConnectionError"),
+    ],
+)
+def test_a_store_that_does_not_answer_is_no_unknown_secret_and_is_asked_again(store, problem, reason):
+    client = Broken(problem)
+    secrets = store.over(client)
+    for _ in range(2):
+        with pytest.raises(SecretsUnavailableError) as raised:
+            secrets.get("acme", "key")
+    assert str(raised.value) == reason  # it stands in the run's record: no ARNs, no request ids
+    assert client.asked == 2
+
+
+def test_a_secret_that_is_about_to_be_deleted_is_unknown(clients, clock):
+    manager = clients.get("secretsmanager")
+    manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretString="value")
+    manager.delete_secret(SecretId=f"duecourse/{STAGE}/acme/key", RecoveryWindowInDays=7)
+    with pytest.raises(SecretUnknownError):
+        SecretsManagerSecrets(manager, STAGE, clock).get("acme", "key")
+
+
+def test_a_secret_without_text_is_unknown(clients, clock):
+    manager = clients.get("secretsmanager")
+    manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretBinary=b"\x00\x01")
+    with pytest.raises(SecretUnknownError):
+        SecretsManagerSecrets(manager, STAGE, clock).get("acme", "key")

@@ -1,0 +1,124 @@
+"""SQS queues as targets, on MiniStack."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+
+from duecourse.adapters.aws.clients import AwsClients
+from duecourse.adapters.targets.aws.sqs_queue import SqsCaller
+from duecourse.domain.targets.targets import Failed, SqsTarget, Succeeded
+from tests.support.aws_targets import TOKEN, a_waiting_call
+from tests.support.calls import a_call
+from tests.support.clock import SettableClock
+from tests.support.queues import create_queue, receive
+from tests.support.varied import varied
+
+pytestmark = pytest.mark.emulator
+
+
+@pytest.fixture
+def caller(clients: AwsClients) -> SqsCaller:
+    return SqsCaller(SettableClock(0), partial(clients.calling, "sqs"))
+
+
+@pytest.fixture
+def queue_url(sqs: Any) -> str:
+    return create_queue(sqs)
+
+
+@pytest.fixture
+def fifo_url(sqs: Any) -> str:
+    return create_queue(sqs, fifo=True)
+
+
+def name_of(queue_url: str) -> str:
+    return queue_url.rsplit("/", 1)[1]
+
+
+def read(sqs: Any, queue_url: str) -> list[dict[str, Any]]:
+    answer = sqs.receive_message(
+        QueueUrl=queue_url,
+        MaxNumberOfMessages=10,
+        MessageAttributeNames=["All"],
+        MessageSystemAttributeNames=["All"],
+    )
+    return answer.get("Messages", [])
+
+
+def test_the_queue_is_given_the_run_with_attributes_to_filter_by(caller, sqs, queue_url):
+    target = SqsTarget(name_of(queue_url))
+    outcome = caller.call(a_call(target, payload={"day": "{{date}}", "n": 1}), target)
+    (message,) = read(sqs, queue_url)
+    assert outcome == Succeeded({"message_id": message["MessageId"]})
+    event = orjson.loads(message["Body"])
+    assert event["run_id"] == "nightly.20261121T064700Z"
+    assert event["payload"] == {"day": "2026-11-21", "n": 1}
+    attributes = {name: value["StringValue"] for name, value in message["MessageAttributes"].items()}
+    assert attributes == {"run_id": "nightly.20261121T064700Z", "job_id": "nightly", "tenant": "acme"}
+
+
+def test_a_run_that_waits_sends_its_token_along(caller, sqs, queue_url):
+    target = SqsTarget(name_of(queue_url))
+    outcome = caller.call(a_waiting_call(target), target)
+    (message,) = read(sqs, queue_url)
+    assert orjson.loads(message["Body"])["callback"] == {"token": TOKEN, "run": "nightly.20261121T064700Z"}
+    assert TOKEN not in str(outcome)
+
+
+def test_in_a_fifo_queue_a_job_is_a_group_unless_it_says_otherwise(caller, sqs, fifo_url):
+    plain = SqsTarget(name_of(fifo_url))
+    grouped = SqsTarget(name_of(fifo_url), group="{{tenant}}-{{month}}")
+    caller.call(a_call(plain, idempotency_key="one"), plain)
+    caller.call(a_call(grouped, idempotency_key="two"), grouped)
+    groups = [message["Attributes"]["MessageGroupId"] for message in receive(sqs, fifo_url)]
+    assert groups == ["nightly", "acme-2026-11"]
+
+
+def test_a_fifo_queue_drops_the_repeat_of_a_run_whose_answer_was_lost(caller, sqs, fifo_url):
+    target = SqsTarget(name_of(fifo_url))
+    assert isinstance(caller.call(a_call(target), target), Succeeded)
+    assert isinstance(caller.call(a_call(target, attempt=2), target), Succeeded)
+    (message,) = receive(sqs, fifo_url)
+    assert orjson.loads(message["Body"])["attempt"] == 1
+
+
+def test_but_brings_each_attempt_through_that_waits_for_its_own_token(caller, sqs, fifo_url):
+    target = SqsTarget(name_of(fifo_url), group="{{run_id}}-{{attempt}}")
+    for attempt in (1, 2):
+        call = a_waiting_call(target, attempt=attempt, token=TOKEN.replace(".1.", f".{attempt}."))
+        assert isinstance(caller.call(call, target), Succeeded)
+    events = [orjson.loads(message["Body"]) for message in receive(sqs, fifo_url)]
+    assert [event["callback"]["token"] for event in events] == [TOKEN, TOKEN.replace(".1.", ".2.")]
+
+
+def test_tenants_with_equal_keys_do_not_drop_each_others_messages(caller, sqs, fifo_url):
+    target = SqsTarget(name_of(fifo_url), group="{{tenant}}")
+    call = a_call(target, idempotency_key="report")
+    caller.call(call, target)
+    caller.call(replace(call, run=varied(call.run, tenant="other")), target)
+    assert len(receive(sqs, fifo_url)) == 2
+
+
+def test_a_queue_is_looked_up_once(caller, sqs, queue_url, clients):
+    asked = []
+    client = clients.calling("sqs", 5)
+    client.meta.events.register("before-call.sqs.*", lambda model, **_: asked.append(model.name), unique_id="count")
+    target = SqsTarget(name_of(queue_url))
+    for _ in range(3):
+        caller.call(a_call(target, timeout_seconds=5), target)
+    client.meta.events.unregister("before-call.sqs.*", unique_id="count")
+    assert asked == ["GetQueueUrl", "SendMessage", "SendMessage", "SendMessage"]
+
+
+def test_a_queue_that_does_not_exist_is_not_worth_a_retry(caller):
+    target = SqsTarget("nobody")
+    outcome = caller.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert not outcome.retryable
+    assert outcome.code.endswith(("NonExistentQueue", "QueueDoesNotExist"))
+    assert outcome.error.startswith("queue nobody: ")

@@ -1,0 +1,80 @@
+"""The record of the largest shard count: it only grows, and it is there before anything is written by a count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+
+def recorded(tables: Tables) -> int:
+    """What a tick with the smallest count covers."""
+    return tables.cursor_store(SettableClock(NOON)).highest_shards(1)
+
+
+class Counted:
+    """A client that counts its requests, and can be told to do something before the first write."""
+
+    def __init__(self, client: Any, before_writing: Callable[[], object] = lambda: None) -> None:
+        self._client = client
+        self._before_writing = before_writing
+        self.asked: list[str] = []
+
+    def get_item(self, **request: Any) -> Any:
+        self.asked.append("get")
+        return self._client.get_item(**request)
+
+    def update_item(self, **request: Any) -> Any:
+        self.asked.append("update")
+        self._before_writing()
+        return self._client.update_item(**request)
+
+
+def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(any_tables: Tables) -> None:
+    assert ShardRecord(any_tables.client, any_tables.jobs).covering(4) == 4
+    assert recorded(any_tables) == 4
+
+    assert ShardRecord(any_tables.client, any_tables.jobs).covering(2) == 2
+    assert recorded(any_tables) == 4
+
+
+def test_the_highest_count_is_that_of_whoever_used_most(any_tables: Tables) -> None:
+    record = ShardRecord(any_tables.client, any_tables.jobs)
+    assert [record.highest(count) for count in (2, 16, 4)] == [2, 16, 16]
+
+
+def test_a_process_asks_once_and_writes_only_where_the_count_was_raised(tables: Tables) -> None:
+    first, second = Counted(tables.client), Counted(tables.client)
+    for client in (first, second):
+        record = ShardRecord(client, tables.jobs)
+        assert [record.covering(4) for _ in range(3)] == [4, 4, 4]
+
+    assert first.asked == ["get", "update"]
+    assert second.asked == ["get"]
+
+
+def test_who_comes_second_in_raising_the_count_leaves_the_larger_one(tables: Tables) -> None:
+    other = ShardRecord(tables.client, tables.jobs)
+    slow = Counted(tables.client, before_writing=lambda: other.covering(16))
+
+    assert ShardRecord(slow, tables.jobs).covering(4) == 4
+
+    assert recorded(tables) == 16
+
+
+def test_a_job_is_written_into_no_shard_that_the_tick_does_not_cover(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    made = job()
+    assert tables.job_store(clock, 16).create(made, cursor(made))
+    assert recorded(tables) == 16
+
+    assert tables.job_store(clock, 64).change(made, cursor(made), made, cursor(made))
+    assert recorded(tables) == 64

@@ -1,0 +1,219 @@
+"""Every adapter of jobs, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.jobs.job import (
+    Completion,
+    EventKind,
+    Gone,
+    JobState,
+    Lane,
+    MissedMode,
+    MissedPolicy,
+    Overlap,
+)
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.targets import HttpTarget
+from duecourse.ports import StoreBusyError
+from tests.support.clock import SettableClock
+from tests.support.every_target import EVERY_TARGET
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+
+
+def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(
+        "0 9 * * 1",
+        timezone="America/New_York",
+        at=NOON + 0.125,
+        name="Weekly report",
+        payload={"größe": [1, 2.5, None, True], "deep": {"er": "✓"}},
+        target=HttpTarget("https://example.com/hook", "PUT", (("X-A", "1"), ("X-B", "2"))),
+        priority=Lane.HIGH,
+        missed=MissedPolicy(MissedMode.RUN_ALL, 5, 7),
+        idempotency_key="report-{{week}}",
+        tags=("billing", "weekly"),
+    )
+    assert store.create(made, cursor(made))
+    assert store.get("default", made.id) == made
+    assert store.get_cursor("default", made.id) == cursor(made)
+
+
+def test_every_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for target in EVERY_TARGET:
+        made = job(id=f"job-{type_of(target)}", target=target)
+        assert store.create(made, cursor(made))
+        assert store.get("default", made.id) == made
+
+
+def test_how_a_job_fails_waits_and_tells_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(
+        retry=RetryPolicy(on=("5xx", "Throttling*"), never=("501",), max_age_seconds=7200),
+        overlap=Overlap.REPLACE,
+        estimated_seconds=900,
+        start_deadline_seconds=3600,
+        pause_on_failure=3,
+        completion=Completion.CALLBACK,
+        completion_seconds=7200,
+        heartbeat_seconds=60,
+        events=(EventKind.DEATHS, EventKind.LATE),
+        paused_because="3 runs died in a row",
+    )
+    assert store.create(made, cursor(made))
+    assert store.get("default", made.id) == made
+
+
+def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job(payload={"text": "x" * 100_000})
+    assert store.create(made, cursor(made))
+    assert store.get("default", made.id) == made
+    assert store.delete(made, deleted_at=NOON + 1)
+    left = any_tables.client.query(
+        TableName=any_tables.jobs,
+        KeyConditionExpression="PK = :p",
+        ExpressionAttributeValues={":p": {"S": f"JOB#default#{made.id}"}},
+    )["Items"]
+    assert [item["SK"]["S"] for item in left] == ["GONE"]
+
+
+def test_an_id_is_taken_only_once_and_the_second_writes_nothing(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    first, second = job(), job("rate(20 seconds)", name="another")
+    assert store.create(first, cursor(first))
+    assert not store.create(second, cursor(second))
+    assert store.get("default", first.id) == first
+    assert store.get_cursor("default", first.id) == cursor(first)
+
+
+def test_another_tenants_job_is_not_there(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert store.get("somebody", made.id) is None
+    assert store.page("somebody", limit=10, after=None).items == ()
+
+
+def test_a_deleted_job_leaves_the_moment_of_its_deletion(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert store.snapshot("default", made.id) == made
+    assert store.delete(made, deleted_at=NOON + 5)
+    assert store.snapshot("default", made.id) == Gone(NOON + 5, made.generation)
+    assert store.get_cursor("default", made.id) is None
+    assert store.snapshot("default", "unknown") is None
+
+
+def test_a_job_created_anew_comes_after_the_very_deletion_that_it_was_told_of(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    assert store.gone("default", made.id) is None
+    store.create(made, cursor(made))
+    store.delete(made, deleted_at=NOON + 5)
+    gone = store.gone("default", made.id)
+    assert gone == Gone(NOON + 5, made.generation)
+    store.create(made, cursor(made), after=gone)
+    store.delete(made, deleted_at=NOON + 6)
+    with pytest.raises(StoreBusyError):
+        store.create(made, cursor(made), after=gone)
+    assert store.get("default", made.id) is None
+    assert store.create(made, cursor(made), after=store.gone("default", made.id))
+
+
+def test_a_job_that_changed_meanwhile_is_not_deleted(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert not store.delete(replace(made, generation=1), deleted_at=NOON + 5)
+    assert store.get("default", made.id) == made
+
+
+def test_a_job_can_be_created_anew_after_its_deletion(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    old, new = job(), job(at=NOON + 60)
+    store.create(old, cursor(old))
+    store.delete(old, deleted_at=NOON + 5)
+    assert store.create(new, cursor(new))
+    assert store.snapshot("default", new.id) == new
+
+
+def test_a_job_is_completed_once_and_only_in_its_own_generation(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    store.create(made, cursor(made))
+    assert not store.complete(replace(made, generation=1), at=NOON + 1)
+    assert store.complete(made, at=NOON + 1)
+    assert not store.complete(made, at=NOON + 2)
+    found = store.get("default", made.id)
+    assert found is not None
+    assert (found.state, found.updated_at) == (JobState.COMPLETED, NOON + 1)
+
+
+def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    names = [f"job-{number:02}" for number in range(7)]
+    for name in reversed(names):
+        made = job(id=name)
+        store.create(made, cursor(made))
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        page = store.page("default", limit=3, after=after)
+        assert all(found == cursor(of) for of, found in page.items)
+        seen += [of.id for of, _ in page.items]
+        after = page.following
+        if after is None:
+            break
+    assert seen == names
+
+
+def test_an_item_that_cannot_be_read_takes_no_page_with_it(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for name in ("bad-cursor", "bad-job", "good"):
+        made = job(id=name)
+        store.create(made, cursor(made))
+    for name, sort, attribute in (("bad-cursor", "CURSOR", "generation"), ("bad-job", "JOB", "definition")):
+        any_tables.client.update_item(
+            TableName=any_tables.jobs,
+            Key={"PK": {"S": f"JOB#default#{name}"}, "SK": {"S": sort}},
+            UpdateExpression="REMOVE #gone",
+            ExpressionAttributeNames={"#gone": attribute},
+        )
+    page = store.page("default", limit=10, after=None)
+    assert [(of.id, found is not None) for of, found in page.items] == [("bad-cursor", False), ("good", True)]
+    assert store.get_cursor("default", "bad-cursor") is None
+
+
+def test_a_change_is_written_only_over_the_job_and_the_cursor_that_were_read(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job()
+    standing = cursor(made)
+    store.create(made, standing)
+    changed = replace(made, state=JobState.PAUSED, generation=made.generation + 1, paused_at=NOON + 5)
+    after = replace(standing, generation=changed.generation, occurrence=None, due=None)
+    assert not store.change(replace(made, generation=1), standing, changed, after)
+    assert not store.change(made, replace(standing, after=5), changed, after)
+    assert store.get("default", made.id) == made
+    assert store.change(made, standing, changed, after)
+    assert store.get("default", made.id) == changed
+    assert store.get_cursor("default", made.id) == after
+    assert not store.change(made, standing, changed, after)
+
+
+def test_a_job_and_its_cursor_are_read_by_one_request(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for number, payload in enumerate(("small", "x" * 5000)):
+        made = job(id=f"job-{number}", payload=payload)
+        assert store.create(made, cursor(made))
+        assert store.get_both("default", made.id) == (made, cursor(made))
+    assert store.get_both("default", "nobody") == (None, None)
+    assert store.get_both("others", "job-0") == (None, None)

@@ -1,0 +1,74 @@
+"""The traces that messages of the lanes belong to, as botocore is asked: the emulator forgets them in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.domain.jobs.job import Lane
+from duecourse.messages import read_run_message
+from duecourse.ports import Outgoing
+from tests.contract.queues.test_lanes import a_message
+from tests.support.queues import create_queue, receive
+
+pytestmark = pytest.mark.emulator
+
+RECORDED = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+
+
+@pytest.fixture
+def queue_urls(sqs: Any) -> dict[Lane, str]:
+    return {Lane.NORMAL: create_queue(sqs)}
+
+
+@pytest.fixture
+def entries(sqs: Any) -> Iterator[list[dict[str, Any]]]:
+    """What is asked of SQS, entry by entry."""
+    asked: list[dict[str, Any]] = []
+    event = "provide-client-params.sqs.SendMessageBatch"
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        asked.extend(params["Entries"])
+
+    sqs.meta.events.register(event, note)
+    yield asked
+    sqs.meta.events.unregister(event, note)
+
+
+def test_messages_bear_the_trace_that_is_recorded_beside_their_attributes(sqs, queue_urls, entries):
+    lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: RECORDED)
+    assert all(lanes.send([Outgoing(a_message(number), 0) for number in range(11)]))
+    trace = {"AWSTraceHeader": {"DataType": "String", "StringValue": RECORDED}}
+    assert [entry["MessageSystemAttributes"] for entry in entries] == [trace] * 11
+    arrived = receive(sqs, queue_urls[Lane.NORMAL])
+    assert len(arrived) == 11
+    assert not any("MessageAttributes" in message for message in arrived)
+    assert {read_run_message(message["Body"]) for message in arrived} == {a_message(number) for number in range(11)}
+
+
+@pytest.mark.parametrize("trace", [None, RECORDED.replace("Sampled=1", "Sampled=0"), "Root=1-5759e988"])
+def test_a_trace_that_is_not_recorded_costs_the_messages_nothing(sqs, queue_urls, entries, trace):
+    SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: trace).send([Outgoing(a_message(), 0)])
+    assert ["MessageSystemAttributes" in entry for entry in entries] == [False]
+
+
+def test_the_lineage_of_an_invocation_ends_with_it_since_a_run_may_go_round_as_often_as_it_has_attempts(
+    sqs, queue_urls, entries
+):
+    trace = f"{RECORDED};Lineage=2:a87bd80c:16|68fd508a:5"
+    SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), trace=lambda: trace).send([Outgoing(a_message(), 0)])
+    (entry,) = entries
+    assert entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"] == RECORDED
+
+
+def test_the_trace_is_that_of_each_invocation(sqs, queue_urls, entries, monkeypatch):
+    lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness())
+    for number in range(2):
+        monkeypatch.setenv("_X_AMZN_TRACE_ID", RECORDED.replace("1-5759e988", f"1-5759e98{number}"))
+        lanes.send([Outgoing(a_message(number), 0)])
+    found = [entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"][:15] for entry in entries]
+    assert found == ["Root=1-5759e980", "Root=1-5759e981"]

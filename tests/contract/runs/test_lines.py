@@ -1,0 +1,125 @@
+"""The adapter of lines, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.instants import to_basic
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.overlap import LinePosition
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.messages import RunMessage
+from duecourse.ports import Watch
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+from tests.support.varied import varied
+
+JOB = ("default", "tick-tock")
+LATER = int(NOON) + 400 * 86_400
+
+
+def message(seconds: int, *, due: int | None = None, suffix: str = "", padding: str = "") -> RunMessage:
+    """What starts the run of an occurrence so many seconds after noon."""
+    occurrence = int(NOON) + seconds
+    return RunMessage(
+        RunIdentity(
+            *JOB,
+            occurrence=occurrence,
+            due=occurrence if due is None else int(NOON) + due,
+            generation=5,
+            suffix=suffix,
+            correlation_id=padding or None,
+        ),
+        lane=Lane.NORMAL,
+        not_before=float(occurrence),
+        nonce=f"nonce{seconds}",
+        waited=True,
+    )
+
+
+def place(entry: RunMessage) -> LinePosition:
+    return LinePosition(entry.due, entry.name.local)
+
+
+def stand(tables: Tables, *entries: RunMessage) -> None:
+    lines = tables.lines()
+    assert [lines.enter(entry, expires_at=LATER) for entry in entries] == [True] * len(entries)
+
+
+def test_who_stands_in_line_comes_back_by_when_it_is_due_whoever_came_first(any_tables: Tables) -> None:
+    late, jittered, early = message(60), message(10, due=70), message(30)
+    stand(any_tables, late, jittered, early)
+    lines = any_tables.lines()
+    assert lines.waiting(*JOB, limit=10) == [early, late, jittered]
+    assert lines.waiting(*JOB, limit=2) == [early, late]
+    assert lines.waiting(*JOB, limit=2, newest=True) == [jittered, late]
+
+
+def test_of_two_that_are_due_at_once_the_names_decide(any_tables: Tables) -> None:
+    plain, by_hand = message(30), message(30, suffix=".mabc")
+    stand(any_tables, by_hand, plain)
+    assert any_tables.lines().waiting(*JOB, limit=10) == [plain, by_hand]
+    assert place(plain) < place(by_hand)
+
+
+def test_nobody_stands_in_line_twice(any_tables: Tables) -> None:
+    stand(any_tables, message(0))
+    again = replace(message(0), nonce="another")
+    assert not any_tables.lines().enter(again, expires_at=LATER)
+    assert any_tables.lines().waiting(*JOB, limit=10) == [message(0)]
+
+
+def test_who_leaves_is_gone_and_may_leave_twice(any_tables: Tables) -> None:
+    stand(any_tables, message(0), message(60))
+    lines = any_tables.lines()
+    for _ in range(2):
+        lines.leave(*JOB, place(message(0)))
+    assert lines.waiting(*JOB, limit=10) == [message(60)]
+
+
+@pytest.mark.parametrize(("limit", "found"), [(1, 1), (3, 3), (5, 3)])
+def test_a_line_is_counted_up_to_a_limit(any_tables: Tables, limit: int, found: int) -> None:
+    stand(any_tables, message(0), message(60), message(120))
+    assert any_tables.lines().length(*JOB, limit=limit) == found
+
+
+def test_a_line_longer_than_a_page_is_counted_whole(any_tables: Tables) -> None:
+    big = "x" * 200_000  # six of them are more than the megabyte of a page
+    stand(any_tables, *(message(60 * number, padding=big) for number in range(8)))
+    assert any_tables.lines().length(*JOB, limit=1000) == 8
+    assert any_tables.lines().length(*JOB, limit=7) == 7
+
+
+def test_the_lines_of_other_jobs_and_tenants_are_not_seen(any_tables: Tables) -> None:
+    stand(any_tables, varied(message(0), job_id="tick"), varied(message(0), tenant="acme"))
+    assert any_tables.lines().waiting(*JOB, limit=10) == []
+    assert any_tables.lines().length(*JOB, limit=10) == 0
+
+
+def test_the_watch_is_set_by_the_one_who_knows_the_last(any_tables: Tables) -> None:
+    lines = any_tables.lines()
+    first, second = Watch("one", NOON), Watch("two", NOON + 30.25)
+    assert lines.watch(*JOB) is None
+    assert lines.set_watch(*JOB, first, None, expires_at=LATER)
+    assert not lines.set_watch(*JOB, second, None, expires_at=LATER)
+    assert lines.set_watch(*JOB, second, first, expires_at=LATER)
+    assert not lines.set_watch(*JOB, first, first, expires_at=LATER)
+    assert lines.watch(*JOB) == second
+
+
+def test_the_watch_is_taken_away_by_the_one_who_knows_it(any_tables: Tables) -> None:
+    lines = any_tables.lines()
+    standing = Watch("one", NOON)
+    lines.set_watch(*JOB, standing, None, expires_at=LATER)
+    assert not lines.set_watch(*JOB, None, Watch("two", NOON), expires_at=0)
+    assert lines.watch(*JOB) == standing
+    assert lines.set_watch(*JOB, None, standing, expires_at=0)
+    assert lines.watch(*JOB) is None
+
+
+def test_a_watch_and_a_lock_are_nobody_in_line(any_tables: Tables) -> None:
+    any_tables.lines().set_watch(*JOB, Watch("one", NOON), None, expires_at=LATER)
+    assert any_tables.lines().waiting(*JOB, limit=10) == []
+    assert any_tables.run_store().page(*JOB, limit=10, before=f"{to_basic(LATER)}") == []

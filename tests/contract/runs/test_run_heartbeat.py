@@ -1,0 +1,82 @@
+"""A heartbeat moves one deadline of one attempt, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.ports import Conflict
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+
+def waiting(**changes: Any) -> Run:
+    run = Run(
+        RunIdentity(tenant="default", job_id="tick-tock", occurrence=int(NOON), due=int(NOON), generation=5),
+        state=RunState.WAITING,
+        lane=Lane.NORMAL,
+        attempt=2,
+        token="worker",
+        callback_hash=CallbackToken("default", 2, "s" * 16).hash,
+        waiting_until=NOON + 86_400,
+        heartbeat_until=NOON + 60,
+        cancel_requested="cancelled",
+    )
+    return replace(run, **changes)
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.WAITING])
+def test_a_heartbeat_moves_the_deadline_and_touches_nothing_else(any_tables: Tables, state: RunState) -> None:
+    store = any_tables.run_store()
+    run = waiting(state=state)
+    store.write(run, None)
+    assert store.heartbeat(run, heartbeat_until=NOON + 90.5) is None
+    assert store.get("default", "tick-tock", run.name.local) == replace(run, heartbeat_until=NOON + 90.5)
+
+
+@pytest.mark.parametrize(
+    "became",
+    [
+        {"state": RunState.RETRYING},
+        {"state": RunState.SUCCEEDED},
+        {"state": RunState.DEAD, "finished_at": NOON},
+        {"state": RunState.CANCELLED},
+        {"attempt": 3},
+        {"callback_hash": CallbackToken("default", 2, "t" * 16).hash},
+        {"callback_hash": None},
+    ],
+)
+def test_a_heartbeat_of_what_is_over_changes_nothing_and_is_told_what_is_there(
+    any_tables: Tables, became: dict[str, Any]
+) -> None:
+    store = any_tables.run_store()
+    now = waiting(**became)
+    store.write(now, None)
+    assert store.heartbeat(waiting(), heartbeat_until=NOON + 90) == Conflict(now)
+    assert store.get("default", "tick-tock", now.name.local) == now
+
+
+def test_a_heartbeat_makes_no_record(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    assert store.heartbeat(waiting(), heartbeat_until=NOON + 90) == Conflict(None)
+    assert store.page("default", "tick-tock", limit=1, before=None) == []
+
+
+def test_what_was_decided_before_a_heartbeat_came_is_not_written_over_it(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    run = waiting()
+    store.write(run, None)
+    store.heartbeat(run, heartbeat_until=NOON + 90)
+    ended = replace(run, state=RunState.DEAD, token="other")
+    conflict = store.write(ended, run)
+    assert conflict is not None
+    assert conflict.found == replace(run, heartbeat_until=NOON + 90)
+    assert store.write(ended, conflict.found) is None

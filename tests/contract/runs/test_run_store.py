@@ -1,0 +1,131 @@
+"""Every adapter of runs, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.ports import Conflict
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+from tests.support.varied import varied
+
+
+def started(occurrence: int = int(NOON), token: str = "one") -> Run:
+    return Run(
+        RunIdentity(tenant="default", job_id="tick-tock", occurrence=occurrence, due=occurrence, generation=5),
+        state=RunState.RUNNING,
+        lane=Lane.NORMAL,
+        attempt=1,
+        attempts_allowed=3,
+        token=token,
+        message_id="m-1",
+        nonce="n-1",
+        lease_until=occurrence + 120.5,
+        first_started_at=occurrence + 0.031,
+        started_at=occurrence + 0.031,
+        expires_at=occurrence + 7_776_000,
+    )
+
+
+def ended(run: Run, state: RunState = RunState.SUCCEEDED) -> Run:
+    return replace(run, state=state, finished_at=run.due + 1.25, lease_until=None, result={"status": 200, "body": "ok"})
+
+
+def test_a_run_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    for run in (started(), ended(started(int(NOON) + 10)), varied(started(int(NOON) + 20), suffix=".mnow", count=3)):
+        assert store.write(run, None) is None
+        assert store.get("default", "tick-tock", run.name.local) == run
+
+
+def test_a_run_starts_only_once_and_the_second_is_told_who_was_first(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    assert store.write(started(token="first"), None) is None
+    assert store.write(started(token="second"), None) == Conflict(started(token="first"))
+
+
+def test_an_end_is_written_over_exactly_the_attempt_that_was_started(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    run = started()
+    store.write(run, None)
+    taken_over = replace(run, attempt=2, token="two")
+    assert store.write(taken_over, run) is None
+    assert store.write(ended(run), run) == Conflict(taken_over)
+    assert store.write(ended(taken_over), taken_over) is None
+
+
+def test_nothing_is_written_over_a_record_that_is_gone(any_tables: Tables) -> None:
+    assert any_tables.run_store().write(ended(started()), started()) == Conflict(None)
+
+
+def test_only_dead_runs_are_in_the_dead_index(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    alive, dead = ended(started()), ended(started(int(NOON) + 10), RunState.DEAD)
+    store.write(alive, None)
+    store.write(dead, None)
+    found = any_tables.client.scan(TableName=any_tables.runs, IndexName="dead")["Items"]
+    assert [item["SK"]["S"] for item in found] == [f"RUN#{dead.name.local}"]
+    redriven = replace(dead, state=RunState.RUNNING, attempt=2, token="three")
+    store.write(redriven, dead)
+    assert any_tables.client.scan(TableName=any_tables.runs, IndexName="dead")["Items"] == []
+
+
+def test_pages_of_runs_come_newest_first(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    runs = [started(int(NOON) + 10 * number) for number in range(5)]
+    for run in runs:
+        store.write(run, None)
+    store.lock("default", "tick-tock", Lock("x", 1.0), None)
+    assert store.page("default", "tick-tock", limit=3, before=None) == runs[:1:-1]
+    assert store.page("default", "tick-tock", limit=3, before=runs[2].name.local) == [runs[1], runs[0]]
+
+
+def test_the_overlap_lock_has_one_holder(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    mine, theirs = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
+    assert store.lock("default", "tick-tock", mine, None) is None
+    assert store.lock("default", "tick-tock", mine, None) is None
+    assert store.lock("default", "tick-tock", theirs, None) == mine
+    assert store.lock("default", "tick-tock", theirs, replace(mine, holder="20261121T115900Z")) == mine
+
+
+def test_the_overlap_lock_is_taken_over_from_exactly_the_holder_that_was_seen(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    mine, theirs = Lock("20261121T120000Z", NOON + 120), Lock("20261121T120010Z", NOON + 130)
+    store.lock("default", "tick-tock", mine, None)
+    assert store.lock("default", "tick-tock", theirs, mine) is None
+    assert store.lock("default", "tick-tock", mine, None) == theirs
+
+
+@pytest.mark.parametrize(("releaser", "free"), [("20261121T120000Z", True), ("20261121T120010Z", False)])
+def test_the_overlap_lock_is_released_by_its_holder_alone(any_tables: Tables, releaser: str, free: bool) -> None:
+    store = any_tables.run_store()
+    held = Lock("20261121T120000Z", NOON + 120)
+    store.lock("default", "tick-tock", held, None)
+    assert store.unlock("default", "tick-tock", releaser) is free
+    assert store.locked("default", "tick-tock") == (None if free else held)
+
+
+def test_a_lock_that_nobody_has_is_free_for_whoever_releases_it(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    assert store.locked("default", "tick-tock") is None
+    assert store.unlock("default", "tick-tock", "20261121T120000Z")
+
+
+def test_whether_all_runs_have_ended_is_asked_with_a_strong_read() -> None:
+    asked = []
+
+    class Client:
+        def query(self, **request: object) -> dict[str, object]:
+            asked.append(request.get("ConsistentRead"))
+            return {"Items": []}
+
+    DynamoRunStore(Client(), "runs").page("default", "tick-tock", limit=50, before=None)
+    assert asked == [True]

@@ -1,0 +1,158 @@
+"""Seats are taken with the job that takes them, by one of those who ask at once, and never more than there are."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.clock import SystemClock
+from duecourse.domain.jobs.job import Job, Lane, Overlap
+from duecourse.domain.jobs.seats import Seats
+from duecourse.ports import SeatsChangedError
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.edit_jobs import EditJobs
+from duecourse.usecases.jobs.jobs import Draft, JobLimits, Jobs
+from tests.support.clock import Numbered, SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+from tests.support.tasks import Registered
+from tests.support.wheel import Wheel
+
+pytestmark = pytest.mark.emulator
+
+TWO = JobLimits(seats=dict.fromkeys(Lane, 2))
+
+
+def _draft(of: Job, **changes: Any) -> Draft:
+    return Draft(**{each.name: getattr(of, each.name) for each in fields(Draft)} | changes)
+
+
+class Desk:
+    """Jobs are created, edited and deleted here, two seats in each lane."""
+
+    def __init__(self, tables: Tables, clock: Any = None) -> None:
+        self.clock = SettableClock(NOON) if clock is None else clock
+        self.store = tables.job_store(self.clock)
+        self.jobs = Jobs(self.store, Wheel(SettableClock(NOON)), self.clock, Numbered(), 840, Registered(), TWO)
+        self.editing = EditJobs(self.jobs, self.store, Skipping(tables.run_store(), self.clock, 90), self.clock)
+
+    def create(self, job_id: str, expression: str = "0 0 1 1 *", **changes: Any) -> Job:
+        return self.jobs.create(_draft(job(expression), id=job_id, **changes)).view.job
+
+    def edit(self, job_id: str, **changes: Any) -> Job:
+        return self.editing.patch("default", job_id, lambda found: _draft(found, **changes)).view.job
+
+    def stands(self, job_id: str) -> tuple[bool | None, bool]:
+        """Whether the job as it is stored has a seat, and whether its messages go into the bulk queue."""
+        found, where = self.store.get_both("default", job_id)
+        assert found is not None
+        assert where is not None
+        return found.seated, where.bulk
+
+    def holders(self, lane: Lane = Lane.NORMAL) -> tuple[str, ...]:
+        return self.store.seats.seats("default", lane).holders
+
+
+SEAT, BULK = (True, False), (False, True)
+
+
+def test_the_first_jobs_of_a_lane_have_seats_and_the_others_go_through_bulk(any_tables: Tables) -> None:
+    desk = Desk(any_tables)
+    for each in ("a", "b", "c"):
+        desk.create(each)
+    desk.create("d", priority=Lane.HIGH)
+    desk.create("e", timeout_seconds=600)
+    assert [desk.stands(each) for each in "abcde"] == [SEAT, SEAT, BULK, SEAT, SEAT]
+    assert (desk.holders(), desk.holders(Lane.HIGH), desk.holders(Lane.LONG)) == (("a", "b"), ("d",), ("e",))
+
+
+def test_a_job_that_allows_overlap_takes_no_seat(any_tables: Tables) -> None:
+    desk = Desk(any_tables)
+    desk.create("a", overlap=Overlap.ALLOW)
+    assert (desk.stands("a"), desk.holders()) == (BULK, ())
+
+
+def test_who_finds_all_taken_takes_the_seat_of_a_job_that_has_left_once_its_call_must_have_ended(
+    any_tables: Tables,
+) -> None:
+    desk = Desk(any_tables)
+    for each in ("a", "b"):
+        desk.create(each)
+    desk.jobs.delete("default", "a")
+    desk.create("c")
+    assert desk.stands("c") == BULK
+    desk.clock.set(NOON + 131)
+    desk.create("d")
+    assert (desk.stands("d"), desk.holders()) == (SEAT, ("b", "d"))
+
+
+def test_a_recreated_job_waits_for_the_end_of_what_its_predecessor_may_still_run(
+    any_tables: Tables,
+) -> None:
+    desk = Desk(any_tables)
+    desk.create("a", "at(2026-11-21T12:00:01)")
+    desk.jobs.delete("default", "a")
+    desk.clock.set(NOON + 5)
+    desk.create("a", "at(2026-11-21T12:00:10)")
+    assert desk.stands("a") == BULK
+    desk.clock.set(NOON + 200)
+    assert desk.edit("a", schedule=job("0 0 1 1 *").schedule).seated is False, "its run of 12:00:10 may be at work"
+    desk.clock.set(NOON + 400)
+    assert desk.edit("a", name="x").seated is True
+    assert desk.stands("a") == SEAT
+
+
+def test_an_edit_takes_a_seat_in_its_new_lane_and_keeps_it(any_tables: Tables) -> None:
+    desk = Desk(any_tables)
+    desk.create("a")
+    desk.edit("a", priority=Lane.LOW)
+    version = desk.store.seats.seats("default", Lane.LOW).version
+    desk.edit("a", name="x")
+    assert (desk.stands("a"), desk.holders(Lane.LOW)) == (SEAT, ("a",))
+    assert desk.store.seats.seats("default", Lane.LOW).version == version, "nothing was written for a seat it has"
+    desk.edit("a", overlap=Overlap.ALLOW)
+    assert desk.stands("a") == BULK
+
+
+def test_a_job_of_before_there_were_seats_stays_as_it_is_until_an_edit(any_tables: Tables) -> None:
+    desk = Desk(any_tables)
+    old = job(id="old")
+    assert desk.store.create(old, cursor(old))
+    assert desk.stands("old") == (None, False)
+    desk.edit("old", name="x")
+    assert desk.stands("old") == SEAT
+
+
+def test_seats_that_somebody_else_has_taken_meanwhile_are_not_taken_twice(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    read = store.seats.seats("default", Lane.NORMAL)
+    first, second = job(id="first", seated=True), job(id="second", seated=True)
+    assert store.create(first, cursor(first), seats=read.given_to("first"))
+    with pytest.raises(SeatsChangedError):
+        store.create(second, cursor(second), seats=read.given_to("second"))
+    assert store.get("default", "second") is None
+    changed = replace(first, revision=2)
+    assert not store.change(first, cursor(first), changed, cursor(first), seats=read.given_to("first"))
+    assert store.get("default", "first") == first
+
+
+def test_a_note_of_a_look_gives_way_to_who_took_a_seat_meanwhile(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    read = store.seats.seats("default", Lane.NORMAL)
+    made = job(id="first", seated=True)
+    assert store.create(made, cursor(made), seats=read.given_to("first"))
+    store.seats.note(replace(read, looked_at=NOON))
+    assert store.seats.seats("default", Lane.NORMAL) == Seats("default", Lane.NORMAL, ("first",), 0.0, 1)
+
+
+def test_of_many_who_ask_at_once_as_many_sit_as_there_are_seats(any_tables: Tables) -> None:
+    desk = Desk(any_tables, SystemClock())
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(desk.create, [f"job-{number}" for number in range(12)]))
+    seated = sorted(each.id for each in made if each.seated)
+    assert len(made) == 12
+    assert len(seated) <= 2
+    assert desk.holders() == tuple(seated)

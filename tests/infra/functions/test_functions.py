@@ -1,0 +1,195 @@
+"""The functions: what they run on and what they are told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from aws_cdk import App
+
+from duecourse.settings import (
+    AllowedTargets,
+    ApiSettings,
+    ArchiveSettings,
+    AuditSettings,
+    DispatchSettings,
+    ExecuteSettings,
+    ReconcilerSettings,
+    RepairSettings,
+    TickSettings,
+)
+from infra.settings.config import ConfigError
+from infra.stack import DuecourseStack
+from infra.stages import STAGES
+from tests.infra.conftest import Stack
+from tests.infra.role_rights import ON_THE_CLOCK, kind_of
+from tests.support.template import ROOT, template
+
+SETTINGS = {
+    "TickFunction": TickSettings,
+    "DispatchFunction": DispatchSettings,
+    "ExecuteHighFunction": ExecuteSettings,
+    "ExecuteNormalFunction": ExecuteSettings,
+    "ExecuteLowFunction": ExecuteSettings,
+    "ExecuteLongFunction": ExecuteSettings,
+    "SweepFunction": ReconcilerSettings,
+    "PatrolFunction": RepairSettings,
+    "AuditFunction": AuditSettings,
+    "ArchiveFunction": ArchiveSettings,
+    "ApiFunction": ApiSettings,
+}
+
+
+WITHOUT_SETTINGS = "ClaimsFunction"
+"""Cognito's trigger, where the stack makes a user pool: it knows all by the event."""
+
+
+def clockwork(stack: Stack, output: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The rule that starts a function, and how it is invoked."""
+    function = {"Fn::GetAtt": [stack.output(output), "Arn"]}
+    rules = stack.resources("AWS::Events::Rule").values()
+    (rule,) = [rule for rule in rules if [target["Arn"] for target in rule["Targets"]] == [function]]
+    invokes = stack.resources("AWS::Lambda::EventInvokeConfig").values()
+    (invoke,) = [invoke for invoke in invokes if invoke["FunctionName"] == {"Ref": stack.output(output)}]
+    return rule, invoke
+
+
+@pytest.mark.parametrize("output", SETTINGS)
+def test_each_functions_environment_satisfies_its_settings(stack: Stack, output: str) -> None:
+    settings = SETTINGS[output].from_env(stack.environment(output))
+    assert settings.stage == stack.stage
+
+
+@pytest.mark.parametrize("output", SETTINGS)
+def test_no_function_is_told_what_it_does_not_read(stack: Stack, output: str) -> None:
+    told = {name for name in stack.environment(output) if name.startswith("DUECOURSE_")}
+    for name in told:
+        without = {key: value for key, value in stack.environment(output).items() if key != name}
+        with pytest.raises(ValueError, match=name):
+            SETTINGS[output].from_env(without)
+
+
+def test_every_function_is_looked_at_here(stack: Stack) -> None:
+    assert {f"{name}Function" for name in stack.functions()} - {WITHOUT_SETTINGS} == set(SETTINGS)
+
+
+def test_the_api_has_the_limits_and_the_tenants_claim_of_its_stage(stack: Stack) -> None:
+    read = ApiSettings.from_env(stack.environment("ApiFunction"))
+    config = STAGES[stack.stage]
+    assert (read.auth, read.tenant_claim) == (config.auth.setting, config.auth.tenant_claim)
+    assert all(getattr(read, field.name) == getattr(config.limits, field.name) for field in fields(config.limits))
+
+
+def test_api_and_workers_allow_the_targets_that_the_stage_allows(stack: Stack) -> None:
+    allowed = STAGES[stack.stage].allowed_targets
+    wanted = AllowedTargets(**{field.name: getattr(allowed, field.name) for field in fields(AllowedTargets)})
+    assert ApiSettings.from_env(stack.environment("ApiFunction")).allowed_targets == wanted
+    for name in ("High", "Normal", "Low", "Long"):
+        assert ExecuteSettings.from_env(stack.environment(f"Execute{name}Function")).allowed_targets == wanted
+
+
+def test_the_workers_keep_results_and_tell_events_where_the_stack_has_room_for_them(stack: Stack) -> None:
+    bucket, (bus,) = stack.output("ResultsBucket"), stack.resources("AWS::Events::EventBus")
+    for name in ("High", "Normal", "Low", "Long"):
+        variables = stack.function(f"Execute{name}Function")["Environment"]["Variables"]
+        assert variables["DUECOURSE_RESULTS_BUCKET"] == {"Ref": bucket}
+        assert variables["DUECOURSE_BUS_NAME"] == {"Ref": bus}
+    assert stack.function("ApiFunction")["Environment"]["Variables"]["DUECOURSE_RESULTS_BUCKET"] == {"Ref": bucket}
+
+
+def test_every_function_logs_and_measures_under_one_name(stack: Stack) -> None:
+    for output in SETTINGS:
+        environment = stack.environment(output)
+        assert environment["POWERTOOLS_SERVICE_NAME"] == "duecourse"
+        assert environment["POWERTOOLS_METRICS_NAMESPACE"] == f"Duecourse/{stack.stage}"
+
+
+def test_functions_run_on_graviton_in_aws(aws_stack: Stack) -> None:
+    for function in aws_stack.functions().values():
+        assert (function["Runtime"], function["Architectures"]) == ("python3.14", ["arm64"])
+
+
+def test_functions_run_on_this_machines_python_in_the_local_stack(local: Stack) -> None:
+    for function in local.functions().values():
+        assert function["Runtime"] == f"python3.{sys.version_info.minor}"
+
+
+def test_all_functions_share_the_same_two_layers(stack: Stack) -> None:
+    layers = {tuple(layer["Ref"] for layer in function["Layers"]) for function in stack.functions().values()}
+    assert len(layers) == 1
+    assert set(layers.pop()) == set(stack.resources("AWS::Lambda::LayerVersion"))
+
+
+def test_every_function_has_a_log_group_with_an_end(stack: Stack) -> None:
+    groups = stack.resources("AWS::Logs::LogGroup")
+    assert all(group["RetentionInDays"] == STAGES[stack.stage].log_retention_days for group in groups.values())
+    own = [function["LoggingConfig"]["LogGroup"]["Ref"] for function in stack.functions().values()]
+    assert len(own) == len(set(own))
+    assert set(own) <= set(groups)
+
+
+def test_the_clock_and_the_api_keep_their_concurrency_in_prod(prod: Stack) -> None:
+    reserved = {name: function.get("ReservedConcurrentExecutions") for name, function in prod.functions().items()}
+    assert {name for name, count in reserved.items() if count} == {"Tick", "Dispatch", "Api"}
+
+
+@pytest.mark.long
+def test_nothing_is_reserved_where_the_account_cannot() -> None:
+    made = template("prod", reserved_concurrency="none")["Resources"].values()
+    functions = [each["Properties"] for each in made if each["Type"] == "AWS::Lambda::Function"]
+    assert functions
+    assert not [each for each in functions if "ReservedConcurrentExecutions" in each]
+
+
+def test_tick_runs_once_a_minute_and_an_old_tick_is_forgotten(stack: Stack) -> None:
+    rule, invoke = clockwork(stack, "TickFunction")
+    assert rule["ScheduleExpression"] == "rate(1 minute)"
+    assert rule["Targets"][0]["RetryPolicy"]["MaximumEventAgeInSeconds"] <= 120
+    assert invoke["MaximumEventAgeInSeconds"] <= 120
+
+
+def test_dead_letters_are_reconciled_every_few_minutes(stack: Stack) -> None:
+    rule, invoke = clockwork(stack, "SweepFunction")
+    assert rule["ScheduleExpression"] == "rate(5 minutes)"
+    assert stack.function("SweepFunction")["Timeout"] < 300, "a call ends before the next begins"
+    assert (invoke["MaximumEventAgeInSeconds"], invoke["MaximumRetryAttempts"]) == (300, 0)
+
+
+def traced(stack: Stack) -> set[str]:
+    """The functions that X-Ray follows, by the name of their output without its ending."""
+    modes = {name: function.get("TracingConfig", {}).get("Mode") for name, function in stack.functions().items()}
+    assert set(modes.values()) <= {"Active", None}
+    return {name for name, mode in modes.items() if mode == "Active"}
+
+
+def test_requests_and_runs_are_traced_where_the_stage_says_so_and_the_clock_is_not(stack: Stack) -> None:
+    others = {name for name in stack.functions() if kind_of(name) not in ON_THE_CLOCK}
+    assert {"Api", "ExecuteNormal"} <= others
+    assert traced(stack) == (others if STAGES[stack.stage].tracing else set())
+
+
+@pytest.mark.long
+def test_a_stage_can_trace_the_clock_too() -> None:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
+    DuecourseStack(app, replace(STAGES["prod"], trace_clock=True))
+    made = Stack("prod", app.synth().get_stack_by_name("Duecourse-prod").template)
+    assert traced(made) == set(made.functions())
+
+
+def test_stages_on_aws_are_traced_and_this_machine_is_not() -> None:
+    assert {name: config.tracing for name, config in STAGES.items()} == {"local": False, "dev": True, "prod": True}
+
+
+def test_a_clock_is_not_traced_where_nothing_else_is() -> None:
+    with pytest.raises(ConfigError, match="trace_clock must be False where tracing is"):
+        replace(STAGES["local"], trace_clock=True)
+
+
+def test_only_the_workers_may_go_round_since_a_run_waits_and_is_tried_again_by_messages(stack: Stack) -> None:
+    functions = stack.resources("AWS::Lambda::Function")
+    allowed = {name for name, function in functions.items() if function.get("RecursiveLoop") == "Allow"}
+    assert allowed == {stack.output(output) for output, of in SETTINGS.items() if of is ExecuteSettings}

@@ -1,0 +1,260 @@
+"""Each alarm goes off when that happens which it is there for, and stays silent while all is well."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks.cost.idle import ALARM_METRICS
+from duecourse.domain.jobs.job import Completion, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
+from duecourse_cli.local.demo.dead_letters import DEPTH_METRIC
+from infra.settings.config import ConfigError
+from infra.stages import STAGES as STAGES_BY_NAME
+from tests.support.alarm_cases import CASES, dispatch, maintenance
+from tests.support.alarm_evaluator import ALARM, MetricAlarm
+from tests.support.jobs import NOON, job
+from tests.support.observed import Observed
+from tests.support.stage_alarms import Judge, alarms, section_of
+from tests.support.tables import Tables
+from tests.support.template import resources, template
+
+pytestmark = pytest.mark.emulator
+
+STAGES = ("local", "dev", "prod")
+LANES = ("High", "Normal", "Low", "Long")
+SOON_AGAIN = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+MAX_ALARMS, MAX_METRICS = 25, 10
+"""What is shown to operators of a stage; what metric math takes in one alarm (Amazon CloudWatch User Guide)."""
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function's environment as far as its telemetry goes: what else it needs is missing."""
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "duecourse")
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Duecourse/prod")
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "duecourse-test")
+
+
+def lane_of(failure: str) -> str:
+    """The lane that a failure is about, if it is about one."""
+    return next((lane.lower() for lane in LANES if failure.removesuffix("Bulk").endswith(lane)), "normal")
+
+
+def judged(observed: Observed, stage: str = "prod") -> Judge:
+    """What goes off from noon to now."""
+    return Judge(stage, observed.data, NOON, observed.world.clock.now())
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_an_alarm_goes_off_when_a_failure_happens(name: str, tables: Tables) -> None:
+    failure, alarm = CASES[name]
+    observed = Observed(tables, lane=lane_of(name), bulk=name.endswith("Bulk"))
+    failure(observed)
+    assert judged(observed).goes_off(alarm)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_alarm_of_a_stage_has_a_failure_that_it_is_tried_with(stage: str) -> None:
+    """Where each metric has an alarm of its own, that one's name goes on with a label."""
+    tried = {alarm for _, alarm in CASES.values()}
+    assert [name for name in alarms(stage) if not any(name.startswith(each) for each in tried)] == []
+
+
+def test_every_failure_belongs_to_an_alarm() -> None:
+    assert {alarm for _, alarm in CASES.values()} == set(alarms("prod"))
+
+
+def test_a_stage_has_few_alarms_and_none_watches_more_than_metric_math_takes() -> None:
+    assert len(alarms("prod")) <= MAX_ALARMS
+    assert max(len(watched(each)) for each in alarms("prod").values()) <= MAX_METRICS
+    assert sum(len(watched(each)) for each in alarms("prod").values()) == ALARM_METRICS, "each of them is billed"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_alarms_topics_are_those_of_its_severity_and_the_one_of_all(stage: str) -> None:
+    topics = {name: template(stage)["Outputs"][f"{name}TopicArn"]["Value"] for name in ("Pages", "Tickets", "Alarms")}
+    severities = {"page": topics["Pages"], "ticket": topics["Tickets"]}
+    for name, each in alarms(stage).items():
+        severity = each["AlarmDescription"].partition("]")[0].removeprefix("[")
+        expected = [] if name == "release-failing" else [severities[severity], topics["Alarms"]]
+        assert each.get("AlarmActions", []) == expected, name
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_alarm_says_its_stage_how_to_find_the_jobs_and_where_the_steps_are(stage: str) -> None:
+    for name, each in alarms(stage).items():
+        described = each["AlarmDescription"]
+        assert 100 < len(described) < 1024, name
+        assert each["AlarmName"] == f"Duecourse/{stage}/{name}"
+        assert f"] Stage {stage}: " in described
+        assert " First: " in described
+        assert re.search(r" Find: (filter |duecourse |GET )", described), name
+        section = section_of(each)
+        assert name.startswith(section) or (section, name.rpartition("-")[2]) == ("function-errors", "errors")
+
+
+def test_a_stage_that_says_where_its_docs_are_has_links_to_the_runbooks() -> None:
+    config = replace(STAGES_BY_NAME["prod"], docs_url="https://example.com/duecourse/docs")
+    assert config.runbooks == "https://example.com/duecourse/docs/runbooks.md"
+    with pytest.raises(ConfigError, match="docs_url must be an address"):
+        replace(config, docs_url="docs")
+
+
+@pytest.mark.parametrize("lane", ["high", "normal", "low", "long"])
+def test_nothing_goes_off_while_jobs_fire_in_time_and_little_goes_wrong_once(lane: str, tables: Tables) -> None:
+    """An attempt fails now and then, a round fails, a lane refuses for a minute, a function breaks and is throttled
+    once: what repairs itself wakes nobody.
+    """
+    observed = Observed(tables, lane=lane)
+    observed.world.caller.answer = fails_at_first
+    for number in range(4):
+        observed.world.add(job("rate(60 seconds)", id=f"job-{number}", retry=SOON_AGAIN))
+    observed.minutes(10)
+    dispatch.one_round_that_fails(observed)
+    observed.wheel.refuse = lambda _: True
+    observed.minutes(1)
+    observed.wheel.refuse = lambda _: False
+    for function in ("Tick", "Dispatch", "Api", f"Execute{lane.capitalize()}"):
+        observed.of_function(function, "Errors", 1)
+        observed.of_function(function, "Throttles", 1)
+    observed.of_table("JobsTable", "WriteThrottleEvents", 10)
+    observed.minutes(10)
+    assert len(observed.world.caller.calls) > 80
+    assert judged(observed).all_that_tell() == set()
+
+
+def fails_at_first(call: Call) -> Outcome:
+    """The first attempt of one run in ten minutes."""
+    first = call.run.attempt == 1 and call.job.id == "job-0" and call.run.occurrence % 600 == 0
+    return Failed("HTTP 500") if first else Succeeded()
+
+
+def test_nothing_goes_off_while_runs_wait_for_one_another_as_their_job_wants_it(tables: Tables) -> None:
+    """Each takes two minutes and one comes due every minute, so they wait for longer and longer."""
+    observed = Observed(tables)
+    observed.world.add(job("rate(60 seconds)", id="line", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
+
+    def complete() -> None:
+        for run in observed.world.runs("line"):
+            if run.state is RunState.WAITING and observed.world.clock.now() - (run.started_at or NOON) > 100:
+                observed.world.tell(observed.world.about(run, MessageKind.COMPLETE))
+
+    observed.minutes(24, each=complete)
+    assert max(run.lateness for run in observed.world.runs("line") if run.lateness is not None) > 300
+    assert judged(observed).all_that_tell() == set()
+
+
+def test_one_failure_of_three_wakes_nobody(tables: Tables) -> None:
+    observed = Observed(tables)
+    observed.world.caller.answer = lambda call: Failed("no", retryable=False) if call.job.id == "ill" else Succeeded()
+    for name in ("ill", "well", "fine"):
+        observed.world.add(job("rate(60 seconds)", id=name))
+    observed.minutes(16)
+    assert not judged(observed).goes_off("runs-dying")
+
+
+def test_a_tick_that_stops_is_noticed_before_a_run_can_be_late(tables: Tables) -> None:
+    observed = Observed(tables)
+    observed.minutes(10)
+    last = observed.world.clock.now()
+    observed.minutes(10, ticking=False)
+    states = MetricAlarm(alarms("prod")["ticks-missing"]).states(observed.data, NOON + 60, observed.world.clock.now())
+    silent = (states.index(ALARM) + 1) * 60 + NOON - last  # until the end of the minute at which it is in ALARM
+    assert 180 <= silent <= 360
+
+
+def test_two_stages_of_an_account_share_no_metric_of_ours() -> None:
+    dev, prod = (
+        {
+            (each["Namespace"], each["MetricName"])
+            for alarm in resources(stage, "AWS::CloudWatch::Alarm").values()
+            for each in watched(alarm["Properties"])
+            if not each["Namespace"].startswith("AWS/")
+        }
+        for stage in ("dev", "prod")
+    )
+    assert len(dev) > 5
+    assert dev & prod == set()
+    assert {namespace for namespace, _ in prod} == {"Duecourse/prod"}
+
+
+def test_a_new_stream_that_the_old_event_source_does_not_read_is_noticed(tables: Tables) -> None:
+    """A table that was restored under its name has a new one, and of the old one nothing comes any more."""
+    observed = Observed(tables)
+    maintenance.hours_of_the_stream(observed, 4, read=False)
+    assert judged(observed).goes_off("archive-silent")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["polls in vain", "is off"])
+def test_what_was_written_in_one_hour_of_a_day_and_not_read_is_noticed(tables: Tables, told: bool) -> None:
+    """Jobs run at night alone; by the next night the stream has forgotten what expired."""
+    observed = Observed(tables)
+    maintenance.quiet_hours_of_the_stream(observed, 11, told=told)
+    maintenance.hours_of_the_stream(observed, 1, read=False, told=told)
+    maintenance.quiet_hours_of_the_stream(observed, 12, told=told)
+    assert judged(observed).goes_off("archive-silent")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["empty polls count 0", "empty polls count nothing"])
+def test_an_archive_of_nightly_jobs_wakes_nobody(tables: Tables, told: bool) -> None:
+    """Whichever way Lambda counts what it read in vain; what is written at the end of an hour is read in the next."""
+    observed = Observed(tables)
+    for _ in range(2):
+        maintenance.quiet_hours_of_the_stream(observed, 11, told=told)
+        maintenance.hours_of_the_stream(observed, 1, read=False, told=told)
+        observed.of_event_source("Archive", "PolledEventCount", 80)
+        maintenance.quiet_hours_of_the_stream(observed, 12, told=told)
+    assert not judged(observed).goes_off("archive-silent")
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["empty polls count 0", "empty polls count nothing"])
+def test_an_archive_that_reads_or_has_nothing_to_read_wakes_nobody(tables: Tables, told: bool) -> None:
+    observed = Observed(tables)
+    maintenance.hours_of_the_stream(observed, 3, read=True)
+    maintenance.hours_of_the_stream(
+        observed, 2, read=False
+    )  # what was written at the end of an hour is read in the next
+    maintenance.hours_of_the_stream(observed, 3, read=True)
+    observed.of_function("Archive", "IteratorAge", 1000 * 3600)
+    maintenance.quiet_hours_of_the_stream(observed, 6, told=told)
+    assert not any(map(judged(observed).goes_off, ("archive-silent", "archive-behind")))
+
+
+def watched(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics that an alarm is about."""
+    if "MetricName" in alarm:
+        return [alarm]
+    return [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_no_alarm_is_over_others_and_on_this_machine_none_is_over_several_metrics(stage: str) -> None:
+    assert resources(stage, "AWS::CloudWatch::CompositeAlarm") == {}
+    assert stage != "local" or not any("Metrics" in each for each in alarms(stage).values())
+
+
+def test_on_this_machine_the_depth_of_the_dead_letter_queue_rings_no_other_queues_alarm() -> None:
+    """The emulator's alarms know metrics by their names alone, and `duecourse local` tells it that depth."""
+    assert [name for name, each in alarms("local").items() if each["MetricName"] == DEPTH_METRIC] == [
+        "dead-letters-waiting"
+    ]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_only_what_is_started_by_a_rule_is_alarming_where_nothing_is_told(stage: str) -> None:
+    breaching = {name for name, each in alarms(stage).items() if each["TreatMissingData"] == "breaching"}
+    assert {name for name in breaching if not name.startswith("maintenance-silent")} == {"ticks-missing"}
+
+
+def test_nothing_goes_off_while_there_is_nothing_to_do(tables: Tables) -> None:
+    observed = Observed(tables)
+    observed.minutes(30)
+    assert judged(observed).all_that_tell() == set()

@@ -1,0 +1,138 @@
+"""The dashboards show metrics that there are, of everything that there is, and say what they show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, get_args
+
+import pytest
+
+from duecourse.domain.targets.target_document import type_of
+from duecourse.domain.targets.targets import CallableTarget, TaskTarget
+from infra.observability.business import TARGETS
+from tests.support.metric_contract import OURS, problem_of
+from tests.support.stage_alarms import alarms
+from tests.support.template import ROOT, resources, template
+
+STAGES = ("local", "dev", "prod")
+DASHBOARDS = ("business", "technical")
+
+
+def dashboard(stage: str, which: str) -> dict[str, Any]:
+    """Its body, with references as texts."""
+    (found,) = [
+        each["Properties"]["DashboardBody"]
+        for each in resources(stage, "AWS::CloudWatch::Dashboard").values()
+        if joined(each["Properties"]["DashboardName"]).endswith(f"-{which}")
+    ]
+    body: dict[str, Any] = json.loads(joined(found))
+    return body
+
+
+def joined(value: str | Mapping[str, Any]) -> str:
+    """A text of the template, with a logical id in the place of each name that a deployment gives."""
+    parts = value["Fn::Join"][1] if isinstance(value, Mapping) else [value]
+    return "".join(part if isinstance(part, str) else str(part.get("Ref") or part["Fn::GetAtt"][0]) for part in parts)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_second_region_has_dashboards_of_its_own(stage: str) -> None:
+    """Dashboards are global: a name that is taken in one region is taken in all (Amazon CloudWatch User Guide)."""
+    names = {
+        joined(each["Properties"]["DashboardName"]) for each in resources(stage, "AWS::CloudWatch::Dashboard").values()
+    }
+    assert names == {f"Duecourse-{stage}-AWS::Region-{which}" for which in DASHBOARDS}
+
+
+def metrics(body: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Namespace, name and dimensions of everything that is drawn; a row may repeat the one before it by dots."""
+    for widget in body["widgets"]:
+        before: list[Any] = []
+        for row in widget["properties"].get("metrics", []):
+            words = [word for word in row if not isinstance(word, dict)]
+            if not words:
+                continue  # an expression over others
+            assert "..." not in words
+            words = [before[place] if word == "." else word for place, word in enumerate(words)]
+            before = words
+            yield words[0], words[1], dict(zip(words[2::2], words[3::2], strict=True))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("which", DASHBOARDS)
+def test_every_metric_that_is_drawn_exists(stage: str, which: str) -> None:
+    drawn = list(metrics(dashboard(stage, which)))
+    assert len(drawn) > 20
+    assert [problem for one in drawn if (problem := problem_of(*one))] == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_metric_that_an_alarm_watches_exists(stage: str) -> None:
+    for name, alarm in alarms(stage).items():
+        watched = (
+            [alarm]
+            if "MetricName" in alarm
+            else [one["MetricStat"]["Metric"] for one in alarm["Metrics"] if "MetricStat" in one]
+        )
+        for one in watched:
+            given = {each["Name"]: each["Value"] for each in one["Dimensions"]}
+            assert problem_of(one["Namespace"], one["MetricName"], given) is None, name
+
+
+def test_every_metric_of_the_contract_is_told_somewhere_in_the_code() -> None:
+    code = "".join(
+        path.read_text() for folder in ("layers/duecourse", "functions") for path in (ROOT / folder).rglob("*.py")
+    )
+    missing = [name for names in OURS.values() for name in names if f'"{name}"' not in code]
+    assert missing == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_machinerys_dashboard_shows_every_function_queue_and_table(stage: str) -> None:
+    shown = {value for _, _, given in metrics(dashboard(stage, "technical")) for value in given.values()}
+    outputs = template(stage)["Outputs"]
+    ours = [name for name in outputs if name.endswith(("Function", "QueueUrl", "Table")) or name.startswith("Lane")]
+    assert len(ours) > 12
+    for name in ours:
+        assert outputs[name]["Value"]["Ref"] in shown, name
+
+
+@pytest.mark.parametrize("which", DASHBOARDS)
+def test_a_dashboard_explains_itself_and_everything_in_it_has_a_title(which: str) -> None:
+    widgets = dashboard("prod", which)["widgets"]
+    texts = [widget["properties"]["markdown"] for widget in widgets if widget["type"] == "text"]
+    assert texts[0].startswith("# Duecourse")
+    assert all(len(text.splitlines()) >= 2 for text in texts)
+    assert all(widget["properties"]["title"] for widget in widgets if widget["type"] == "metric")
+
+
+@pytest.mark.parametrize("which", DASHBOARDS)
+def test_nothing_of_a_dashboard_covers_anything_else_or_ends_outside(which: str) -> None:
+    widgets = dashboard("prod", which)["widgets"]
+    assert all(widget["x"] + widget["width"] <= 24 for widget in widgets)
+    for one, following in pairwise(widgets):
+        beside = following["y"] == one["y"] and following["x"] >= one["x"] + one["width"]
+        assert beside or following["y"] >= one["y"] + one["height"]
+
+
+def test_a_widget_has_no_more_metrics_or_alarms_than_cloudwatch_shows() -> None:
+    """Amazon CloudWatch User Guide, "CloudWatch service quotas" and "Dashboard Body Structure and Syntax"."""
+    for which in DASHBOARDS:
+        for widget in dashboard("prod", which)["widgets"]:
+            assert len(widget["properties"].get("metrics", [])) <= 500
+            assert len(widget["properties"].get("alarms", [])) <= 100
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_state_of_every_alarm_is_shown(stage: str) -> None:
+    (shown,) = [each["properties"] for each in dashboard(stage, "technical")["widgets"] if each["type"] == "alarm"]
+    made = resources(stage, "AWS::CloudWatch::Alarm")
+    ours = {name for name in made if name.startswith("Observability")}
+    assert set(shown["alarms"]) == ours
+
+
+def test_every_type_of_target_has_a_line() -> None:
+    types = {type_of(object.__new__(each)) for each in (*get_args(CallableTarget), TaskTarget)}
+    assert types == set(TARGETS)

@@ -1,0 +1,212 @@
+"""The stages' configuration."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from duecourse.settings import AllowedTargets
+from infra.functions.python_function import LOG_RETENTION
+from infra.settings.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
+from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS
+from infra.settings.lanes_config import LaneConfig, lanes
+from infra.settings.targets_config import AllowedTargetsConfig
+from infra.stages import STAGES, from_context
+
+
+def configured(**context: str) -> StageConfig:
+    return from_context(context.get)
+
+
+def test_a_wrong_stage_is_refused_naming_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"stage must be one of local, dev, prod, not 'production'"):
+        configured(stage="production")
+
+
+def test_all_wrong_fields_are_named_at_once() -> None:
+    with pytest.raises(ConfigError) as refused:
+        replace(STAGES["dev"], shards=0, horizon_seconds=900, private_targets="perhaps", alarm_email="me")
+    for field in ("shards", "horizon_seconds", "private_targets", "alarm_email"):
+        assert field in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "lane"),
+    [
+        ("timeout_seconds", LaneConfig(timeout_seconds=901, batch_size=1, max_concurrency=2)),
+        ("batch_size", LaneConfig(timeout_seconds=10, batch_size=11, max_concurrency=2)),
+        ("max_concurrency", LaneConfig(timeout_seconds=10, batch_size=1, max_concurrency=1)),
+        ("memory_mb", LaneConfig(timeout_seconds=10, batch_size=1, max_concurrency=2, memory_mb=64)),
+    ],
+)
+def test_a_lane_that_aws_would_refuse_is_refused_here(field: str, lane: LaneConfig) -> None:
+    with pytest.raises(ConfigError, match=rf"lanes\.low\.{field}"):
+        replace(STAGES["dev"], lanes={**STAGES["dev"].lanes, "low": lane})
+
+
+def test_a_missing_lane_is_refused() -> None:
+    lanes = {name: lane for name, lane in STAGES["dev"].lanes.items() if name != "long"}
+    with pytest.raises(ConfigError, match="lanes must be high, normal, low, long"):
+        replace(STAGES["dev"], lanes=lanes)
+
+
+KINDS = [field.name for field in fields(AllowedTargetsConfig)]
+OF_NETWORKS = ("subnets", "security_groups", "public_ip")
+
+
+def allowing(**allowed: tuple[str, ...]) -> StageConfig:
+    return replace(STAGES["dev"], allowed_targets=AllowedTargetsConfig(**allowed))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in OF_NETWORKS])
+@pytest.mark.parametrize("pattern", ["*", "**", "?*", "", "arn:aws:sqs:us-east-1:000000000000:jobs", "a[bc]", "a/b"])
+def test_no_stage_may_call_everything_of_a_kind_or_what_a_role_cannot_say(kind: str, pattern: str) -> None:
+    with pytest.raises(ConfigError, match=f"allowed_targets.{kind} must"):
+        allowing(**{kind: ("duecourse-target-*", pattern)})
+
+
+@pytest.mark.parametrize("revision", ["", "0", "x", "1:2", "1*"])
+def test_the_revision_of_a_task_definition_is_a_number_or_any(revision: str) -> None:
+    with pytest.raises(ConfigError, match=r"allowed_targets\.task_definitions must have a revision"):
+        allowing(task_definitions=(f"batch:{revision}",))
+    allowing(task_definitions=("batch", "batch:7", "batch-*:*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("subnets", "subnet-*"), ("subnets", "sg-0123456789abcdef0"), ("security_groups", "sg-1")]
+)
+def test_networks_are_allowed_by_ids_or_all_of_them(kind: str, wrong: str) -> None:
+    with pytest.raises(ConfigError, match=rf"allowed_targets\.{kind} must be ids"):
+        allowing(**{kind: (wrong,)})
+    allowing(subnets=("subnet-0123456789abcdef0",), security_groups=("default", "sg-0123456789abcdef0"))
+
+
+def test_no_task_has_a_public_address_until_an_operator_allows_it() -> None:
+    assert AllowedTargetsConfig().public_ip is False
+
+
+@pytest.mark.parametrize("action", ["ecs:*", "ecs:Update*", "UpdateService", "ecs:update_service", "ECS:UpdateService"])
+def test_api_calls_are_allowed_one_by_one(action: str) -> None:
+    with pytest.raises(ConfigError, match=r"allowed_targets\.actions must name API calls such as ecs:UpdateService"):
+        allowing(actions=(action,))
+
+
+def test_api_calls_need_roles_to_be_made_with() -> None:
+    with pytest.raises(ConfigError, match=r"allowed_targets\.roles must name the roles"):
+        allowing(actions=("ecs:UpdateService",), roles=())
+
+
+def test_the_stage_knows_every_kind_of_target_that_the_functions_know() -> None:
+    assert set(KINDS) - {"task_roles"} == {field.name for field in fields(AllowedTargets)}
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_nobody_may_call_any_api_until_an_operator_allows_it(stage: str) -> None:
+    assert STAGES[stage].allowed_targets == AllowedTargetsConfig()
+    assert AllowedTargetsConfig().actions == ()
+
+
+LAMBDA = {"type": "lambda", "function": "duecourse-target-mail"}
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "problem"),
+    [
+        ("send invoice", {"target": LAMBDA}, "must be named by 1 to 64 letters"),
+        ("a" * 65, {"target": LAMBDA}, "must be named by 1 to 64 letters"),
+        ("mail", {"target": LAMBDA, "retries": {}}, "must be {"),
+        ("mail", {"target": LAMBDA, "defaults": ["low"]}, "must be {"),
+        ("mail", {}, "must have a target"),
+        ("mail", {"target": {"function": "f"}}, "must have a target with its type"),
+        ("mail", {"target": {"type": "task", "name": "mail"}}, "must have a target with its type, other than task"),
+        ("mail", {"target": LAMBDA, "defaults": {"payload": float("nan")}}, "must be JSON"),
+        ("mail", {"target": LAMBDA, "defaults": {"payload": object()}}, "must be JSON"),
+        ("mail", {"target": LAMBDA, "defaults": {"payload": "é" * 700}}, "must not take more than 4096 bytes"),
+    ],
+)
+def test_a_task_that_could_not_be_registered_is_refused_by_name(name: str, task: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        replace(STAGES["dev"], tasks={name: task})
+    assert f"tasks.{name} {problem}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("field", "value"), [("secret_store", "vault"), ("sweep_minutes", 0), ("sweep_minutes", 61)])
+def test_other_wrong_settings_are_named(field: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"{field} must"):
+        replace(STAGES["dev"], **{field: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stage", ["Prod", "1st", "prod_eu", "", "p" * 32, "prod "])
+def test_a_stage_whose_name_does_not_fit_into_other_names_is_refused(stage: str) -> None:
+    with pytest.raises(ConfigError, match="stage must match"):
+        replace(STAGES["dev"], stage=stage)
+
+
+def test_logs_are_kept_for_one_of_the_times_that_the_stack_knows() -> None:
+    assert tuple(LOG_RETENTION) == LOG_RETENTION_DAYS
+    with pytest.raises(ConfigError, match="log_retention_days must be one of 7, 14, 30, 90"):
+        replace(STAGES["dev"], log_retention_days=60)
+
+
+def test_what_is_reserved_leaves_what_aws_keeps_unreserved() -> None:
+    small = lanes(high=2, normal=2, low=2, long=2)
+    reserved = ReservedConcurrency(tick=2, dispatch=16, api=50)
+    replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=168)
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 168"):
+        replace(STAGES["dev"], lanes=small, reserved_concurrency=reserved, account_concurrency=167)
+    replace(STAGES["dev"], lanes=small, account_concurrency=16)
+
+
+def test_young_accounts_can_do_without_reserved_concurrency() -> None:
+    assert configured(stage="prod").reserved_concurrency.tick is not None
+    assert configured(stage="prod", reserved_concurrency="none").reserved_concurrency == ReservedConcurrency()
+    with pytest.raises(ConfigError, match="can only be set to 'none'"):
+        configured(stage="prod", reserved_concurrency="5")
+
+
+def test_an_address_can_be_subscribed_to_the_alarms() -> None:
+    assert configured(stage="prod", alarm_email="ops@example.com").alarm_email == "ops@example.com"
+
+
+def test_a_late_tick_delays_nothing_in_any_stage() -> None:
+    for config in STAGES.values():
+        assert config.lookahead_seconds >= 2 * 60
+        assert config.lookahead_seconds <= config.horizon_seconds < 900
+
+
+def test_protection_from_deletion_can_be_taken_off_for_one_deployment_and_not_kept_off() -> None:
+    assert configured(stage="prod").refuses_deletion
+    assert not configured(stage="prod", deletion_protection="off").refuses_deletion
+    assert not configured(stage="dev").refuses_deletion, "its data go with it"
+    assert "deletion_protection" not in DEPLOYMENT_SETTINGS
+
+
+def test_protection_from_deletion_can_be_said_one_way_only() -> None:
+    with pytest.raises(ConfigError, match="deletion_protection can only be set to 'off', not 'on'"):
+        configured(stage="prod", deletion_protection="on")
+
+
+def test_the_open_routes_cannot_be_closed_nor_given_more_than_the_whole_api() -> None:
+    api = STAGES["prod"].api
+    for wrong in (0, 2001):
+        with pytest.raises(ConfigError, match=r"api\.open_requests_per_second must lie between 1 and 2000"):
+            replace(STAGES["prod"], api=replace(api, open_requests_per_second=wrong))
+    with pytest.raises(ConfigError, match=r"api\.open_burst must be at least open_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, open_burst=4))
+
+
+def test_the_gateway_lets_in_ten_times_what_one_tenant_may_ask_for_at_least() -> None:
+    prod = STAGES["prod"]
+    few = replace(prod.api, requests_per_second=10 * prod.limits.requests_per_second - 1)
+    with pytest.raises(ConfigError, match=r"api\.requests_per_second must be at least ten times limits"):
+        replace(prod, api=few)
+
+
+def test_callbacks_have_a_throttle_of_their_own_that_cannot_be_closed() -> None:
+    api = STAGES["prod"].api
+    with pytest.raises(ConfigError, match=r"api\.callback_requests_per_second must be at least 1"):
+        replace(STAGES["prod"], api=replace(api, callback_requests_per_second=0))
+    with pytest.raises(ConfigError, match=r"api\.callback_burst must be at least callback_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, callback_burst=1))

@@ -1,0 +1,221 @@
+"""What a deployment sets by itself stands in `settings/<stage>.json`, so that no command has to repeat it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.application import build
+from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
+from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS, with_deployment_settings
+from infra.stages import STAGES, from_context
+from tests.support.template import ROOT
+
+ISSUER = "https://login.example.com"
+OF_PROD = {
+    "alarm_email": "ops@example.com",
+    "audience": "duecourse",
+    "encryption_key": "none",
+    "issuer": ISSUER,
+    "reserved_concurrency": "none",
+    "tenant_claim": "org",
+}
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def keep(folder: Path, stage: str, settings: Any) -> None:
+    text = settings if isinstance(settings, str) else json.dumps(settings)
+    (folder / f"{stage}.json").write_text(text)
+
+
+def configured(folder: Path, **context: str) -> StageConfig:
+    return from_context(with_deployment_settings(context.get, folder, STAGES))
+
+
+def test_what_the_file_of_a_stage_says_holds_for_its_deployments(folder: Path) -> None:
+    keep(folder, "prod", OF_PROD)
+    config = configured(folder, stage="prod")
+    assert config.alarm_email == "ops@example.com"
+    assert (config.auth.kind, config.auth.issuer, config.auth.audience) == ("jwt", ISSUER, ("duecourse",))
+    assert config.auth.claim == "org"
+    assert config.encryption_key is None
+    assert config.reserved_concurrency == ReservedConcurrency()
+
+
+def test_the_file_of_one_stage_says_nothing_of_another(folder: Path) -> None:
+    keep(folder, "prod", OF_PROD)
+    assert configured(folder, stage="dev") == STAGES["dev"]
+
+
+def test_what_the_command_line_says_wins_for_once(folder: Path) -> None:
+    keep(folder, "prod", OF_PROD | {"deployment": "canary"})
+    config = configured(folder, stage="prod", deployment="all_at_once", alarm_email="me@example.com")
+    assert (config.deployment, config.alarm_email) == ("all_at_once", "me@example.com")
+    assert config.auth.issuer == ISSUER
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "kind"),
+    [
+        (OF_PROD, {"auth": "iam"}, "iam"),
+        (OF_PROD, {"auth": "cognito"}, "cognito"),
+        (OF_PROD, {"issuer": "https://other.example.com"}, "jwt"),
+        ({"auth": "iam"}, {"issuer": ISSUER, "audience": "duecourse"}, "jwt"),
+        ({"auth": "iam"}, {"auth": "jwt", "issuer": ISSUER, "audience": "duecourse"}, "jwt"),
+    ],
+)
+def test_callers_that_the_command_line_names_win_over_kept_ones_of_another_kind(
+    folder: Path, kept: dict[str, str], given: dict[str, str], kind: str
+) -> None:
+    keep(folder, "prod", kept)
+    auth = configured(folder, stage="prod", **given).auth
+    assert (auth.kind, auth.issuer) == (kind, given.get("issuer"))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_without_a_file_the_stages_are_as_they_come(folder: Path, stage: str) -> None:
+    assert configured(folder, stage=stage) == STAGES[stage]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"alarm_mail": "ops@example.com"}, r"settings/prod\.json: alarm_mail is no setting, there are alarm_email, "),
+        ({"stage": "dev"}, r"settings/prod\.json: stage is no setting"),
+        ({"alarm_email": None}, r"settings/prod\.json: alarm_email must be a text"),
+        ({"reserved_concurrency": 5, "alarm_mail": "x"}, "reserved_concurrency must be a text"),
+        ({"alarm_email": ""}, r"settings/prod\.json: alarm_email must not be empty"),
+        ({"deployment": " "}, "deployment must not be empty"),
+        ('{"issuer": "https://a", "issuer": "https://b"}', r"settings/prod\.json: issuer stands there twice"),
+        (["alarm_email"], r"settings/prod\.json must be an object"),
+        ("alarm_email: ops", r"settings/prod\.json must be JSON"),
+        ({"alarm_email": "ops"}, "alarm_email must be an e-mail address"),
+        ({"deployment": "slowly"}, "deployment must be all_at_once or canary"),
+        ({"encryption_key": "mine"}, "encryption_key must"),
+        ({"issuer": ISSUER}, "auth.audience must"),
+    ],
+)
+def test_a_wrong_file_is_refused_naming_the_field(folder: Path, settings: Any, told: str) -> None:
+    keep(folder, "prod", settings)
+    with pytest.raises(ConfigError, match=told):
+        configured(folder, stage="prod")
+
+
+def test_the_file_of_a_stage_that_is_none_is_refused(folder: Path) -> None:
+    keep(folder, "production", OF_PROD)
+    with pytest.raises(ConfigError, match=r"settings/production\.json is of no stage: there are local, dev, prod"):
+        configured(folder, stage="prod")
+
+
+def test_every_setting_of_the_context_can_be_kept(folder: Path) -> None:
+    asked: list[str] = []
+
+    def context(name: str) -> str | None:
+        asked.append(name)
+        return "prod" if name == "stage" else None
+
+    from_context(context)
+    assert set(asked) - {"stage", "deletion_protection"} == set(DEPLOYMENT_SETTINGS)
+
+
+def test_the_application_is_built_with_what_is_kept(folder: Path) -> None:
+    keep(folder, "dev", {"alarm_email": "ops"})
+    with pytest.raises(ConfigError, match="alarm_email must be an e-mail address"):
+        build(context={"stage": "dev"}, settings=folder)
+
+
+def test_the_app_reads_the_folder_beside_it_wherever_it_is_started_and_says_what_is_wrong_in_one_line(
+    tmp_path: Path,
+) -> None:
+    """The very file that `cdk` runs, with a folder of settings beside it."""
+    (tmp_path / "settings").mkdir()
+    keep(tmp_path / "settings", "prod", {"alarm_mail": "ops@example.com"})
+    (tmp_path / "app.py").write_text((ROOT / "app.py").read_text())
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "app.py")],
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_CONTEXT_JSON": '{"stage": "prod"}'},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("duecourse: settings/prod.json: alarm_mail is no setting")
+
+
+def test_the_context_of_this_checkout_overrides_nothing_that_is_kept() -> None:
+    assert set(json.loads((ROOT / "cdk.json").read_text())["context"]) & set(DEPLOYMENT_SETTINGS) == set()
+
+
+def deploying(page: Path) -> Iterator[list[str]]:
+    """Words of each command of a page that deploys, or shows what that would change; `make deploy` as its recipe."""
+    recipe = re.search(
+        r"^deploy:.*\n\t@\$\(BIN\)/python -m scripts\.(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    assert recipe is not None
+    found = re.findall(r"((?:\bmake|\bcdk) (?:deploy|diff|synth)\b[^\n`|#]*)", page.read_text().replace("\\\n", " "))
+    for command in found:
+        made = re.fullmatch(r"make deploy(?: STAGE=(\S+))?(?: SETTINGS=\"([^\"]*)\")?\s*", command)
+        if made is None:
+            yield shlex.split(command)
+        else:
+            filled = recipe[1].replace("$(STAGE)", made[1] or "prod").replace("$(SETTINGS)", made[2] or "")
+            yield shlex.split(filled)
+
+
+def settings_of(words: list[str]) -> dict[str, str]:
+    """What a command gives with `-c`."""
+    given = [words[place + 1] for place, word in enumerate(words[:-1]) if word == "-c"]
+    return dict(each.split("=", 1) for each in given) | {"stage": "prod"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_documented_command_undoes_what_is_kept(page: Path, folder: Path) -> None:
+    keep(folder, "prod", OF_PROD)
+    kept = configured(folder, stage="prod")
+    for words in deploying(page):
+        context = settings_of(words)
+        once = {name: value for name, value in context.items() if name not in ("deployment", "deletion_protection")}
+        assert configured(folder, **once) == kept, words
+
+
+def test_the_commands_that_deploy_are_found_in_the_pages() -> None:
+    found = {page.name: len(list(deploying(page))) for page in PAGES}
+    assert all(found[name] for name in ("README.md", "operations.md", "upgrading.md", "sizing.md")), found
+
+
+@pytest.mark.parametrize("reads_the_file", [True, False])
+def test_going_back_gives_what_is_kept_to_a_release_that_does_not_read_it(folder: Path, reads_the_file: bool) -> None:
+    """The very commands of the page, with programs in their places that only write down how they were called."""
+    page = (ROOT / "docs" / "upgrading.md").read_text()
+    (commands,) = re.findall(r"^```bash\n(git checkout v-before.+?)^```", page, re.MULTILINE | re.DOTALL)
+    (folder / "settings").mkdir()
+    keep(folder / "settings", "prod", OF_PROD | {"audience": "duecourse, others"})
+    for program in ("node_modules/.bin/cdk", "bin/git"):
+        (folder / program).parent.mkdir(parents=True)
+        (folder / program).write_text(f"#!/bin/bash\nprintf '%s\\n' \"$@\" > {folder}/called\n")
+        (folder / program).chmod(0o755)
+    if reads_the_file:
+        (folder / "infra").mkdir()
+        (folder / "infra" / "deployment_settings.py").touch()
+    path = f"{folder}/bin:{os.environ['PATH']}"
+    subprocess.run(["bash", "-euc", commands], cwd=folder, env={"PATH": path, "STAGE": "prod"}, check=True)
+    command, *words = (folder / "called").read_text().splitlines()
+    assert command == "deploy"
+    given = OF_PROD | {"audience": "duecourse, others"}
+    assert settings_of(words) == ({} if reads_the_file else given) | {"stage": "prod"}

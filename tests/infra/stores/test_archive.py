@@ -1,0 +1,189 @@
+"""The archive: what reaches it, where it lies, how it is asked, and what becomes of a batch that fails."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from duecourse.domain.maintenance import archive
+from duecourse.domain.maintenance.archive import row_of
+from duecourse.domain.runs.run import RunState
+from infra.settings.archive_config import ArchiveConfig
+from infra.stages import STAGES
+from infra.stores import archive_table
+from tests.infra.conftest import Stack
+from tests.support.jobs import job
+from tests.support.policies import as_list, written
+from tests.support.runs import run
+
+DAY = 24 * 3600
+INTEGERS = {"int", "bigint"}
+
+
+def bucket(stack: Stack) -> dict[str, Any]:
+    return stack.resource(stack.output("ArchiveBucket"))
+
+
+def mapping(stack: Stack) -> dict[str, Any]:
+    function = {"Ref": stack.output("ArchiveFunction")}
+    mappings = stack.resources("AWS::Lambda::EventSourceMapping").values()
+    (found,) = [each for each in mappings if each["FunctionName"] == function]
+    return found
+
+
+def table(stack: Stack) -> dict[str, Any]:
+    (found,) = stack.resources("AWS::Glue::Table").values()
+    described: dict[str, Any] = found["TableInput"]
+    return described
+
+
+def test_the_archiver_is_invoked_for_runs_that_expired_and_for_nothing_else(stack: Stack) -> None:
+    (only,) = mapping(stack)["FilterCriteria"]["Filters"]
+    assert json.loads(only["Pattern"]) == {
+        "eventName": ["REMOVE"],
+        "userIdentity": {"type": ["Service"], "principalId": [archive.EXPIRY]},
+        "dynamodb": {"Keys": {"SK": {"S": [{"prefix": "RUN#"}]}}},
+    }
+
+
+def test_it_reads_the_stream_of_the_runs_table_from_its_beginning_on(stack: Stack) -> None:
+    runs = stack.output("RunsTable")
+    assert mapping(stack)["EventSourceArn"] == {"Fn::GetAtt": [runs, "StreamArn"]}
+    assert mapping(stack)["StartingPosition"] == "TRIM_HORIZON"
+    stream = stack.resource(runs)["Properties"]["StreamSpecification"]
+    assert stream["StreamViewType"] == "OLD_IMAGE"
+
+
+@pytest.mark.parametrize("action", ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"])
+def test_it_may_read_any_stream_that_the_runs_table_has_and_no_other_tables(stack: Stack, action: str) -> None:
+    """A table that was restored under its name has a stream with another label, and no deployment changes the role."""
+    (role,) = stack.function("ArchiveFunction")["Role"]["Fn::GetAtt"][:1]
+    allowed = [
+        written(resource)
+        for statement in stack.statements(role)
+        if f"dynamodb:{action}" in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
+    ]
+
+    def may(table: str) -> bool:
+        stream = f"{{{stack.output(table)}.Arn}}/stream/2026-11-21T12:00:00.000"
+        return any(fnmatchcase(stream, pattern) for pattern in allowed)
+
+    assert may("RunsTable")
+    assert not may("JobsTable")
+
+
+def test_a_batch_that_fails_comes_again_for_hours_and_then_its_place_is_noted(stack: Stack) -> None:
+    made = mapping(stack)
+    assert (made["MaximumRetryAttempts"], made["MaximumRecordAgeInSeconds"]) == (-1, 6 * 3600)
+    assert made["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert made["BisectBatchOnFunctionError"] is True
+    queue = stack.output("ArchiveFailuresQueueUrl")
+    assert made["DestinationConfig"] == {"OnFailure": {"Destination": {"Fn::GetAtt": [queue, "Arn"]}}}
+    assert stack.resource(queue)["Properties"]["MessageRetentionPeriod"] == 14 * DAY
+
+
+def test_what_is_read_of_the_stream_is_counted_where_an_alarm_watches_it(stack: Stack) -> None:
+    counted = mapping(stack).get("MetricsConfig")
+    assert counted == (None if stack.stage == "local" else {"Metrics": ["EventCount"]})
+
+
+def test_runs_are_gathered_for_minutes_into_one_object(stack: Stack) -> None:
+    made = mapping(stack)
+    assert (made["BatchSize"], made["MaximumBatchingWindowInSeconds"]) == (1000, 300)
+
+
+def test_history_is_private_versioned_and_goes_to_glacier_but_never_away(stack: Stack) -> None:
+    properties = bucket(stack)["Properties"]
+    assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
+    assert properties["VersioningConfiguration"] == {"Status": "Enabled"}
+    rules = properties["LifecycleConfiguration"]["Rules"]
+    (transition,) = [rule for rule in rules if "Transitions" in rule]
+    assert transition["Prefix"] == "runs/"
+    assert transition["Transitions"] == [{"StorageClass": "GLACIER_IR", "TransitionInDays": 90}]
+    assert [rule["NoncurrentVersionExpiration"] for rule in rules if "NoncurrentVersionExpiration" in rule] == [
+        {"NoncurrentDays": 30}
+    ]
+    assert not [rule for rule in rules if "ExpirationInDays" in rule]
+
+
+def test_history_is_refused_over_plain_http_in_aws(aws_stack: Stack) -> None:
+    ours = {"Ref": aws_stack.output("ArchiveBucket")}
+    (policy,) = [each for each in aws_stack.resources("AWS::S3::BucketPolicy").values() if each["Bucket"] == ours]
+    denied = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Deny"]
+    assert [each["Condition"] for each in denied] == [{"Bool": {"aws:SecureTransport": "false"}}]
+
+
+def test_history_is_retained_where_the_data_is(stack: Stack) -> None:
+    kept = ("RetainExceptOnCreate", "Retain") if STAGES[stack.stage].retain_data else ("Delete", "Delete")
+    assert (bucket(stack)["DeletionPolicy"], bucket(stack)["UpdateReplacePolicy"]) == kept
+
+
+def test_the_tables_columns_are_the_fields_of_a_row_in_their_types(stack: Stack) -> None:
+    full = run(
+        job(), RunState.DEAD, error="503", code="http.503", reason="why", result={"status": 503}, result_bytes=12,
+
+            waiting_for="overlap", waiting_since=1.0, waiting_until=1.0, heartbeat_until=1.0,
+            cancel_requested="cancelled", requested_by="alice",
+        correlation_id="4f1d",
+    )  # fmt: skip
+    row = row_of(full)
+    columns = {each["Name"]: each["Type"] for each in table(stack)["StorageDescriptor"]["Columns"]}
+    assert list(columns) == list(row)
+    for name, value in row.items():
+        if isinstance(value, int):
+            assert columns[name] in INTEGERS, name
+        elif isinstance(value, float):
+            assert columns[name] == "double", name
+        else:
+            assert columns[name] == "string", name
+
+
+def test_the_tables_days_are_where_the_archiver_files_them(stack: Stack) -> None:
+    described = table(stack)
+    assert described["PartitionKeys"] == [{"Name": "day", "Type": "string"}]
+    parameters = described["Parameters"]
+    assert parameters["projection.enabled"] == "true"
+    assert parameters["projection.day.type"] == "date"
+    assert parameters["projection.day.format"] == "yyyy-MM-dd"
+    assert parameters["projection.day.range"] == f"{archive.FIRST_DAY},NOW"
+    place = described["StorageDescriptor"]["Location"]["Fn::Join"][1]
+    assert place == ["s3://", {"Ref": stack.output("ArchiveBucket")}, f"/{archive.RUNS}/"]
+
+
+def test_the_template_and_the_archiver_agree_on_the_first_day() -> None:
+    assert archive.FIRST_DAY == archive_table.FIRST_DAY
+    assert f"{archive.RUNS}/" == archive_table.PREFIX
+
+
+def test_rows_are_json_in_the_right_serde(stack: Stack) -> None:
+    storage = table(stack)["StorageDescriptor"]
+    assert storage["SerdeInfo"]["SerializationLibrary"] == "org.openx.data.jsonserde.JsonSerDe"
+    assert storage["Compressed"] is True
+
+
+def test_each_stage_has_a_database_of_its_own(stack: Stack) -> None:
+    (database,) = stack.resources("AWS::Glue::Database").values()
+    name = database["DatabaseInput"]["Name"]
+    assert name == f"duecourse_{stack.stage}" == stack.template["Outputs"]["ArchiveDatabase"]["Value"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"glacier_after_days": 0}, "glacier_after_days"),
+        ({"retention_days": 90}, "retention_days"),
+        ({"batch_size": 1001}, "batch_size"),
+        ({"window_seconds": 301}, "window_seconds"),
+        ({"give_up_after_hours": 24}, "give_up_after_hours"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(changes: dict[str, Any], field: str) -> None:
+    assert [name for name, _ in ArchiveConfig(**changes).problems()] == [field]
+
+
+def test_history_may_go_after_a_time_and_need_not_go_to_glacier() -> None:
+    assert not list(ArchiveConfig(glacier_after_days=None, retention_days=365).problems())

@@ -1,0 +1,223 @@
+"""Under whose key everything is kept, and who may use that key."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.settings.config import ConfigError
+from infra.stages import STAGES, from_context
+from tests.infra.conftest import Stack
+from tests.support.policies import as_list, written
+from tests.support.template import ROOT, template
+
+THEIRS = "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+"""A key that the account made."""
+
+
+def key_of(kind: str, store: dict[str, Any]) -> Any:
+    """The key that a store names, None where it names none."""
+    match kind:
+        case "AWS::DynamoDB::Table":
+            return store.get("SSESpecification", {}).get("KMSMasterKeyId")
+        case "AWS::SQS::Queue":
+            return store.get("KmsMasterKeyId")
+        case "AWS::SNS::Topic":
+            return store.get("KmsMasterKeyId")
+        case "AWS::S3::Bucket":
+            (rule,) = store["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+            return rule["ServerSideEncryptionByDefault"].get("KMSMasterKeyID")
+        case "AWS::Logs::LogGroup":
+            return store.get("KmsKeyId")
+        case "AWS::Events::EventBus":
+            return store.get("KmsKeyIdentifier")
+    raise ValueError(f"nobody knows how {kind} names its key")
+
+
+KINDS = (
+    "AWS::DynamoDB::Table",
+    "AWS::SQS::Queue",
+    "AWS::SNS::Topic",
+    "AWS::S3::Bucket",
+    "AWS::Logs::LogGroup",
+    "AWS::Events::EventBus",
+)
+
+
+def keys(stack: Stack) -> dict[str, Any]:
+    """The key of each store; the bucket of S3's access logs apart, which S3 fills under no key but its own, and the
+    queue of events for which the key could not be used.
+    """
+    buckets = stack.resources("AWS::S3::Bucket").values()
+    apart = {
+        each["LoggingConfiguration"]["DestinationBucketName"]["Ref"]
+        for each in buckets
+        if "LoggingConfiguration" in each
+    } | failures_of_the_bus(stack)
+    return {
+        name: key_of(kind, store)
+        for kind in KINDS
+        for name, store in stack.resources(kind).items()
+        if name not in apart
+    }
+
+
+def failures_of_the_bus(stack: Stack) -> set[str]:
+    """The queue that takes what the bus could not work on, where there is one."""
+    (bus,) = stack.resources("AWS::Events::EventBus").values()
+    return {bus["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0]} if "DeadLetterConfig" in bus else set()
+
+
+@cache
+def with_their_key() -> Stack:
+    return Stack("dev", template("dev", encryption_key=THEIRS))
+
+
+def test_everything_lies_under_one_key_of_the_stacks_own_in_prod(prod: Stack) -> None:
+    (key,) = prod.resources("AWS::KMS::Key")
+    for name, used in keys(prod).items():
+        assert used in ({"Fn::GetAtt": [key, "Arn"]}, {"Ref": key}), name
+
+
+def test_the_stacks_own_key_is_changed_every_year_and_waits_a_month_before_it_is_deleted(prod: Stack) -> None:
+    (key,) = prod.resources("AWS::KMS::Key").values()
+    assert (key["EnableKeyRotation"], key["RotationPeriodInDays"], key["PendingWindowInDays"]) == (True, 365, 30)
+
+
+@pytest.mark.parametrize("stage", ["dev", "local"])
+def test_elsewhere_stores_lie_under_keys_of_awss(stage: str) -> None:
+    stack = Stack(stage, template(stage))
+    assert not stack.resources("AWS::KMS::Key")
+    assert set(keys(stack).values()) == {None}
+    assert all(queue["SqsManagedSseEnabled"] for queue in stack.resources("AWS::SQS::Queue").values())
+
+
+@pytest.mark.long
+def test_a_key_of_the_accounts_is_used_for_everything_and_none_is_made() -> None:
+    assert set(keys(with_their_key()).values()) == {THEIRS}
+    assert not with_their_key().resources("AWS::KMS::Key")
+
+
+def test_a_bucket_does_not_ask_for_its_key_with_each_object(prod: Stack) -> None:
+    for name, bucket in prod.resources("AWS::S3::Bucket").items():
+        (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        if rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms":
+            assert rule["BucketKeyEnabled"], name
+
+
+def test_a_queue_asks_for_a_data_key_once_an_hour_at_most(prod: Stack) -> None:
+    for name, queue in prod.resources("AWS::SQS::Queue").items():
+        assert name in failures_of_the_bus(prod) or queue["KmsDataKeyReusePeriodSeconds"] == 3600
+
+
+def test_events_for_which_the_key_cannot_be_used_are_kept_in_a_queue_that_does_not_need_it(prod: Stack) -> None:
+    """EventBridge drops them otherwise (Amazon EventBridge User Guide, "Using dead-letter queues to capture encrypted
+    event errors").
+    """
+    (queue,) = failures_of_the_bus(prod)
+    assert queue == prod.output("EventFailuresQueueUrl")
+    kept = prod.resource(queue)["Properties"]
+    assert kept["SqsManagedSseEnabled"]
+    assert "KmsMasterKeyId" not in kept
+    assert kept["MessageRetentionPeriod"] == 14 * 24 * 3600
+    ((bus, _),) = prod.resources("AWS::Events::EventBus").items()
+    (policy,) = [
+        each for each in prod.resources("AWS::SQS::QueuePolicy").values() if each["Queues"] == [{"Ref": queue}]
+    ]
+    (allowed,) = [each for each in policy["PolicyDocument"]["Statement"] if each["Effect"] == "Allow"]
+    assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
+    assert allowed["Action"] == "sqs:SendMessage"
+    assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": [bus, "Arn"]}}}
+
+
+@pytest.mark.parametrize("stage", ["dev", "local"])
+def test_a_bus_under_awss_own_key_needs_no_such_queue(stage: str) -> None:
+    stack = Stack(stage, template(stage))
+    assert failures_of_the_bus(stack) == set()
+    assert "EventFailuresQueueUrl" not in stack.template["Outputs"]
+
+
+@pytest.mark.long
+def test_with_a_key_of_the_accounts_the_bus_has_such_a_queue_too() -> None:
+    assert failures_of_the_bus(with_their_key())
+
+
+def services(stack: Stack) -> dict[str, dict[str, Any]]:
+    """The statements of the key's policy that let services use it, by the service."""
+    (key,) = stack.resources("AWS::KMS::Key").values()
+    statements = [each for each in key["KeyPolicy"]["Statement"] if "Service" in each["Principal"]]
+    return {written(each["Principal"]["Service"]).partition(".")[0]: each for each in statements}
+
+
+def test_the_key_is_open_to_the_account_and_to_three_services_that_act_for_the_stack(prod: Stack) -> None:
+    (key,) = prod.resources("AWS::KMS::Key").values()
+    others = [each["Principal"] for each in key["KeyPolicy"]["Statement"] if "Service" not in each["Principal"]]
+    assert [written(each["AWS"]) for each in others] == ["arn:{Partition}:iam::{AccountId}:root"]
+    assert set(services(prod)) == {"logs", "cloudwatch", "events"}
+    for statement in services(prod).values():
+        assert statement["Condition"], "anybody's resources could use the key by way of the service"
+
+
+def test_the_logs_that_may_use_the_key_are_those_of_the_stack(prod: Stack) -> None:
+    condition = services(prod)["logs"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
+    assert written(condition).endswith(":log-group:Duecourse-prod-*")
+    # CloudFormation names what has no name after the stack.
+    assert not [each for each in prod.resources("AWS::Logs::LogGroup").values() if "LogGroupName" in each]
+
+
+def test_an_accounts_own_key_must_allow_what_the_stacks_own_allows(prod: Stack) -> None:
+    """The statements that docs/security.md gives for it."""
+    (block,) = re.findall(r"```json\n(\[.*?\])\n```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
+    told = {each["Principal"]["Service"].partition(".")[0]: each for each in json.loads(block)}
+    assert set(told) == set(services(prod))
+    for name, statement in services(prod).items():
+        assert set(told[name]["Action"]) == set(as_list(statement["Action"])), name
+        assert told[name]["Effect"] == "Allow"
+        conditions = {(test, key) for test, each in statement["Condition"].items() for key in each}
+        assert {(test, key) for test, each in told[name]["Condition"].items() for key in each} == conditions, name
+
+
+def test_the_bus_of_a_stage_has_its_name_before_it_is_there(tmp_path: Path) -> None:
+    """A key of the account's must name it in its policy, or the first deployment fails. By the page's very command."""
+    page = (ROOT / "docs" / "security.md").read_text()
+    (command,) = re.findall(r"^```bash\n(node_modules/.bin/cdk synth.+?)^```", page, re.MULTILINE | re.DOTALL)
+    cdk = tmp_path / "node_modules" / ".bin" / "cdk"
+    cdk.parent.mkdir(parents=True)
+    cdk.write_text("#!/bin/sh\n")
+    cdk.chmod(0o755)
+    (tmp_path / "cdk.out").mkdir()
+    (tmp_path / "cdk.out" / "Duecourse-prod.template.json").write_text(json.dumps(template("prod")))
+    environment = {"PATH": os.environ["PATH"], "STAGE": "prod"}
+    done = subprocess.run(
+        ["bash", "-euc", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    (bus,) = Stack("prod", template("prod")).resources("AWS::Events::EventBus").values()
+    assert isinstance(bus["Name"], str), "the deployment would choose it"
+    assert done.stdout.split() == [bus["Name"]]
+
+
+@pytest.mark.long
+def test_the_name_of_the_bus_does_not_change_with_the_key() -> None:
+    (theirs,) = with_their_key().resources("AWS::Events::EventBus").values()
+    (awss,) = Stack("dev", template("dev")).resources("AWS::Events::EventBus").values()
+    assert theirs["Name"] == awss["Name"]
+
+
+@pytest.mark.parametrize("key", ["alias/mine", "mine", "arn:aws:kms:eu-central-1:123456789012:alias/mine", ""])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(ConfigError, match="encryption_key must be None, own or the ARN of a KMS key"):
+        replace(STAGES["dev"], encryption_key=key)
+
+
+@pytest.mark.parametrize(("asked", "key"), [("own", "own"), ("none", None), (THEIRS, THEIRS)])
+def test_a_deployment_chooses_its_key(asked: str, key: str | None) -> None:
+    assert from_context({"stage": "prod", "encryption_key": asked}.get).encryption_key == key
+    assert from_context({"stage": "dev"}.get).encryption_key is None

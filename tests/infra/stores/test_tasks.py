@@ -1,0 +1,62 @@
+"""Named targets: what the operator writes is what the functions read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+
+from duecourse.domain.targets.target_document import target_of
+from infra.settings.targets_config import task_json
+from infra.stages import STAGES
+from infra.stores.tasks import Tasks
+
+TASKS = {
+    "send-invoice": {
+        "target": {"type": "lambda", "function": "duecourse-target-invoice", "mode": "sync"},
+        "defaults": {"timeout_seconds": 60, "payload": {"run": "{{run_id}}", "literal": "\\{{ {{{ \\"}},
+    },
+    "ping": {
+        "target": {"type": "http", "url": "https://example.com", "method": "GET", "headers": {}, "expect": ["2xx"]}
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def parameters() -> dict[str, dict[str, Any]]:
+    """The parameters of a stage with tasks, by name."""
+    app = App(analytics_reporting=False)
+    stack = Stack(app, "Tasks")
+    Tasks(stack, "Tasks", config=replace(STAGES["dev"], tasks=TASKS))
+    made = app.synth().get_stack_by_name("Tasks").template["Resources"].values()
+    return {each["Properties"]["Name"]: each["Properties"] for each in made if each["Type"] == "AWS::SSM::Parameter"}
+
+
+@pytest.mark.long
+def test_each_task_is_a_parameter_of_the_stage(parameters: dict[str, dict[str, Any]]) -> None:
+    assert set(parameters) == {"/duecourse/dev/tasks/send-invoice", "/duecourse/dev/tasks/ping"}
+    assert {each["Type"] for each in parameters.values()} == {"String"}
+
+
+@pytest.mark.long
+def test_the_functions_can_read_what_was_registered(parameters: dict[str, dict[str, Any]]) -> None:
+    for name, task in TASKS.items():
+        read = json.loads(parameters[f"/duecourse/dev/tasks/{name}"]["Value"])
+        assert read == {"defaults": {}, **task}
+        assert target_of(read["target"])
+
+
+def test_no_task_looks_to_parameter_store_like_a_reference_to_another_parameter() -> None:
+    written = task_json(TASKS["send-invoice"])
+    assert "{{" not in written
+    assert json.loads(written) == TASKS["send-invoice"]
+
+
+def test_a_template_survives_beside_backslashes_and_more_braces() -> None:
+    for text in ("{{a}}", "{{{a}}}", "\\{{", "\\\\{{", '"{{', "{{{{", "{ {"):
+        task = {"target": {"type": "x", text: text}, "defaults": {"payload": [{"a": {"b": text}}]}}
+        assert json.loads(task_json(task)) == task
+        assert "{{" not in task_json(task)

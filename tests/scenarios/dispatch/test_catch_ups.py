@@ -1,0 +1,96 @@
+"""A run that stands for all that was missed and the runs of those occurrences share nothing, whoever comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap
+from duecourse.domain.runs.run import RunState
+from tests.support.faulty import ThrottledStore
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+S, K = RunState.SUCCEEDED, RunState.SKIPPED
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def covered(world: World) -> list[tuple[int, int, RunState]]:
+    """From which second after NOON to which each record reaches, and its state."""
+    return [
+        (run.occurrence - int(NOON), (run.through or run.occurrence) - int(NOON), run.state)
+        for run in world.runs("tick-tock")
+    ]
+
+
+def answered(world: World) -> list[int]:
+    """The seconds after NOON that records answer for, as often as they do."""
+    return sorted(second for first, last, _ in covered(world) for second in range(first, last + 1, 60))
+
+
+def sent_unclaimed(world: World, **changes: object) -> None:
+    """Fourteen minutes of a job are sent by a dispatcher that dies before its claim."""
+    world.add(job("* * * * *", overlap=Overlap.ALLOW, **changes))
+    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.until(NOON + 60)
+
+
+def test_a_catch_up_stops_before_a_run_that_has_a_record_and_goes_on_after_it(world: World) -> None:
+    sent_unclaimed(world)
+    late = [held for second in (180, 240, 420) for held in world.wheel.hold_back(second)]
+    world.until(NOON + 1210, ticking=False)
+    world.until(NOON + 1330)
+    assert covered(world)[2:4] == [(180, 240, S), (300, 300, S)]
+    assert (420, 420, S) in covered(world)
+    assert (960, 1140, S) in covered(world)
+    assert answered(world) == list(range(60, 1321, 60))
+    world.wheel.give_back(late)
+    world.until(NOON + 1390)
+    assert answered(world) == list(range(60, 1381, 60))
+    assert len(world.caller.runs) == len(set(world.caller.runs))
+
+
+def test_a_late_run_that_a_catch_up_stands_for_does_not_run_again(world: World) -> None:
+    sent_unclaimed(world)
+    late = [held for second in range(120, 901, 60) for held in world.wheel.hold_back(second)]
+    world.until(NOON + 1210, ticking=False)
+    world.until(NOON + 1270)
+    assert (120, 1140, S) in covered(world)
+    world.wheel.give_back(late)
+    world.until(NOON + 1330)
+    assert answered(world) == list(range(60, 1321, 60))
+    assert len(world.caller.runs) == 5
+
+
+@pytest.mark.parametrize("mode", MissedMode)
+def test_what_was_sent_unclaimed_and_comes_late_runs_once_or_is_skipped_once(world: World, mode: MissedMode) -> None:
+    sent_unclaimed(world, missed=MissedPolicy(mode, grace_seconds=60, max_missed=3))
+    late = [held for second in range(120, 901, 60) for held in world.wheel.hold_back(second)]
+    assert len(late) > 13
+    world.until(NOON + 1210, ticking=False)
+    world.dispatch()
+    catch_up = [held for second in range(60, 1201, 60) for held in world.wheel.hold_back(second)]
+    world.wheel.give_back(late[:5])
+    world.work()
+    world.wheel.give_back(catch_up)
+    world.work()
+    world.wheel.give_back(late[5:])
+    world.until(NOON + 1330)
+    assert answered(world) == list(range(60, 1321, 60))
+    assert len(world.caller.runs) == len(set(world.caller.runs))
+
+
+def test_the_rest_of_a_catch_up_is_not_lost_where_its_worker_dies_after_it_was_sent(world: World) -> None:
+    sent_unclaimed(world)
+    for second in (180, 240):
+        world.wheel.hold_back(second)
+    world.until(NOON + 1210, ticking=False)
+    world.run_store = ThrottledStore(  # type: ignore[assignment]
+        world.run_store, "write", times=2, hits=lambda run, *_: run.count > 1
+    )
+    world.until(NOON + 1630)
+    assert answered(world) == list(range(60, 1621, 60))

@@ -1,0 +1,222 @@
+"""Jobs fire, from posting to the record, on a settable clock with real tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.schedules import ScheduleSpec
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def test_a_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_second(world: World) -> None:
+    world.add(job("rate(10 seconds)"))
+    world.until(NOON + 1200)
+    assert world.states("tick-tock") == [(second, RunState.SUCCEEDED) for second in range(10, 1201, 10)]
+    assert [at - run.due for run, (_, _, at) in zip(world.runs("tick-tock"), world.caller.calls, strict=True)] == [
+        0.0
+    ] * len(world.caller.calls)
+
+
+def test_one_claim_covers_many_firings(world: World) -> None:
+    world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
+    world.until(NOON + 1800)
+    assert world.count("ClaimsWon") <= 4
+    assert world.count("Enqueued") >= 180
+
+
+def test_a_one_off_job_fires_once_and_is_completed(world: World) -> None:
+    world.add(job("at(2026-11-21T12:03:20)"))
+    world.until(NOON + 600)
+    assert world.caller.calls == [("tick-tock.20261121T120320Z", 1, NOON + 200)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_job_far_in_the_future_waits_outside_every_queue(world: World) -> None:
+    world.add(job("at(2026-11-21T15:00:00)"))
+    world.until(NOON + 3 * 3600 - 400)
+    assert len(world.wheel) == 0
+    world.until(NOON + 3 * 3600)
+    assert world.caller.runs == ["tick-tock.20261121T150000Z"]
+
+
+def test_a_missed_tick_delays_nothing(world: World) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 120)
+    world.until(NOON + 360, ticking=False)
+    world.until(NOON + 900)
+    assert [second for second, _ in world.states("tick-tock")] == list(range(60, 901, 60))
+    assert {at % 60 for _, _, at in world.caller.calls} == {0.0}
+
+
+def test_after_a_long_outage_a_job_runs_once_for_all_it_missed_and_goes_on_as_before(world: World) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 7 * 3600 + 30, ticking=False)
+    world.until(NOON + 7 * 3600 + 180)
+    one, two, rest, *others = world.runs("tick-tock")
+    assert [one.occurrence - NOON, two.occurrence - NOON] == [60, 120]  # those that the API had sent at once
+    assert (rest.occurrence - NOON, rest.count, rest.state) == (180, 417, RunState.SUCCEEDED)
+    assert [run.occurrence - NOON for run in others] == [25200, 25260, 25320, 25380]
+    assert len(world.caller.calls) == 3 + 4
+
+
+def test_after_an_outage_a_job_that_skips_leaves_one_record_for_all_it_missed(world: World) -> None:
+    world.add(job("* * * * *", missed=MissedPolicy(MissedMode.SKIP)))
+    world.until(NOON + 7 * 3600 + 30, ticking=False)
+    world.until(NOON + 7 * 3600 + 180)
+    _, _, rest, *others = world.runs("tick-tock")
+    assert (rest.occurrence - NOON, rest.count, rest.state) == (180, 417, RunState.SKIPPED)
+    assert (rest.reason, rest.through) == ("missed", NOON + 7 * 3600 - 60)
+    assert [run.occurrence - NOON for run in others] == [25200, 25260, 25320, 25380]
+
+
+def test_after_an_outage_a_job_that_runs_all_runs_the_oldest_it_may_and_records_the_rest(world: World) -> None:
+    world.add(job("* * * * *", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=5), overlap=Overlap.ALLOW))
+    world.until(NOON + 7 * 3600 + 30, ticking=False)
+    world.until(NOON + 7 * 3600 + 70)
+    states = world.states("tick-tock")
+    on_time, caught_up = [60, 120], [180, 240, 300, 360, 420]  # the API sent the first two at once: they ran
+    ran = [second for second, state in states if state is RunState.SUCCEEDED]
+    assert ran == [*on_time, *caught_up, 25200, 25260]
+    assert [(second, state) for second, state in states if state is not RunState.SUCCEEDED] == [(480, RunState.SKIPPED)]
+
+
+def test_after_an_outage_of_many_hours_the_watermark_catches_up_to_two_hours_behind_now(world: World) -> None:
+    world.until(NOON + 60)
+    assert world.cursors.watermark(0) == "2026-11-21T10"
+    world.clock.set(NOON + 9 * 3600)
+    world.dispatch()
+    assert world.cursors.watermark(0) == "2026-11-21T19"
+
+
+def test_the_very_first_round_of_a_shard_finds_jobs_that_waited_for_days(world: World) -> None:
+    world.add(job("at(2026-11-21T13:00:00)"))
+    world.tables.client.delete_item(TableName=world.tables.jobs, Key={"PK": {"S": "SHARD#0"}, "SK": {"S": "WATERMARK"}})
+    world.clock.set(NOON + 3 * 86_400)
+    world.dispatch()
+    world.work()
+    assert world.caller.runs == ["tick-tock.20261121T130000Z"]
+    world.dispatch()
+    assert world.cursors.watermark(0) == "2026-11-24T10"
+
+
+def test_a_watermark_stays_at_a_bucket_that_was_not_empty(world: World) -> None:
+    world.until(NOON + 60)
+    world.add(job("0 13 * * *"))
+    world.clock.set(NOON + 9 * 3600)
+    world.dispatch()
+    assert world.cursors.watermark(0) == "2026-11-21T13"
+    world.dispatch()
+    assert world.cursors.watermark(0) == "2026-11-21T19"
+
+
+def test_a_cursor_that_makes_no_sense_is_quarantined_and_blocks_nobody(world: World) -> None:
+    world.add(job("rate(10 seconds)", id="good"))
+    bad = world.add(job("rate(10 seconds)", id="bad"))
+    rules = {":rules": {"S": '{"expression":"61 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}'}}
+    world.tables.client.update_item(
+        TableName=world.tables.jobs,
+        Key={"PK": {"S": "JOB#default#bad"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="SET #rules = :rules",
+        ExpressionAttributeNames={"#rules": "rules"},
+        ExpressionAttributeValues=rules,
+    )
+    world.until(NOON + 300)
+    assert [second for second, _ in world.states("good")] == list(range(10, 301, 10))
+    left = world.jobs.get_cursor("default", bad.id)
+    assert left is not None
+    assert left.error is not None
+    assert "61" in left.error
+    assert world.count("CursorsSetAside") == 1
+
+
+def test_a_deleted_jobs_enqueued_occurrences_do_not_run(world: World) -> None:
+    made = world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    assert world.jobs.delete(made, deleted_at=world.clock.now())
+    world.until(NOON + 1200)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120]
+    assert len(world.wheel) == 0
+
+
+def test_a_recreated_job_does_not_answer_to_messages_of_the_old_one(world: World) -> None:
+    old = world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    world.jobs.delete(old, deleted_at=world.clock.now())
+    world.add(job("*/5 * * * *", at=world.clock.now()))
+    world.until(NOON + 900)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120, 300, 600, 900]
+
+
+def test_jitter_moves_the_start_but_not_the_name_and_never_past_the_next_occurrence(world: World) -> None:
+    world.add(job("*/5 * * * *", jitter_seconds=200))
+    world.until(NOON + 3600)
+    runs = world.runs("tick-tock")
+    assert [run.occurrence - NOON for run in runs] == list(range(300, 3600, 300))[: len(runs)]
+    assert len(runs) >= 11
+    assert all(0 <= run.due - run.occurrence <= 200 for run in runs)
+    assert len({run.due - run.occurrence for run in runs}) > 5
+    assert {run.lateness for run in runs} == {0.0}
+
+
+def test_a_job_with_a_bound_on_its_runs_comes_due_that_often_and_is_completed(world: World) -> None:
+    world.add(job("* * * * *", max_runs=5))
+    world.until(NOON + 1200)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_missed_occurrences_count_towards_the_bound_on_runs(world: World) -> None:
+    world.add(job("* * * * *", max_runs=100, missed=MissedPolicy(MissedMode.SKIP)))
+    world.until(NOON + 7 * 3600, ticking=False)
+    world.until(NOON + 8 * 3600)
+    *_, skipped = world.runs("tick-tock")
+    assert (skipped.state, skipped.count, skipped.through) == (RunState.SKIPPED, 98, NOON + 6000)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_excluded_times_do_not_fire_and_leave_no_record(world: World) -> None:
+    world.add(job("*/10 * * * *", exclude=("2026-11-21T12:20:00Z", "2026-11-22")))
+    world.until(NOON + 2400)
+    assert [second for second, _ in world.states("tick-tock")] == [600, 1200 + 600, 2400]
+
+
+def test_a_job_fires_between_its_start_and_its_end_and_is_completed_then(world: World) -> None:
+    spec = ScheduleSpec("* * * * *", start=int(NOON) + 600, end=int(NOON) + 780)
+    world.add(job(schedule=spec))
+    world.until(NOON + 1800)
+    assert [second for second, _ in world.states("tick-tock")] == [600, 660, 720]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_cursor_computed_with_other_zone_data_is_computed_anew(world: World) -> None:
+    made = world.add(job("0 15 * * *"))
+    world.tables.client.update_item(
+        TableName=world.tables.jobs,
+        Key={"PK": {"S": f"JOB#default#{made.id}"}, "SK": {"S": "CURSOR"}},
+        UpdateExpression="SET #t = :old, #o = :wrong, #d = :wrong, #s = :slot",
+        ExpressionAttributeNames={"#t": "tzdata", "#o": "occurrence", "#d": "due", "#s": "slot"},
+        ExpressionAttributeValues={
+            ":old": {"S": "1999a"},
+            ":wrong": {"N": str(int(NOON) + 2 * 3600)},
+            ":slot": {"S": "2026-11-21T14/0000"},
+        },
+    )
+    world.until(NOON + 4 * 3600)
+    assert world.caller.runs == [f"{made.id}.20261121T150000Z"]

@@ -1,0 +1,81 @@
+"""A schedule of so many runs: each of them runs, and the job is completed when the last one has ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import read_run_message
+from duecourse.ports import Call
+from tests.support.by_hand import ByHand
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def test_a_catch_up_behind_runs_sent_at_once_is_not_lost_where_the_schedule_ends_with_it(world: World) -> None:
+    world.add(job("* * * * *", max_runs=5))
+    world.until(NOON + 600, ticking=False)
+    world.until(NOON + 720)
+    assert [(run.occurrence - NOON, run.count, run.state) for run in world.runs("tick-tock")] == [
+        (60, 1, RunState.SUCCEEDED),
+        (120, 1, RunState.SUCCEEDED),
+        (180, 3, RunState.SUCCEEDED),
+    ]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_the_last_run_may_end_before_an_earlier_one_has_started(world: World) -> None:
+    world.add(job("rate(100 seconds)", max_runs=3, overlap=Overlap.ALLOW))
+    world.until(NOON + 100)
+    late = world.wheel.hold_back(200)
+    world.until(NOON + 330)
+    world.wheel.give_back(late)
+    world.until(NOON + 400)
+    assert [second for second, _ in world.states("tick-tock")] == [100, 200, 300]
+
+
+def test_the_last_of_a_bounded_row_is_not_superseded_by_what_will_never_come(world: World) -> None:
+    world.add(job("* * * * *", max_runs=2))
+    world.until(NOON + 110)
+    late = world.wheel.hold_back(120)
+    world.until(NOON + 300)
+    world.wheel.give_back(late)
+    world.until(NOON + 400)
+    assert world.states("tick-tock") == [(60, RunState.SUCCEEDED), (120, RunState.SUCCEEDED)]
+
+
+def test_a_message_says_that_it_is_the_last_and_older_ones_do_not(world: World) -> None:
+    world.add(job("* * * * *", max_runs=2))
+    assert [sent.message.final for sent in world.wheel.sent] == [False, True]
+    first, last = (sent.message for sent in world.wheel.sent)
+    assert read_run_message(last.to_json()) == last
+    assert "final" not in first.to_json()
+
+
+def test_many_runs_by_hand_do_not_hide_the_last_of_the_schedule(world: World) -> None:
+    world.add(job("* * * * *", max_runs=1, overlap=Overlap.ALLOW))
+    outcomes: list[Outcome] = [Failed("not yet", retryable=True, retry_after=200.0)]
+
+    def answer(call: Call) -> Outcome:
+        return outcomes.pop() if outcomes and not call.run.suffix else Succeeded("fine")
+
+    world.caller.answer = answer
+    world.until(NOON + 65)
+    for _ in range(51):
+        world.clock.advance(1)
+        ByHand(world).run()
+        world.work()
+    assert ByHand(world).job().state is JobState.ACTIVE
+    world.until(NOON + 600)
+    assert {run.state for run in world.runs("tick-tock")} == {RunState.SUCCEEDED}
+    assert ByHand(world).job().state is JobState.COMPLETED

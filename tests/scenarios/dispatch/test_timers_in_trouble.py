@@ -1,0 +1,52 @@
+"""Timers that the table does not let be cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.ports import Claimed, ClaimResult, CursorStore, Timer
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@dataclass
+class UnclearableWakes:
+    """A cursor store whose table will never let a timer be cleared."""
+
+    store: CursorStore
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
+        return [Claimed(ClaimResult.REFUSED, "ValidationError: no") for _ in timers]
+
+
+def test_a_timer_that_the_table_refuses_to_clear_is_told_and_delays_nobody(world: World) -> None:
+    hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+    world.caller.answer = lambda call: Failed("no") if (call.job.id, call.run.attempt) == ("waits", 1) else Succeeded()
+    world.add(job("at(2026-11-21T12:01:00)", id="waits", retry=hours))
+    world.until(NOON + 120)
+    of = job("0 14 * * *", id="others")
+    world.jobs.create(of, cursor(of))
+    world.cursors = UnclearableWakes(world.cursors)  # type: ignore[assignment]
+    world.until(NOON + 7500)
+    assert [(run.state, run.attempt) for run in world.runs("waits")] == [(RunState.SUCCEEDED, 2)]
+    assert [(run.occurrence - NOON, run.attempt) for run in world.runs("others")] == [(7200, 1)]
+    assert world.count("ClaimsFailed") == 0
+    assert world.count("ClaimsRefused") > 1
+    told = [event for report in world.reports for event in report.events if event.action == "claims_refused"]
+    assert {(event.alarming, event.facts["error"]) for event in told} == {(True, "ValidationError: no")}

@@ -1,0 +1,209 @@
+"""Editing jobs that are running: what is enqueued stays good unless the schedule itself was changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
+from duecourse.domain.runs.run import RunState
+from tests.support.jobs import NOON, cursor, job
+from tests.support.office import Office
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
+
+
+@pytest.fixture
+def office(tables: Tables) -> Office:
+    return Office(World(tables))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "another"},
+        {"payload": {"n": 2}},
+        {"priority": Lane.LOW},
+        {"timeout_seconds": 60},
+        {"precision": Precision.EXACT},
+        {"missed": MissedPolicy(MissedMode.SKIP, grace_seconds=5)},
+        {"overlap": Overlap.ALLOW, "tags": ("a", "b")},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_an_edit_beside_the_schedule_loses_no_enqueued_run(office: Office, changes: dict[str, Any]) -> None:
+    office.world.add(job("* * * * *"))
+    office.world.until(NOON + 150)
+    waiting = len(office.world.wheel)
+    assert waiting >= 12
+    assert office.edit(**changes).changed
+    assert len(office.world.wheel) == waiting
+    office.world.until(NOON + 1800)
+    assert office.seconds() == list(range(60, 1801, 60))
+    assert len(office.world.caller.calls) == 30
+
+
+def test_enqueued_runs_call_what_the_job_is_when_they_start(office: Office) -> None:
+    seen: list[Any] = []
+    answer = office.world.caller.answer
+    office.world.caller.answer = lambda call: (seen.append(call.job.payload), answer(call))[1]
+    office.world.add(job("* * * * *", payload="old"))
+    office.world.until(NOON + 150)
+    office.edit(payload="new")
+    office.world.until(NOON + 300)
+    assert seen == ["old", "old", "new", "new", "new"]
+
+
+def test_a_job_that_now_needs_a_longer_lane_goes_on_there(office: Office) -> None:
+    office.world.add(job("* * * * *"))
+    office.world.until(NOON + 150)
+    sent = len(office.world.wheel.sent)
+    office.edit(timeout_seconds=300)
+    office.world.clock.set(NOON + 720)
+    office.world.dispatch()
+    later = [one.message for one in office.world.wheel.sent[sent:]]
+    assert {message.lane for message in later} == {Lane.LONG}
+
+
+def test_an_edit_of_the_schedule_drops_exactly_what_was_enqueued_under_the_old_one(office: Office) -> None:
+    office.world.add(job("* * * * *"))
+    office.world.until(NOON + 150)
+    edited = office.edit(expression="30 */2 * * * *")
+    assert (edited.changed, edited.skipped) == (True, 0)
+    office.world.until(NOON + 1000)
+    assert office.seconds() == [60, 120, *range(270, 1000, 120)]
+    assert office.seconds(SKIPPED) == []
+    assert len(office.world.caller.calls) == 9
+
+
+def test_what_was_due_by_the_old_schedule_and_waits_in_its_lane_still_runs(office: Office) -> None:
+    patient = MissedPolicy(grace_seconds=120)
+    office.world.add(job("* * * * *", overlap=Overlap.ALLOW, missed=patient))
+    office.world.dispatch()
+    office.world.clock.set(NOON + 125)  # no worker was free so far
+    office.edit(expression="0 * * * *")
+    office.world.until(NOON + 600)
+    assert office.seconds() == [60, 120]
+
+
+def test_what_comes_due_at_both_schedules_runs_once(office: Office) -> None:
+    office.world.add(job("* * * * *"))
+    office.world.until(NOON + 150)
+    office.edit(expression="*/2 * * * *")
+    office.edit(expression="*/3 * * * *")
+    office.edit(expression="* * * * *", name="back")
+    office.world.until(NOON + 600)
+    assert office.seconds() == list(range(60, 601, 60))
+    assert len(office.world.caller.calls) == 10
+
+
+def test_the_first_two_minutes_of_a_new_schedule_are_sent_at_once(office: Office) -> None:
+    office.world.add(job("0 0 1 1 *"))
+    edited = office.edit(expression="rate(30 seconds)")
+    assert edited.made.sent == 4
+    office.world.until(NOON + 100, ticking=False)
+    assert office.seconds() == [30, 60, 90]
+
+
+def test_what_nobody_enqueued_in_an_outage_is_recorded_as_skipped(office: Office) -> None:
+    office.world.add(job("* * * * *"))
+    office.world.until(NOON + 400, ticking=False)  # the API sent the first two minutes
+    assert office.edit(expression="0 * * * *").skipped == 4
+    office.world.until(NOON + 600)
+    record = office.world.runs("tick-tock")[-1]
+    assert office.seconds() == [60, 120]
+    assert (record.occurrence - NOON, record.state, record.reason, record.count) == (180, SKIPPED, "edited", 4)
+
+
+def test_what_could_not_be_sent_at_the_jobs_creation_is_sent_when_its_schedule_is_changed(office: Office) -> None:
+    made = job("rate(20 seconds)")
+    assert office.world.jobs.create(made, cursor(made))  # and nothing was sent
+    office.world.until(NOON + 50, ticking=False)
+    assert office.edit(expression="0 * * * *").skipped == 0
+    office.world.until(NOON + 55)
+    assert office.seconds() == [20, 40]
+
+
+def test_a_paused_job_that_is_edited_stays_paused_and_follows_its_new_schedule_afterwards(office: Office) -> None:
+    office.world.add(job("* * * * *"))
+    office.world.until(NOON + 150)
+    office.pausing.pause("default", "tick-tock")
+    office.world.until(NOON + 250)
+    assert office.edit(expression="*/5 * * * *").view.job.state is JobState.PAUSED
+    office.world.until(NOON + 400)
+    assert office.seconds() == [60, 120]
+    office.pausing.resume("default", "tick-tock", catch_up=False)
+    office.world.until(NOON + 1300)
+    assert office.seconds() == [60, 120, 600, 900, 1200]
+    paused = [(run.occurrence - NOON, run.count) for run in office.world.runs("tick-tock") if run.state is SKIPPED]
+    assert paused == [(180, 2), (300, 1)]
+
+
+def test_runs_between_a_pause_and_an_edit_are_not_taken_for_paused(office: Office) -> None:
+    office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
+    office.world.until(NOON + 150)
+    office.pausing.pause("default", "tick-tock")
+    office.pausing.resume("default", "tick-tock", catch_up=False)
+    office.world.dispatch()
+    office.world.clock.set(NOON + 185)  # the run of 12:03 waits in its lane
+    office.edit(expression="0 * * * *")
+    office.world.until(NOON + 300)
+    assert office.seconds() == [60, 120, 180]
+
+
+def test_a_completed_job_runs_again_at_its_new_time(office: Office) -> None:
+    office.world.add(job("at(2026-11-21T12:01:00)"))
+    office.world.until(NOON + 90)
+    assert office.job().state is JobState.COMPLETED
+    office.edit(name="renamed")
+    assert office.job().state is JobState.COMPLETED
+    office.edit(expression="at(2026-11-21T12:05:00)")
+    assert office.job().state is JobState.ACTIVE
+    office.world.until(NOON + 400)
+    assert office.seconds() == [60, 300]
+    assert office.job().state is JobState.COMPLETED
+
+
+def test_a_job_whose_last_run_is_still_to_come_ends_although_it_was_edited(office: Office) -> None:
+    office.world.add(job("at(2026-11-21T12:05:00)"))
+    office.world.until(NOON + 90)
+    office.edit(name="renamed")
+    office.world.until(NOON + 400)
+    assert office.seconds() == [300]
+    assert office.job().state is JobState.COMPLETED
+
+
+def test_a_bound_holds_over_edits(office: Office) -> None:
+    office.world.add(job("* * * * *", max_runs=5))
+    office.world.until(NOON + 150)
+    office.edit(expression="30 * * * * *")
+    office.world.until(NOON + 210)
+    office.edit(max_runs=6)
+    office.world.until(NOON + 1000)
+    assert office.seconds() == [60, 120, 210, 270, 330, 390]
+    assert office.job().state is JobState.COMPLETED
+
+
+def test_more_jitter_does_not_count_an_occurrence_twice(office: Office) -> None:
+    office.world.add(job("* * * * *", max_runs=5))
+    office.world.until(NOON + 130)
+    office.edit(jitter_seconds=120)
+    office.world.until(NOON + 3600)
+    assert office.world.states("tick-tock") == [(at, SUCCEEDED) for at in (60, 120, 180, 240, 300)]
+    assert office.job().state is JobState.COMPLETED
+
+
+def test_what_came_due_in_a_pause_is_recorded_once_though_the_schedule_was_changed_in_it(office: Office) -> None:
+    office.world.add(job("* * * * *", overlap=Overlap.ALLOW))
+    office.world.until(NOON + 90)
+    office.pausing.pause("default", "tick-tock")
+    office.world.clock.set(NOON + 400)  # no worker has looked at what was enqueued since
+    assert office.edit(expression="*/2 * * * *").skipped == 5
+    office.world.until(NOON + 500)
+    records = [(run.occurrence - int(NOON), run.state, run.count) for run in office.world.runs("tick-tock")]
+    assert records == [(60, SUCCEEDED, 1), (120, SKIPPED, 5)]

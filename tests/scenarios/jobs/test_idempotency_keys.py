@@ -1,0 +1,165 @@
+"""All attempts of a run are called with one key, whatever becomes of its job in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.cursor import cursor_for
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind
+from duecourse.ports import Call, Conflict
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+HOURLY = "30 * * * *"
+DUE = NOON + 1800
+NAMED = "20261121T123000Z"
+LATER = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=60, max_seconds=60)
+
+
+@dataclass
+class Keys:
+    """What the target was given; every call fails."""
+
+    given: list[str] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=lambda: Failed("no"))
+
+    def __call__(self, call: Call) -> Outcome:
+        self.given.append(call.idempotency_key)
+        return self.outcome
+
+
+@dataclass
+class OfBefore:
+    """ports.RunStore of a version that kept no key in its records."""
+
+    store: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        answer: Conflict | None = self.store.write(replace(run, idempotency_key=None), previous)
+        return answer
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.fixture
+def keys(world: World) -> Keys:
+    world.caller.answer = keys = Keys()
+    return keys
+
+
+def edited(world: World, **changes: Any) -> Job:
+    found, standing = world.jobs.get_both("default", "tick-tock")
+    assert found is not None
+    assert standing is not None
+    now = world.clock.now()
+    changed = replace(found, updated_at=now, **changes)
+    assert world.jobs.change(found, standing, changed, cursor_for(changed, now))
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "key"),
+    [
+        ("{{occurrence}}", {"idempotency_key": "other"}, NAMED),
+        ("{{occurrence}}", {"idempotency_key": None}, NAMED),
+        (None, {"idempotency_key": "other"}, "default/tick-tock.20261121T123000Z"),
+        (
+            "day-{{date}}",
+            {"schedule": ScheduleSpec(HOURLY, "Pacific/Kiritimati", anchor=int(NOON))},
+            "day-2026-11-21",
+        ),
+    ],
+    ids=["another template", "none any more", "the first template", "another zone"],
+)
+def test_an_edit_between_two_attempts_leaves_the_key_as_it_was(
+    world: World, keys: Keys, before: str | None, changes: dict[str, Any], key: str
+) -> None:
+    world.add(job(HOURLY, idempotency_key=before, retry=LATER))
+    world.until(DUE + 10)
+    edited(world, **changes)
+    world.until(DUE + 100)
+    assert keys.given == [key, key]
+
+
+def test_a_redrive_calls_with_the_key_of_before(world: World, keys: Keys) -> None:
+    world.add(job(HOURLY, idempotency_key="{{occurrence}}", retry=replace(LATER, max_attempts=1)))
+    world.until(DUE + 10)
+    (dead,) = world.runs("tick-tock")
+    edited(world, idempotency_key="other")
+    keys.outcome = Succeeded()
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert keys.given == [NAMED] * 2
+
+
+@pytest.mark.parametrize("again", ["an attempt", "a redrive"])
+def test_a_run_that_an_older_version_began_keeps_its_key_though_its_job_was_renamed_or_paused_since(
+    world: World, keys: Keys, again: str
+) -> None:
+    attempts = 2 if again == "an attempt" else 1
+    world.add(job(HOURLY, idempotency_key="{{occurrence}}", retry=replace(LATER, max_attempts=attempts)))
+    present = world.run_store
+    world.run_store = OfBefore(present)  # type: ignore[assignment]
+    world.until(DUE + 10)
+    world.run_store = present
+    edited(world, name="The same by another name")
+    if again == "a redrive":
+        (dead,) = world.runs("tick-tock")
+        world.tell(world.about(dead, MessageKind.REDRIVE))
+    world.until(DUE + 100)
+    assert keys.given == [NAMED, NAMED]
+
+
+@dataclass
+class WithoutTenant:
+    """ports.RunStore of a release whose default key was the run's id, which it kept as nothing."""
+
+    store: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        answer: Conflict | None = self.store.write(replace(run, idempotency_key=""), previous)
+        return answer
+
+
+def test_a_run_that_began_with_its_id_as_its_key_keeps_it(world: World, keys: Keys) -> None:
+    world.add(job(HOURLY, retry=LATER))
+    present = world.run_store
+    world.run_store = WithoutTenant(present)  # type: ignore[assignment]
+    world.until(DUE + 10)
+    world.run_store = present
+    world.until(DUE + 100)
+    assert keys.given[1] == "tick-tock.20261121T123000Z"
+
+
+def test_the_next_run_has_the_new_key(world: World, keys: Keys) -> None:
+    keys.outcome = Succeeded()
+    world.add(job(HOURLY, idempotency_key="{{occurrence}}"))
+    world.until(DUE + 10)
+    edited(world, idempotency_key="other")
+    world.until(DUE + 3700)
+    assert keys.given == [NAMED, "other"]
+
+
+def test_a_key_that_is_too_long_fails_the_run_for_good_before_anything_is_called(world: World, keys: Keys) -> None:
+    world.add(job(HOURLY, idempotency_key="{{run_id}}" * 12, retry=LATER))
+    world.until(DUE + 100)
+    (dead,) = world.runs("tick-tock")
+    assert (dead.state, dead.reason, dead.code) == (RunState.DEAD, "not_retryable", "template_too_large")
+    assert keys.given == []

@@ -1,0 +1,215 @@
+"""Pausing and resuming: what a pause covers is skipped, not missed, unless the caller asks to catch up."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.jobs.jobs import Jobs
+from duecourse.usecases.jobs.pausing import Pausing
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.tasks import Registered
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.fixture
+def pausing(world: World) -> Pausing:
+    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered())
+    return Pausing(jobs, world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
+
+
+def test_a_paused_job_does_not_fire_though_fourteen_minutes_of_it_are_enqueued(world: World, pausing: Pausing) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    view = pausing.pause("default", "tick-tock")
+    assert (view.job.state, view.next_occurrence) == (JobState.PAUSED, None)
+    world.until(NOON + 1800)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120]
+    assert len(world.wheel) == 0
+
+
+def test_what_a_pause_covered_is_skipped_in_one_record(world: World, pausing: Pausing) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 630)
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.ACTIVE
+    world.until(NOON + 780)
+    *fired, covered, _, _, _ = world.runs("tick-tock")
+    assert [run.occurrence - NOON for run in fired] == [60, 120]
+    assert (covered.occurrence - NOON, covered.state, covered.reason, covered.count) == (
+        180,
+        RunState.SKIPPED,
+        "paused",
+        8,
+    )
+    assert [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED] == [
+        60, 120, 660, 720, 780,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "fired"),
+    [
+        (MissedPolicy(MissedMode.RUN_ONCE), [60, 120, 180, 600, 660]),
+        (MissedPolicy(MissedMode.RUN_ALL, max_missed=3), [60, 120, 180, 240, 300, 600, 660]),
+        (MissedPolicy(MissedMode.SKIP), [60, 120, 600, 660]),
+    ],
+    ids=["run_once", "run_all", "skip"],
+)
+def test_a_catch_up_after_a_pause_treats_it_as_an_outage(
+    world: World, pausing: Pausing, policy: MissedPolicy, fired: list[int]
+) -> None:
+    world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
+    world.until(NOON + 150)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 610)
+    pausing.resume("default", "tick-tock", catch_up=True)
+    world.until(NOON + 660)
+    assert [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED] == fired
+
+
+def test_a_job_that_catches_up_after_a_pause_of_many_hours_goes_on_firing(world: World, pausing: Pausing) -> None:
+    world.add(job("*/30 * * * *", overlap=Overlap.ALLOW))
+    world.until(NOON + 60)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 6 * 3600 + 60)  # the watermark has passed the hour in which it was paused
+    pausing.resume("default", "tick-tock", catch_up=True)
+    world.until(NOON + 8 * 3600)
+    done = [second for second, state in world.states("tick-tock") if state is RunState.SUCCEEDED]
+    assert done == [1800, *range(6 * 3600, 8 * 3600 + 1, 1800)]
+
+
+def test_what_was_enqueued_and_did_not_come_due_before_a_pause_does_not_count_as_run(
+    world: World, pausing: Pausing
+) -> None:
+    world.add(job("* * * * *", max_runs=6))
+    world.until(NOON + 150)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 170)
+    pausing.resume("default", "tick-tock", catch_up=False)
+    world.until(NOON + 1200)
+    assert [second for second, _ in world.states("tick-tock")] == [60, 120, 180, 240, 300, 360]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_job_whose_last_occurrence_fell_into_its_pause_is_completed(world: World, pausing: Pausing) -> None:
+    world.add(job("at(2026-11-21T12:03:00)"))
+    world.until(NOON + 100)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 600)
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED
+    assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(RunState.SKIPPED, "paused")]
+
+
+def test_pausing_and_resuming_twice_changes_nothing_more(world: World, pausing: Pausing) -> None:
+    world.add(job("* * * * *"))
+    once = pausing.pause("default", "tick-tock").job
+    assert pausing.pause("default", "tick-tock").job == once
+    again = pausing.resume("default", "tick-tock", catch_up=False).job
+    assert pausing.resume("default", "tick-tock", catch_up=True).job == again
+
+
+def answered(world: World) -> list[int]:
+    """Seconds after NOON of all minutes that a record stands for, each as often as one does."""
+    return sorted(
+        at - int(NOON)
+        for run in world.runs("tick-tock")
+        for at in range(run.occurrence, (run.through or run.occurrence) + 1, 60)
+    )
+
+
+@pytest.mark.parametrize("catch_up", [True, False], ids=["caught up", "skipped"])
+def test_what_came_due_before_a_pause_and_was_not_enqueued_is_answered_for_when_the_job_is_resumed(
+    world: World, pausing: Pausing, *, catch_up: bool
+) -> None:
+    world.add(job("* * * * *", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=100), overlap=Overlap.ALLOW))
+    world.until(NOON + 120)
+    world.until(NOON + 3600, ticking=False)  # dispatched until 900 s
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 4200)
+    pausing.resume("default", "tick-tock", catch_up=catch_up)
+    world.until(NOON + 5400)
+    assert answered(world) == list(range(60, 5400 + 1, 60))
+    late = [run for run in world.runs("tick-tock") if 900 < run.occurrence - NOON <= 4200]
+    if catch_up:
+        assert [(run.state, run.count) for run in late] == [(RunState.SUCCEEDED, 1)] * 55
+    else:
+        assert [(run.state, run.reason, run.count) for run in late] == [(RunState.SKIPPED, "paused", 55)]
+
+
+def test_what_came_due_before_a_pause_and_was_not_enqueued_counts_towards_max_runs(
+    world: World, pausing: Pausing
+) -> None:
+    world.add(job("* * * * *", max_runs=30))
+    world.until(NOON + 120)
+    world.until(NOON + 1500, ticking=False)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 1530)
+    pausing.resume("default", "tick-tock", catch_up=False)
+    world.until(NOON + 3600)
+    assert answered(world) == list(range(60, 1800 + 1, 60))
+
+
+def test_a_job_that_is_paused_before_its_first_tick_counts_what_was_sent_at_once(
+    world: World, pausing: Pausing
+) -> None:
+    world.add(job("rate(10 seconds)", max_runs=6))
+    world.until(NOON + 35)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 55)
+    pausing.resume("default", "tick-tock", catch_up=False)
+    world.until(NOON + 300)
+    ran, covered = RunState.SUCCEEDED, RunState.SKIPPED
+    assert world.states("tick-tock") == [(10, ran), (20, ran), (30, ran), (40, covered), (60, ran)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("expression", "max_runs"), [("at(2026-11-21T12:02:00)", None), ("*/2 * * * *", 1)], ids=["one-off", "max_runs"]
+)
+def test_a_job_that_was_paused_between_the_start_and_the_end_of_its_last_run_is_completed(
+    world: World, pausing: Pausing, expression: str, max_runs: int | None
+) -> None:
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
+    world.add(job(expression, max_runs=max_runs, retry=ten_minutes))
+    world.until(NOON + 180)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 240)
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.ACTIVE
+    world.until(NOON + 900)
+    assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_job_whose_last_run_ends_while_it_is_paused_stays_paused_until_it_is_resumed(
+    world: World, pausing: Pausing
+) -> None:
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
+    world.add(job("at(2026-11-21T12:02:00)", retry=ten_minutes))
+    world.until(NOON + 180)
+    pausing.pause("default", "tick-tock")
+    world.until(NOON + 900)
+    assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.PAUSED
+    assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED

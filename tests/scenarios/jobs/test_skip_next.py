@@ -1,0 +1,84 @@
+"""Skipping what comes next, though it is enqueued already."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.runs.run import RunState
+from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
+from tests.support.by_hand import ByHand
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+N = int(NOON)
+S, K = RunState.SUCCEEDED, RunState.SKIPPED
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.fixture
+def by_hand(world: World) -> ByHand:
+    return ByHand(world)
+
+
+def test_what_is_skipped_does_not_run_while_fourteen_minutes_are_enqueued(world: World, by_hand: ByHand) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 130)
+    (skipped,) = by_hand.skip()
+    assert (skipped.occurrence, skipped.state, skipped.reason, skipped.requested_by) == (N + 180, K, SKIPPED, "anna")
+    world.until(NOON + 300)
+    assert world.states("tick-tock") == [(60, S), (120, S), (180, K), (240, S), (300, S)]
+
+
+def test_the_next_ones_are_skipped_one_after_the_other(world: World, by_hand: ByHand) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 130)
+    assert [run.occurrence - N for run in by_hand.skip(2)] == [180, 240]
+    assert [run.occurrence - N for run in by_hand.skip(1)] == [300]
+    world.until(NOON + 360)
+    assert world.states("tick-tock") == [(60, S), (120, S), (180, K), (240, K), (300, K), (360, S)]
+
+
+def test_what_nobody_has_enqueued_yet_is_skipped_too(world: World, by_hand: ByHand) -> None:
+    world.add(job("0 * * * *"))
+    assert [run.occurrence - N for run in by_hand.skip(2)] == [3600, 7200]
+    world.until(NOON + 3 * 3600)
+    assert world.states("tick-tock") == [(3600, K), (7200, K), (10_800, S)]
+
+
+def test_no_more_is_skipped_than_comes_due(world: World, by_hand: ByHand) -> None:
+    world.add(job("* * * * *", max_runs=3, overlap=Overlap.ALLOW))
+    world.until(NOON + 70)
+    assert [run.occurrence - N for run in by_hand.skip(100)] == [120, 180]
+    with pytest.raises(NothingToSkipError):
+        by_hand.skip()
+    world.until(NOON + 300)
+    assert by_hand.job().state is JobState.COMPLETED
+    assert world.states("tick-tock") == [(60, S), (120, K), (180, K)]
+
+
+def test_a_completed_job_has_nothing_to_skip(world: World, by_hand: ByHand) -> None:
+    world.add(job("* * * * *", max_runs=1))
+    world.until(NOON + 120)
+    with pytest.raises(NothingToSkipError):
+        by_hand.skip()
+
+
+def test_an_occurrence_that_is_due_later_for_its_jitter_can_still_be_skipped(world: World, by_hand: ByHand) -> None:
+    jittery = world.add(job("* * * * *", jitter_seconds=50))
+    due = jittery.occurrences().due(N + 60)
+    world.until(due - 1)
+    assert [run.occurrence - N for run in by_hand.skip()] == [60]
+    world.until(NOON + 180)
+    assert world.states("tick-tock")[0] == (60, K)
+
+
+def test_a_skip_is_remembered_for_as_long_as_it_has_to_wait(world: World, by_hand: ByHand) -> None:
+    world.add(job("0 0 1 1 *"))
+    (skipped,) = by_hand.skip()
+    assert skipped.expires_at == skipped.due + 90 * 86_400

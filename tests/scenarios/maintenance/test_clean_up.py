@@ -1,0 +1,179 @@
+"""Completed jobs go when their history has, and take all their items with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.dynamodb.jobs.job_count import total
+from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.domain.jobs.job import Gone, Job, JobState
+from duecourse.domain.maintenance.index import CompletedJob
+from duecourse.domain.runs.run import RunState
+from duecourse.ports import IndexPage
+from duecourse.usecases.maintenance.clean_up import CleanUp
+from duecourse.usecases.maintenance.index_repair import IndexRepair
+from duecourse.usecases.report import Report
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.runs import run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+DAY = 86_400
+LATER = NOON + 90 * DAY + 1
+
+
+@dataclass
+class Stage:
+    """Tables on a clock, with index repair over them."""
+
+    tables: Tables
+    clock: SettableClock = field(default_factory=lambda: SettableClock(NOON))
+
+    def completed(self, job_id: str, **changes: Any) -> Job:
+        made = job(id=job_id, at=self.clock.now(), **changes)
+        store = self.tables.job_store(self.clock)
+        assert store.create(made, cursor(made))
+        assert store.complete(made, at=self.clock.now())
+        return made
+
+    def stored(self, job_id: str) -> Job | None:
+        return self.tables.job_store(self.clock).get("default", job_id)
+
+    def items(self) -> list[tuple[str, str]]:
+        found = self.tables.client.scan(TableName=self.tables.jobs, ConsistentRead=True)["Items"]
+        return sorted((item["PK"]["S"], item["SK"]["S"]) for item in found)
+
+    def count(self) -> int:
+        return total(self.tables.client, self.tables.jobs, "default")
+
+    def repair(self, **changes: Any) -> Report:
+        """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""
+        clean_up = CleanUp(self.tables.job_store(self.clock), self.tables.run_store(), self.clock, 90)
+        store = DynamoRepairStore(self.tables.client, self.tables.jobs)
+        made = IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)
+        return made(self.clock.now() + 600)
+
+    def day(self) -> Counter[str]:
+        """What a day's pass does."""
+        self.clock.advance(DAY)
+        return self.repair().counts
+
+
+@pytest.fixture
+def stage(tables: Tables) -> Stage:
+    return Stage(tables)
+
+
+def test_a_completed_job_goes_with_its_cursor_payload_markers_and_place_in_the_quota(stage: Stage) -> None:
+    stage.completed("report", payload={"text": "x" * 10_000}, tags=("billing", "weekly"))
+    stage.completed("other")
+    stage.clock.set(NOON + 60 * DAY)
+    stage.completed("newer")
+    stage.clock.set(LATER)
+    assert stage.day()["JobsCleanedUp"] == 2
+    assert stage.stored("report") is None
+    assert stage.stored("newer") is not None
+    left = [each for each in stage.items() if "report" in each[0] or "report" in each[1]]
+    assert [sort.partition("#")[0] for _, sort in left] == ["CHANGE", "GONE"]  # who removed it stays on record
+    assert stage.tables.job_store(stage.clock).history("default", "report", limit=9, before=None).items[
+        0
+    ].principal == ("duecourse")
+    assert isinstance(stage.tables.job_store(stage.clock).snapshot("default", "report"), Gone)
+    assert stage.count() == 1
+
+
+def test_a_second_clean_up_takes_nothing_twice(stage: Stage) -> None:
+    stage.completed("report")
+    stage.completed("other")
+    stage.clock.set(LATER)
+    assert stage.day()["JobsCleanedUp"] == 2
+    assert stage.day()["JobsCleanedUp"] == 0
+    assert stage.count() == 0
+
+
+def test_a_job_stays_until_its_last_record_has_expired(stage: Stage) -> None:
+    made = stage.completed("report")
+    record = run(made, RunState.SUCCEEDED)
+    stage.tables.run_store().write(record, None)
+    stage.clock.set(LATER)
+    stage.day()
+    assert stage.stored("report") is not None
+    key = {"PK": {"S": "JOB#default#report"}, "SK": {"S": f"RUN#{record.name.local}"}}
+    stage.tables.client.delete_item(TableName=stage.tables.runs, Key=key)
+    stage.day()
+    assert stage.stored("report") is None
+
+
+def test_a_job_that_was_edited_back_to_life_stays(stage: Stage) -> None:
+    made = stage.completed("report")
+    store = stage.tables.job_store(stage.clock)
+    done, standing = store.get_both("default", made.id)
+    assert done is not None
+    assert standing is not None
+    alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
+    assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
+    stage.clock.set(LATER)
+    stage.day()
+    assert stage.stored("report") == alive
+
+
+@dataclass
+class Late:
+    """ports.RunStore: something happens right after it has looked for items, before the job is deleted."""
+
+    then: Any
+
+    def has_items(self, tenant: str, job_id: str) -> bool:
+        self.then()
+        return False
+
+
+def test_a_job_that_comes_back_to_life_while_it_is_looked_at_stays(stage: Stage) -> None:
+    stage.completed("report")
+    stage.clock.set(LATER)
+
+    def revive() -> None:
+        store = stage.tables.job_store(stage.clock)
+        done, standing = store.get_both("default", "report")
+        assert done is not None
+        assert standing is not None
+        alive = replace(done, state=JobState.ACTIVE, generation=done.generation + 1, revision=done.revision + 1)
+        assert store.change(done, standing, alive, replace(standing, generation=alive.generation))
+
+    report = stage.repair(runs=Late(revive))
+    assert report.counts["JobsCleanedUp"] == 0
+    stored = stage.stored("report")
+    assert stored is not None
+    assert stored.state is JobState.ACTIVE
+    assert stage.count() == 1
+
+
+def test_a_job_that_cannot_be_looked_at_is_told_and_keeps_no_other(stage: Stage) -> None:
+    stage.completed("first")
+    stage.completed("second")
+    stage.clock.set(LATER)
+
+    def refuse() -> None:
+        traces.then = lambda: None
+        raise ConnectionError("the table is busy")
+
+    traces = Late(refuse)
+    report = stage.repair(runs=traces)
+    assert (report.counts["CleanUpsFailed"], report.counts["JobsCleanedUp"]) == (1, 1)
+    (failed,) = [event for event in report.events if event.alarming]
+    (left,) = [job_id for job_id in ("first", "second") if stage.stored(job_id) is not None]
+    assert (failed.action, failed.facts["job_id"]) == ("clean_up_failed", left)
+    assert [event.facts for event in report.events if event.action == "cleaned_up"] == [{"removed": 1}]
+
+
+def test_a_job_that_was_removed_since_its_page_was_read_is_no_failure(stage: Stage) -> None:
+    clean_up, report = CleanUp(stage.tables.job_store(stage.clock), Late(print), stage.clock, 90), Report()
+    stage.clock.set(LATER)
+    clean_up(IndexPage([], None, [CompletedJob("default", "nobody", NOON)]), report)
+    assert report.counts == {}

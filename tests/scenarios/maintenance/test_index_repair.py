@@ -1,0 +1,356 @@
+"""What stands wrong in the jobs table is found by index repair, recomputed, and fires."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Completion, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.pause import pause
+from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, Entry
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.messages import RunMessage
+from duecourse.ports import IndexPage, Timer
+from duecourse.usecases.report import Report
+from tests.support.jobs import NOON, cursor, job, moved
+from tests.support.runs import run
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+HOUR = 3600
+DAY = 24 * HOUR
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    made = World(tables)
+    made.cursors.highest_shards(1)  # a tick has come
+    return made
+
+
+def alarms(report: Report) -> list[str]:
+    return [event.action for event in report.events if event.alarming]
+
+
+def write(world: World, of: Job | str, sort: str = "CURSOR", /, **attributes: Any) -> None:
+    """Change attributes of a job's item by hand; None removes one."""
+    removed = [name for name, value in attributes.items() if value is None]
+    kept = {name: value for name, value in attributes.items() if value is not None}
+    change = ("SET " + ", ".join(f"#{name} = :{name}" for name in kept) if kept else "") + (
+        " REMOVE " + ", ".join(f"#{name}" for name in removed) if removed else ""
+    )
+    values = {f":{name}": {"N": str(v)} if isinstance(v, int) else {"S": v} for name, v in kept.items()}
+    world.tables.client.update_item(
+        TableName=world.tables.jobs,
+        Key={"PK": {"S": f"JOB#default#{of if isinstance(of, str) else of.id}"}, "SK": {"S": sort}},
+        UpdateExpression=change,
+        ExpressionAttributeNames={f"#{name}": name for name in attributes},
+        **({"ExpressionAttributeValues": values} if values else {}),
+    )
+
+
+def item(world: World, job_id: str) -> dict[str, Any]:
+    key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": "CURSOR"}}
+    found: dict[str, Any] = world.tables.client.get_item(TableName=world.tables.jobs, Key=key)["Item"]
+    return found
+
+
+def standing(world: World, job_id: str) -> Cursor:
+    found = world.jobs.get_cursor("default", job_id)
+    assert found is not None
+    return found
+
+
+def add(world: World, expression: str, **changes: Any) -> Job:
+    made = job(expression, **changes)
+    assert world.jobs.create(made, cursor(made))
+    return made
+
+
+def test_a_healthy_table_has_nothing_to_mend(world: World) -> None:
+    add(world, "rate(1 minute)", id="each-minute")
+    add(world, "rate(1 day)", id="each-day")
+    paused = add(world, "rate(1 minute)", id="paused")
+    change = pause(paused, cursor(paused), now=world.clock.now())
+    assert world.jobs.change(paused, cursor(paused), change.job, change.cursor)
+    world.until(NOON + 600)
+    report = world.repair()
+    assert alarms(report) == []
+    assert report.counts == {"EntriesPatrolled": 3, "EntriesBelowWatermark": 0}
+
+
+def test_an_entry_below_the_watermark_is_moved_and_caught_up_by_the_next_round(world: World) -> None:
+    add(world, "rate(1 minute)")
+    world.clock.set(NOON + 5 * HOUR)  # nobody dispatched for five hours
+    world.cursors.advance_watermark(0, bucket_of(NOON + 3 * HOUR))  # and somebody raised the watermark all the same
+    world.until(NOON + 5 * HOUR + 300)
+    assert world.caller.runs == []
+
+    report = world.repair()
+    assert report.counts["EntriesBelowWatermark"] == 1
+    assert alarms(report) == ["entry_below_watermark"]
+    assert item(world, "tick-tock")["due"] == {"N": str(int(NOON) + 60)}, "its due time is as it was"
+    world.until(NOON + 5 * HOUR + 420)
+    first = world.runs("tick-tock")[0]
+    assert (first.occurrence, first.state, first.count) == (NOON + 60, RunState.SUCCEEDED, 304)  # the last is on time
+
+
+def test_a_wake_up_below_the_watermark_is_moved_and_sent(world: World) -> None:
+    at = int(NOON) - 5 * HOUR
+    message = RunMessage(RunIdentity("default", "gone", at, at, at * 1000), Lane.NORMAL, at, "nonce", attempt=2)
+    world.timers.put(Timer(message, at))
+    world.dispatch()
+    assert world.count("WakesSent") == 0
+    assert world.repair().counts["EntriesBelowWatermark"] == 1
+    world.dispatch()
+    assert world.count("WakesSent") == 1
+
+
+def test_an_entry_in_a_shard_that_is_not_ticked_is_moved_into_one_that_is(world: World) -> None:
+    add(world, "rate(5 minutes)")
+    write(world, "tick-tock", slot="2026-11-21T12/0007")
+    assert world.repair().counts["EntriesBelowWatermark"] == 1
+    world.until(NOON + 301)
+    assert world.caller.runs == ["tick-tock.20261121T120500Z"]
+
+
+def test_an_entry_that_is_still_to_come_is_moved_to_its_own_hour(world: World) -> None:
+    add(world, "rate(1 day)")
+    write(world, "tick-tock", slot="2026-11-22T12/0007")  # of a shard that nobody ticks
+    assert world.repair().counts["EntriesBelowWatermark"] == 1
+    assert item(world, "tick-tock")["slot"] == {"S": "2026-11-22T12/0000"}
+    world.cursors.advance_watermark(0, bucket_of(NOON + 22 * HOUR))
+    world.clock.set(NOON + DAY - 60)
+    world.until(NOON + DAY + 1)
+    assert world.caller.runs == ["tick-tock.20261122T120000Z"]
+
+
+def test_without_any_shard_on_record_nothing_is_moved_and_somebody_is_told(tables: Tables) -> None:
+    world = World(tables)
+    add(world, "rate(5 minutes)")
+    write(world, "tick-tock", slot="2026-11-21T05/0007")
+    world.tables.client.delete_item(TableName=tables.jobs, Key={"PK": {"S": "SHARDS"}, "SK": {"S": "HIGHEST"}})
+    report = world.repair()
+    assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
+    assert item(world, "tick-tock")["slot"] == {"S": "2026-11-21T05/0007"}
+
+
+def test_what_a_newer_release_has_written_keeps_nobody_from_the_others(world: World) -> None:
+    newer, hurt = add(world, "rate(5 minutes)", id="a-newer-one"), add(world, "rate(5 minutes)", id="b-hurt")
+    write(world, newer, "JOB", state="DREAMING")
+    for each in (newer, hurt):
+        write(world, each, slot=None)
+    report = world.repair()
+    assert sorted(alarms(report)) == ["cursor_outside_index", "entry_not_patrolled"]
+    assert (report.counts["PatrolsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 1)
+    assert world.repair(every_seconds=0).counts["CursorsOutsideIndex"] == 0
+
+
+def test_a_wake_up_that_was_quarantined_is_counted(world: World) -> None:
+    at = int(NOON)
+    timer = Timer(
+        RunMessage(RunIdentity("default", "gone", at, at, at * 1000), Lane.NORMAL, at, "nonce", attempt=2), at
+    )
+    world.timers.put(timer)
+    write(world, "gone", timer.key, slot=None)
+    assert world.repair().counts["CursorsSetAsideFound"] == 1
+
+
+def test_a_cursor_that_was_quarantined_is_no_matter_once_its_job_is_paused(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
+    write(world, made, "JOB", state="PAUSED")
+    assert world.repair().counts["CursorsSetAsideFound"] == 0
+    parts = DynamoRepairStore(world.tables.client, world.tables.jobs, limit=1)  # cursor and job on pages of their own
+    assert world.repair(store=parts, every_seconds=0).counts["CursorsSetAsideFound"] == 0
+
+
+def test_what_a_dispatcher_has_claimed_meanwhile_is_left_alone(world: World) -> None:
+    made = add(world, "rate(1 minute)")
+    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    (seen,) = store.page(None).entries
+    world.until(NOON + 60)
+    assert not store.place(seen, "2026-11-21T15/0000")
+    assert item(world, made.id)["slot"] == {"S": standing(world, made.id).slot(1, now=world.clock.now())}
+
+
+def test_a_zone_change_that_moves_a_time_earlier_is_noticed_before_the_old_time_comes(world: World) -> None:
+    made = add(world, "0 15 * * *")
+    # As zone data of before would have it: an hour later than what today's say.
+    write(world, made, due=int(NOON) + 4 * HOUR, occurrence=int(NOON) + 4 * HOUR, tzdata="2020a")
+    write(world, made, slot="2026-11-21T16/0000")
+    report = world.repair()
+    assert (report.counts["CursorsOutdated"], report.counts["CursorsRepaired"]) == (1, 1)
+    assert alarms(report) == []
+    world.until(NOON + 3 * HOUR + 1)
+    assert [(name, at) for name, _, at in world.caller.calls] == [("tick-tock.20261121T150000Z", NOON + 3 * HOUR)]
+
+
+def test_a_cursor_of_older_zone_data_that_say_the_same_is_left_alone(world: World) -> None:
+    made = add(world, "0 15 * * *")
+    write(world, made, tzdata="2020a")
+    assert world.repair().counts == {"EntriesPatrolled": 1, "EntriesBelowWatermark": 0}
+    assert standing(world, made.id).tzdata == "2020a"
+
+
+def test_an_active_job_that_fell_out_of_the_index_is_put_back(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    write(world, made, slot=None)
+    world.until(NOON + 301)
+    assert world.caller.runs == []
+    report = world.repair()
+    assert report.counts["CursorsOutsideIndex"] == 1
+    assert alarms(report) == ["cursor_outside_index"]
+    world.until(NOON + 601)
+    assert [run.through for run in world.runs(made.id)] == [None, None]
+    assert [run.state for run in world.runs(made.id)] == [RunState.SUCCEEDED] * 2
+
+
+def test_a_job_that_is_paused_while_its_index_entry_is_checked_is_not_put_back(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    write(world, made, slot=None)
+    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    (seen,) = store.page(None).entries
+    change = pause(made, standing(world, made.id), now=world.clock.now())
+    assert world.jobs.change(made, standing(world, made.id), change.job, change.cursor)
+    assert not store.place(seen, "2026-11-21T12/0000", seen.cursor)
+    world.repair(store=Stale(store, [seen]))
+    assert "slot" not in item(world, made.id)
+
+
+def test_a_cursor_that_was_quarantined_is_counted_and_stays_so(world: World) -> None:
+    made = add(world, "rate(5 minutes)")
+    assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
+    report = world.repair()
+    assert report.counts["CursorsSetAsideFound"] == 1
+    (event,) = [event for event in report.events if event.action == "cursor_found_set_aside"]
+    assert event.facts["error"] == "it makes no sense"
+    assert standing(world, made.id).error == "it makes no sense"
+
+
+def test_a_job_whose_last_run_ended_unseen_is_completed(world: World) -> None:
+    made = add(world, "at(2026-11-21T12:05:00)")
+    assert world.jobs.get("default", made.id) is not None
+    world.until(NOON + 60)
+    assert world.run_store.write(run(made, RunState.SUCCEEDED, after=300), None) is None
+    world.clock.set(NOON + 400)  # whoever wrote that record died before it completed the job
+    assert world.repair().counts["JobsCompleted"] == 1
+    found = world.jobs.get("default", made.id)
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+def test_a_job_whose_last_run_is_alive_is_not_completed(world: World) -> None:
+    made = add(world, "at(2026-11-21T12:05:00)")
+    world.until(NOON + 60)
+    assert world.run_store.write(run(made, RunState.RETRYING, after=300), None) is None
+    world.clock.set(NOON + 400)
+    assert world.repair().counts["JobsCompleted"] == 0
+
+
+def test_a_job_whose_last_occurrences_left_no_record_is_completed_once_no_message_can_be_left(world: World) -> None:
+    """A dispatcher died between the claim it won and the record of what it skipped."""
+    made = add(world, "rate(1 minute)", max_runs=3, missed=MissedPolicy(MissedMode.SKIP))
+    ended = moved(cursor(made), None)
+    write(world, made, slot=None, due=None, occurrence=None, after=ended.after, last=ended.last, remaining=0)
+    world.clock.set(NOON + DAY)
+    assert world.repair().counts["JobsCompleted"] == 0
+    world.clock.set(NOON + GIVEN_UP_SECONDS + HOUR)
+    assert world.repair().counts["JobsCompleted"] == 1
+
+
+def a_line(world: World) -> Job:
+    """A job whose schedule is over: one of its runs waits for a callback, two wait in line for that one."""
+    made = add(world, "rate(1 minute)", overlap=Overlap.QUEUE, max_runs=3, completion=Completion.CALLBACK)
+    world.until(NOON + 200)
+    assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
+    return made
+
+
+def states(world: World) -> list[RunState]:
+    return [run.state for run in world.runs("tick-tock")]
+
+
+def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_over(world: World) -> None:
+    made = a_line(world)
+    first = world.runs(made.id)[0]
+    world.wheel.empty()  # no calls, no watch; and whoever ended the first run knew no lines
+    assert world.run_store.write(replace(first, state=RunState.SUCCEEDED, finished_at=NOON + 210), first) is None
+    world.until(NOON + DAY)
+    assert states(world)[1:] == [RunState.QUEUED, RunState.QUEUED]
+    report = world.repair()
+    assert alarms(report) == ["line_found"]
+    world.until(NOON + DAY + 60)
+    assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
+    assert [run for run in world.caller.runs if run.endswith("120200Z")] == ["tick-tock.20261121T120200Z"]
+
+
+def test_a_line_that_is_looked_after_is_left_alone(world: World) -> None:
+    a_line(world)
+    assert world.repair().counts["JobsCompleted"] == 0
+    assert alarms(world.repair()) == []
+    assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
+
+
+def test_a_pass_that_runs_out_of_time_goes_on_where_it_was_and_the_next_begins_a_day_later(world: World) -> None:
+    for number in range(6):
+        made = add(world, "rate(5 minutes)", id=f"job-{number}")
+        write(world, made, slot="2026-11-21T01/0000")
+    store = DynamoRepairStore(world.tables.client, world.tables.jobs, limit=3)
+    rounds = 0
+    while (known := store.last_pass()) is None or not known.done:
+        world.repair(store=Slow(store, world), seconds=1)
+        rounds += 1
+    assert rounds > 2
+    assert world.count("EntriesBelowWatermark") == 6
+    assert known.counts["EntriesBelowWatermark"] == 6
+
+    assert world.repair(store=store).counts == {}
+    world.clock.advance(DAY)
+    assert world.repair(store=store).counts["EntriesPatrolled"] == 6
+
+
+def test_a_table_that_fails_is_told_and_the_page_is_read_again(world: World) -> None:
+    add(world, "rate(5 minutes)")
+    report = world.repair(store=Failing(DynamoRepairStore(world.tables.client, world.tables.jobs), []))
+    assert (report.counts["PatrolsFailed"], alarms(report)) == (1, ["patrol_failed"])
+    assert world.repair().counts["EntriesPatrolled"] == 1
+
+
+class Stale:
+    """A store whose pages show what was seen before."""
+
+    def __init__(self, store: DynamoRepairStore, seen: list[Entry]) -> None:
+        self.store = store
+        self.seen = seen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def page(self, start: str | None) -> IndexPage:
+        return IndexPage(self.seen, None)
+
+
+class Failing(Stale):
+    def page(self, start: str | None) -> IndexPage:
+        raise ConnectionError("no answer")
+
+
+class Slow(Stale):
+    """A second for each page."""
+
+    def __init__(self, store: DynamoRepairStore, world: World) -> None:
+        super().__init__(store, [])
+        self.world = world
+
+    def page(self, start: str | None) -> IndexPage:
+        self.world.clock.advance(1)
+        return self.store.page(start)

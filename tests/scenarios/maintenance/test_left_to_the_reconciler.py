@@ -1,0 +1,98 @@
+"""What a worker, or an earlier call of the reconciler, could not do is done by the reconciler's next call, and once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from duecourse.domain.jobs.job import JobState
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.ports import Death
+from tests.support.faulty import FaultyRuns
+from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, ONCE, SOON, fail, hand_over, receive, the_run
+from tests.support.tables import Tables
+from tests.support.world import Killed, World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def test_the_reconciler_keeps_the_message_of_a_run_whose_next_attempt_it_could_not_send(world: World) -> None:
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Succeeded()
+    world.add(job(AT, retry=SOON))
+    world.wheel.refuse = lambda message: message.attempt == 2
+    world.until(NOON + 119, ticking=False)
+    world.clock.set(NOON + 120)
+    held = receive(world)
+    assert hand_over(world, held)
+    assert the_run(world).state is RunState.RETRYING
+    world.wheel.dead_letters.append(held)
+    world.reconcile()
+    world.wheel.refuse = lambda _: False
+    world.reconcile()
+    world.until(NOON + 300, ticking=False)
+    assert the_run(world).state is RunState.SUCCEEDED
+    assert world.wheel.dead_letters == []
+
+
+def test_a_death_that_could_not_be_announced_by_its_worker_is_announced_by_the_reconciler(world: World) -> None:
+    @dataclass
+    class Refusing:
+        deaths: tuple[Death, ...] = ()
+
+        def death(self, death: Death) -> None:
+            raise OSError(f"no notice of {death.run.name}")
+
+    told = world.notices
+    world.caller.answer = fail
+    world.notices = Refusing()  # type: ignore[assignment]
+    world.add(job(AT, retry=ONCE))
+    world.until(NOON + 3600)
+    world.reconcile()
+    world.notices = told
+    assert len(world.wheel.dead_letters) == 1
+    world.reconcile()
+    world.reconcile()
+    assert len(told.deaths) == 1
+    assert the_run(world).notified
+    assert len(world.wheel.dead_letters) == 1
+
+
+def test_what_follows_from_a_run_that_has_succeeded_is_done_though_its_message_died(world: World) -> None:
+    world.add(job(AT))
+    world.until(NOON + 119)
+    real = world.run_store
+    world.run_store = FaultyRuns(real, dies_after=lambda run: run.state.final)  # type: ignore[assignment]
+    world.clock.set(NOON + 120)
+    held = receive(world)
+    with pytest.raises(Killed):
+        hand_over(world, held)
+    world.run_store = real
+    copies = world.wheel.hold_back(120)
+    world.wheel.dead_letters += [held, *copies]
+    world.until(NOON + 300)
+    world.reconcile()
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+    assert world.wheel.dead_letters == []
+
+
+def test_a_dead_letter_whose_record_has_expired_is_not_announced_again(world: World) -> None:
+    world.caller.answer = fail
+    world.add(job("0 * * * *", retry=ONCE))
+    world.until(NOON + 3700)
+    run = the_run(world)
+    assert run.expires_at is not None
+    world.clock.set(run.expires_at + 60)
+    world.tables.client.delete_item(  # what the table's TTL does
+        TableName=world.tables.runs,
+        Key={"PK": {"S": "JOB#default#tick-tock"}, "SK": {"S": f"RUN#{run.name.local}"}},
+    )
+    world.reconcile()
+    assert len(world.notices.deaths) == 1

@@ -1,0 +1,431 @@
+"""A run that waits for another run of its job is two items and no message; whoever releases the lock calls the next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind, RunMessage
+from duecourse.ports import Call, Outgoing
+from duecourse.usecases.worker.line import WATCH_SECONDS
+from tests.support.faulty import ThrottledStore
+from tests.support.jobs import NOON, job
+from tests.support.office import Office
+from tests.support.one_run import ONCE
+from tests.support.tables import Tables
+from tests.support.world import World
+
+S, K, Q, W = RunState.SUCCEEDED, RunState.SKIPPED, RunState.QUEUED, RunState.WAITING
+
+
+PATIENT = MissedPolicy(grace_seconds=3600)
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def by_hand(overlap: Overlap = Overlap.QUEUE, **changes: Any) -> Job:
+    """Every minute, each run completed by hand."""
+    return job("* * * * *", **({"overlap": overlap, "completion": Completion.CALLBACK} | changes))
+
+
+def complete(world: World, index: int = 0) -> None:
+    """Complete one of the runs that wait for their callback."""
+    waiting = [run for run in world.runs("tick-tock") if run.state is W]
+    world.tell(world.about(waiting[index], MessageKind.COMPLETE))
+
+
+def told(world: World) -> list[tuple[int, RunState, str | None]]:
+    return [(run.occurrence - int(NOON), run.state, run.reason) for run in world.runs("tick-tock")]
+
+
+def starts(world: World) -> list[tuple[int, float]]:
+    """The second after NOON of each occurrence that was called, and when."""
+    found = {str(run.name): run.occurrence - int(NOON) for run in world.runs("tick-tock")}
+    return [(found[name], at - NOON) for name, _, at in world.caller.calls]
+
+
+def line(world: World) -> list[int]:
+    waiting = world.lines.waiting("default", "tick-tock", limit=99)
+    return [message.occurrence - int(NOON) for message in waiting]
+
+
+def messages_about(world: World, second: int) -> list[RunMessage]:
+    """What lies in the lane about an occurrence, but for the watch of the line."""
+    held = [each.message for each in world.wheel._held]
+    return [each for each in held if each.occurrence == int(NOON) + second and each.watch is None]
+
+
+# Waiting.
+
+
+def test_a_waiting_run_is_recorded_and_has_no_message(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 200)
+    first, second = world.runs("tick-tock")
+    assert (first.state, second.state, second.waiting_for, second.waiting_since) == (W, Q, "overlap", NOON + 120)
+    assert messages_about(world, 120) == []
+    assert line(world) == [120]
+    world.until(NOON + 3600)
+    assert world.runs("tick-tock")[1] == second
+    assert messages_about(world, 120) == []
+
+
+def test_the_next_run_starts_at_the_moment_at_which_the_one_before_it_ends(world: World) -> None:
+    world.add(by_hand(max_runs=3))
+    world.until(NOON + 500.25)
+    complete(world)
+    world.until(NOON + 777.5)
+    complete(world)
+    assert starts(world) == [(60, 60.0), (120, 500.25), (180, 777.5)]
+    assert line(world) == []
+    world.until(NOON + 1000)
+    complete(world)
+    world.until(NOON + 1100)
+    assert [state for _, state, _ in told(world)] == [S, S, S]
+    assert world.lines.watch("default", "tick-tock") is None
+    assert len(world.wheel) == 0
+
+
+def test_twenty_runs_wait_in_the_order_in_which_they_came_due(world: World) -> None:
+    world.add(by_hand(max_runs=21))
+    world.until(NOON + 1300)
+    assert line(world) == list(range(120, 1261, 60))
+    for _ in range(21):
+        complete(world)
+    assert [second for second, _ in starts(world)] == list(range(60, 1261, 60))
+
+
+def test_a_run_that_comes_late_waits_before_those_that_were_due_after_it(world: World) -> None:
+    world.add(by_hand(max_runs=4, missed=PATIENT))
+    world.until(NOON + 100)
+    late = world.wheel.hold_back(120)
+    world.until(NOON + 250)
+    world.wheel.give_back(late)
+    world.work()
+    assert line(world) == [120, 180, 240]
+
+
+def test_the_copies_of_a_waiting_runs_message_die_at_once(world: World) -> None:
+    made = world.add(by_hand(max_runs=2))
+    world.until(NOON + 130)
+    message = next(sent.message for sent in world.wheel.sent if sent.message.occurrence == int(NOON) + 120)
+    for number in range(20):
+        world.wheel.send([Outgoing(replace(message, nonce=f"copy-{number}"), 0)])
+    world.work()
+    sent = len(world.wheel.sent)
+    world.until(NOON + 130 + 2400)
+    assert len(world.wheel.sent) - sent <= 2 * 2400 / WATCH_SECONDS
+    complete(world)
+    assert [run.state for run in world.runs(made.id)] == [S, W]
+    assert Counter(world.caller.runs) == {str(run.name): 1 for run in world.runs(made.id)}
+
+
+# How many wait.
+
+
+def test_of_a_bounded_line_those_that_find_it_full_are_skipped(world: World) -> None:
+    world.add(by_hand(queue_limit=2, max_runs=5))
+    world.until(NOON + 400)
+    assert told(world) == [
+        (60, W, None),
+        (120, Q, None),
+        (180, Q, None),
+        (240, K, "overlap_full"),
+        (300, K, "overlap_full"),
+    ]
+    complete(world)
+    complete(world)
+    complete(world)
+    assert [state for _, state, _ in told(world)] == [S, S, S, K, K]
+
+
+def test_newest_lets_the_one_that_runs_end_and_then_runs_the_newest_alone(world: World) -> None:
+    world.add(by_hand(Overlap.NEWEST, max_runs=4))
+    world.until(NOON + 290)
+    assert told(world) == [(60, W, None), (120, K, "replaced"), (180, K, "replaced"), (240, Q, None)]
+    assert line(world) == [240]
+    complete(world)
+    complete(world)
+    assert [state for _, state, _ in told(world)] == [S, K, K, S]
+
+
+def test_an_older_run_that_comes_late_gives_way_to_the_newest_that_waits(world: World) -> None:
+    world.add(by_hand(Overlap.NEWEST, max_runs=3, missed=PATIENT))
+    world.until(NOON + 100)
+    late = world.wheel.hold_back(120)
+    world.until(NOON + 200)
+    world.wheel.give_back(late)
+    world.work()
+    assert told(world)[1:] == [(120, K, "replaced"), (180, Q, None)]
+
+
+# What else may come while a run waits.
+
+
+def test_a_paused_jobs_waiting_runs_are_skipped_when_their_turn_would_come(world: World) -> None:
+    world.add(by_hand(max_runs=4))
+    world.until(NOON + 250)
+    Office(world).pause()
+    complete(world)
+    assert told(world) == [(60, S, None), (120, K, "paused"), (180, K, "paused"), (240, K, "paused")]
+    assert line(world) == []
+
+
+def test_a_deleted_jobs_waiting_runs_are_skipped(world: World) -> None:
+    world.add(by_hand(max_runs=3))
+    world.until(NOON + 200)
+    Office(world).delete()
+    world.until(NOON + 200 + WATCH_SECONDS)
+    assert told(world)[1:] == [(120, K, "deleted"), (180, K, "deleted")]
+    assert line(world) == []
+
+
+def test_a_job_created_anew_does_not_wait_behind_the_runs_of_the_one_before(world: World) -> None:
+    office = Office(world)
+    world.add(by_hand())
+    world.until(NOON + 250)
+    office.delete()
+    world.clock.advance(1)
+    office.create("* * * * *", overlap=Overlap.QUEUE)
+    world.until(NOON + 310)
+    assert (300, S, None) in told(world)
+    assert line(world) == []
+
+
+@pytest.mark.parametrize("deadline", [100, 3000])
+def test_a_start_deadline_ends_the_waiting_when_it_comes(world: World, deadline: int) -> None:
+    world.add(by_hand(max_runs=2, start_deadline_seconds=deadline))
+    world.until(NOON + 120 + deadline)
+    assert told(world)[1] == (120, Q, None)
+    world.until(NOON + 120 + deadline + 62)  # a long one waits in the due index, which is read once a minute
+    assert told(world)[1] == (120, K, "start_deadline")
+    assert line(world) == []
+
+
+def test_when_overlap_is_allowed_meanwhile_all_that_wait_start(world: World) -> None:
+    world.add(by_hand(max_runs=4))
+    world.until(NOON + 250)
+    Office(world).edit(overlap=Overlap.ALLOW)
+    world.until(NOON + 250 + WATCH_SECONDS)
+    assert [state for _, state, _ in told(world)] == [W, W, W, W]
+    assert line(world) == []
+
+
+def test_when_overlap_is_forbidden_meanwhile_those_that_wait_are_skipped_while_one_runs(world: World) -> None:
+    world.add(by_hand(max_runs=4))
+    world.until(NOON + 250)
+    Office(world).edit(overlap=Overlap.SKIP)
+    world.until(NOON + 250 + WATCH_SECONDS)
+    assert told(world) == [(60, W, None), (120, K, "overlap"), (180, K, "overlap"), (240, K, "overlap")]
+
+
+def test_a_job_is_not_completed_while_a_run_waits(world: World) -> None:
+    office = Office(world)
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 200)
+    complete(world)
+    assert office.job().state == "ACTIVE"
+    complete(world)
+    assert office.job().state == "COMPLETED"
+
+
+def test_a_redriven_run_waits_in_line_with_its_record_as_it_is_whatever_the_rule(world: World) -> None:
+    world.add(by_hand(Overlap.SKIP, retry=ONCE, max_runs=2))
+    world.until(NOON + 61)
+    world.tell(world.about(world.runs("tick-tock")[0], MessageKind.FAIL, error="no"))
+    world.until(NOON + 130)
+    dead, second = world.runs("tick-tock")
+    assert (dead.state, second.state) == (RunState.DEAD, W)
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert (world.runs("tick-tock")[0], line(world)) == (dead, [60])
+    complete(world)
+    world.until(NOON + 130 + WATCH_SECONDS)
+    assert told(world) == [(60, W, None), (120, S, None)]
+    assert line(world) == []
+
+
+# What is missed, and what only waits.
+
+
+@pytest.mark.parametrize("mode", MissedMode)
+def test_a_run_that_waits_is_not_missed_though_its_dispatcher_died_before_it_claimed(
+    world: World, mode: MissedMode
+) -> None:
+    world.cursors = ThrottledStore(world.cursors, "claim", times=1)  # type: ignore[assignment]
+    world.add(by_hand(missed=MissedPolicy(mode, grace_seconds=60, max_missed=3), max_runs=14))
+    world.until(NOON + 61)  # sent for fourteen minutes, and not claimed
+    world.until(NOON + 300, ticking=False)
+    assert line(world) == [120, 180, 240, 300]
+    world.dispatch()
+    world.until(NOON + 320)
+    for _ in range(40):
+        if any(state is W for _, state, _ in told(world)):
+            complete(world)
+        world.until(world.clock.now() + 40)
+    assert [(second, state) for second, state, _ in told(world)] == [(second, S) for second in range(60, 841, 60)]
+    assert Counter(world.caller.runs) == {str(run.name): 1 for run in world.runs("tick-tock")}
+
+
+# What gets lost.
+
+
+@dataclass
+class WrittenTwice:
+    """ports.Lines: the SDK writes the watch again when its answer was lost, and says what became of the second one."""
+
+    lines: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.lines, name)
+
+    def set_watch(self, *asked: Any, expires_at: int) -> bool:
+        self.lines.set_watch(*asked, expires_at=expires_at)
+        written: bool = self.lines.set_watch(*asked, expires_at=expires_at)
+        return written
+
+
+def lose(world: World, hit: Callable[[RunMessage], bool]) -> int:
+    """Messages that hit are gone."""
+    before = len(world.wheel._held)
+    world.wheel._held = [each for each in world.wheel._held if not hit(each.message)]
+    return before - len(world.wheel._held)
+
+
+def test_a_call_that_gets_lost_is_made_again_within_half_a_minute(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 305)
+    waiting = world.runs("tick-tock")[0]
+    held = world.wheel.put_in(world.about(waiting, MessageKind.COMPLETE))
+    world.worker()([world.wheel.received(held)], world.clock.now() + 120)
+    assert lose(world, lambda message: message.watch is None) == 1
+    world.until(NOON + 305 + WATCH_SECONDS)
+    assert told(world)[1] == (120, W, None)
+
+
+def test_a_line_that_has_lost_its_watch_is_watched_again_by_who_enters_it_next(world: World) -> None:
+    world.add(by_hand(max_runs=4))
+    world.until(NOON + 125)
+    assert lose(world, lambda message: message.watch is not None) == 1
+    world.until(NOON + 245)
+    assert any(each.message.watch is not None for each in world.wheel._held)
+
+
+def test_a_line_whose_holder_vanished_goes_on(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    first = world.runs("tick-tock")[0]
+    world.clock.advance(1)
+    gone = replace(first, state=RunState.RUNNING, lease_until=NOON + 130, token="gone")
+    assert world.run_store.write(gone, first) is None
+    world.until(NOON + 130 + 120 + WATCH_SECONDS + 1)
+    assert told(world)[1] == (120, W, None)
+
+
+def test_the_next_is_called_by_the_redelivered_message_where_its_lane_did_not_take_the_call(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 200)
+    world.wheel.refuse = lambda message: message.waited
+    complete(world)
+    assert told(world)[1] == (120, Q, None)
+    world.wheel.refuse = lambda _: False
+    world.until(NOON + 210)
+    assert told(world)[1] == (120, W, None)
+
+
+def test_the_watch_of_a_line_does_not_multiply(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    watches = [each.message for each in world.wheel._held if each.message.watch is not None]
+    world.wheel.send([Outgoing(replace(watches[0], nonce=f"twin-{number}"), 0) for number in range(10)])
+    world.until(NOON + 125 + 10 * WATCH_SECONDS)
+    assert len([each for each in world.wheel._held if each.message.watch is not None]) == 1
+
+
+def test_a_worker_that_dies_while_it_sets_up_the_watch_leaves_no_line_that_only_seems_watched(world: World) -> None:
+    world.wheel.refuse = lambda message: message.watch is not None
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 121)
+    assert line(world) == [120]
+    assert world.lines.watch("default", "tick-tock") is None
+
+
+def test_a_watch_whose_answer_is_lost_and_that_is_written_again_has_its_message(world: World) -> None:
+    world.lines = WrittenTwice(world.lines)  # type: ignore[assignment]
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]
+    standing = world.lines.watch("default", "tick-tock")
+    assert standing is not None
+    assert standing.nonce == watch.watch
+
+
+def test_a_watch_whose_message_comes_before_it_is_noted_looks_after_the_line_all_the_same(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    assert world.lines.set_watch("default", "tick-tock", None, world.lines.watch("default", "tick-tock"), expires_at=0)
+    world.until(NOON + 125 + 2 * WATCH_SECONDS)
+    (watch,) = [each.message for each in world.wheel._held if each.message.watch is not None]
+    standing = world.lines.watch("default", "tick-tock")
+    assert standing is not None
+    assert standing.nonce == watch.watch
+
+
+def test_a_watch_among_the_dead_letters_is_sent_afresh_by_the_reconciler(world: World) -> None:
+    world.add(by_hand(max_runs=2))
+    world.until(NOON + 125)
+    watch = next(each for each in world.wheel._held if each.message.watch is not None)
+    world.wheel._held.remove(watch)
+    world.wheel.dead_letters.append(watch)
+    world.reconcile()
+    assert world.wheel.dead_letters == []
+    world.until(NOON + 125 + WATCH_SECONDS)
+    assert any(each.message.watch is not None for each in world.wheel._held)
+
+
+def test_a_failing_run_keeps_its_turn_until_its_last_attempt(world: World) -> None:
+    def fail_the_first(call: Call) -> Outcome:
+        return Failed("no") if call.run.occurrence == int(NOON) + 60 else Succeeded()
+
+    world.caller.answer = fail_the_first
+    from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+
+    twice = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=200, max_seconds=200)
+    world.add(job("* * * * *", overlap=Overlap.QUEUE, retry=twice, max_runs=3))
+    world.until(NOON + 400)
+    assert [(name[-7:-1], at - NOON) for name, _, at in world.caller.calls] == [
+        ("120100", 60.0),
+        ("120100", 260.0),
+        ("120200", 260.0),
+        ("120300", 260.0),
+    ]
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.DEAD, S, S]
+
+
+def test_explained_and_listed_a_waiting_run_is_what_it_is(world: World) -> None:
+    world.add(by_hand(max_runs=3))
+    world.until(NOON + 200)
+    found: list[Run] = world.runs("tick-tock")
+    assert [run.state for run in found] == [W, Q, Q]
+
+
+def test_a_run_is_called_though_it_could_not_be_taken_out_of_its_line(world: World) -> None:
+    world.add(job("* * * * *", overlap=Overlap.QUEUE, delivery=Delivery.AT_MOST_ONCE, max_runs=3))
+    world.until(NOON + 59)
+    lock = Lock("20261121T115900Z", NOON + 61)  # its holder never begins
+    assert world.run_store.lock("default", "tick-tock", lock, None) is None
+    world.lines = ThrottledStore(world.lines, "leave", times=1)  # type: ignore[assignment]
+    world.until(NOON + 300)
+    assert told(world) == [(60, S, None), (120, S, None), (180, S, None)]
+    assert world.lines.refused == 1  # type: ignore[attr-defined]
+    assert (len(world.caller.calls), line(world)) == (3, [])

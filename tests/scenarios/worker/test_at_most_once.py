@@ -1,0 +1,54 @@
+"""A job that runs at most once never calls its target twice."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Delivery, MissedMode, MissedPolicy
+from duecourse.domain.runs.run import RunState
+from tests.support.faulty import FaultyRuns
+from tests.support.jobs import NOON, job
+from tests.support.one_run import begins, ends, hand_over, receive, the_run
+from tests.support.tables import Tables
+from tests.support.world import Killed, World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.mark.parametrize(
+    ("fault", "state", "calls"),
+    [
+        ({"dies_before": begins}, RunState.SUCCEEDED, 1),
+        ({"dies_after": begins}, RunState.DEAD, 0),
+        ({"dies_before": ends}, RunState.DEAD, 1),
+        ({"dies_after": ends}, RunState.SUCCEEDED, 1),
+        ({"answers_lost": begins}, RunState.SUCCEEDED, 1),
+        ({"answers_lost": ends}, RunState.SUCCEEDED, 1),
+    ],
+    ids=["before start", "after start", "before end", "after end", "start's answer", "end's answer"],
+)
+def test_a_job_that_runs_at_most_once_never_calls_twice_wherever_its_worker_dies(
+    world: World, fault: dict[str, Any], state: RunState, calls: int
+) -> None:
+    careful = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=3600)
+    world.add(job("at(2026-11-21T12:02:00)", delivery=Delivery.AT_MOST_ONCE, missed=careful))
+    world.until(NOON + 119)
+    held = world.wheel.hold_back(120)
+    world.clock.set(NOON + 120)
+    world.wheel.give_back(held[:1])
+    letter = receive(world)
+    real = world.run_store
+    world.run_store = FaultyRuns(real, **fault)  # type: ignore[assignment]
+    with contextlib.suppress(Killed):
+        hand_over(world, letter)
+    world.run_store = real
+    world.wheel.put_back(letter)
+    world.wheel.give_back(held[1:])
+    world.until(NOON + 1800)
+    assert (the_run(world).state, len(world.caller.calls)) == (state, calls)

@@ -1,0 +1,238 @@
+"""Runs that are completed by somebody else, long after their call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion, Delivery, Job
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.callback import read_token
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind, RunMessage
+from duecourse.ports import Call, Outgoing, RunStore
+from tests.support.faulty import ThrottledStore
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def waiting_job(**changes: object) -> Job:
+    values: dict[str, object] = {"completion": Completion.CALLBACK, "completion_seconds": 7200, "retry": SOON}
+    return job("at(2026-11-21T12:02:00)", **(values | changes))
+
+
+def the_run(world: World) -> Run:
+    (run,) = world.runs("tick-tock")
+    return run
+
+
+def beat(world: World, seconds: float = 60) -> None:
+    run = the_run(world)
+    assert world.run_store.heartbeat(run, heartbeat_until=world.clock.now() + seconds) is None
+
+
+def test_a_run_waits_after_its_call_and_is_completed_with_its_result_hours_later(world: World) -> None:
+    world.add(waiting_job())
+    world.until(NOON + 3600)
+    assert the_run(world).state is RunState.WAITING
+    world.tell(world.about(the_run(world), MessageKind.COMPLETE, result={"rows": 3}))
+    run = the_run(world)
+    assert (run.state, run.result, run.attempt) == (RunState.SUCCEEDED, {"rows": 3}, 1)
+    assert len(world.caller.calls) == 1
+
+
+def test_the_target_is_given_a_token_that_opens_its_record_and_no_other(world: World) -> None:
+    world.add(waiting_job())
+    world.until(NOON + 130)
+    (text,) = world.caller.tokens
+    assert text is not None
+    token = read_token(text)
+    assert (token.tenant, token.attempt) == ("default", 1)
+    assert token.opens(the_run(world).callback_hash)
+    assert not replace(token, attempt=2).opens(the_run(world).callback_hash)
+    assert token.secret not in str(the_run(world))
+
+
+def test_a_run_that_is_never_completed_is_tried_again_and_dies_in_the_end(world: World) -> None:
+    world.add(waiting_job())
+    world.until(NOON + 5 * 3600)
+    run = the_run(world)
+    assert (run.state, run.attempt, run.code) == (RunState.DEAD, 2, "callback.timeout")
+    first, second = world.caller.calls
+    assert second[2] - first[2] == pytest.approx(7205, abs=2)
+    assert len(world.notices.deaths) == 1
+    assert [held.message.kind for held in world.wheel.dead_letters] == [MessageKind.DEADLINE]
+
+
+def test_a_dead_callback_run_comes_back_by_the_consoles_redrive(world: World) -> None:
+    world.add(waiting_job(completion_seconds=600))
+    world.until(NOON + 3600)
+    assert the_run(world).state is RunState.DEAD
+    world.wheel.redrive()
+    world.work()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 3)
+    world.tell(world.about(the_run(world), MessageKind.COMPLETE, result="done"))
+    assert the_run(world).state is RunState.SUCCEEDED
+
+
+def test_heartbeats_keep_a_run_alive_and_their_absence_ends_its_attempt(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=60))
+    for number in range(40):
+        world.until(NOON + 150 + 50 * number)
+        beat(world)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 1)
+    world.until(NOON + 150 + 50 * 42)
+    run = the_run(world)
+    assert (run.attempt, run.code) == (2, "callback.heartbeat")
+    assert len(world.caller.calls) == 2
+
+
+def deadlines(world: World) -> list[RunMessage]:
+    """What lies in the lane to look at a deadline."""
+    return [held.message for held in world.wheel._held if held.message.kind is MessageKind.DEADLINE]
+
+
+def test_the_message_that_looks_at_the_heartbeats_of_a_run_does_not_multiply(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=60))
+    for number in range(10):
+        world.until(NOON + 150 + 50 * number)
+        beat(world)
+        twins = [replace(deadlines(world)[0], nonce=f"twin-{number}-{twin}") for twin in range(3)]
+        world.wheel.send([Outgoing(twin, max(int(twin.not_before - world.clock.now()), 0)) for twin in twins])
+    world.until(world.clock.now() + 59)
+    assert len(deadlines(world)) == 1
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 1)
+    world.until(world.clock.now() + 61)
+    assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
+
+
+def test_a_deadline_whose_worker_died_before_it_was_noted_is_looked_at_all_the_same(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=60))
+    world.until(NOON + 150)
+    beat(world)
+    store, world.run_store = world.run_store, ThrottledStore(world.run_store, "write", times=1)  # type: ignore[assignment]
+    world.until(NOON + 205)
+    world.run_store = store
+    world.until(NOON + 300)
+    assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
+
+
+def test_a_heartbeat_interval_of_hours_is_watched_through_the_due_index(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=3600, completion_seconds=86_400))
+    world.until(NOON + 3000)
+    beat(world, 3600)
+    world.until(NOON + 3000 + 3599)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 1)
+    world.until(NOON + 3000 + 3700)
+    assert the_run(world).attempt == 2
+    assert world.count("WakesSent") >= 2
+
+
+def test_a_callback_that_is_faster_than_the_calls_answer_wins(world: World) -> None:
+    def complete_during_the_call(call: Call) -> Outcome:
+        held = world.wheel.put_in(world.about(call.run, MessageKind.COMPLETE, result="fast"))
+        world.worker()([world.wheel.received(held)], world.clock.now() + 120)
+        return Succeeded("accepted")
+
+    world.caller.answer = complete_during_the_call
+    world.add(waiting_job())
+    world.until(NOON + 300)
+    run = the_run(world)
+    assert (run.state, run.result) == (RunState.SUCCEEDED, "fast")
+    assert len(world.caller.calls) == 1
+    assert world.count("FinishesRefused") == 0
+
+
+def test_a_token_of_an_attempt_that_was_given_up_changes_nothing(world: World) -> None:
+    world.add(waiting_job(completion_seconds=300))
+    world.until(NOON + 130)
+    first = the_run(world)
+    world.until(NOON + 440)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+    for kind in (MessageKind.COMPLETE, MessageKind.FAIL):
+        world.tell(world.about(first, kind))
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+
+
+def test_a_failure_told_by_callback_is_retried_unless_the_target_forbids_it(world: World) -> None:
+    world.add(waiting_job())
+    world.until(NOON + 130)
+    world.tell(world.about(the_run(world), MessageKind.FAIL, error="disk full", code="DiskFull"))
+    assert (the_run(world).state, the_run(world).error) == (RunState.RETRYING, "disk full")
+    world.until(NOON + 140)
+    world.tell(world.about(the_run(world), MessageKind.FAIL, error="no such customer", retryable=False))
+    run = the_run(world)
+    assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "not_retryable", 2)
+
+
+def test_complete_twice_is_complete_once(world: World) -> None:
+    world.add(waiting_job())
+    world.until(NOON + 130)
+    done = world.about(the_run(world), MessageKind.COMPLETE, result=1)
+    world.tell(done)
+    world.tell(replace(done, result=2, nonce="another"))
+    assert the_run(world).result == 1
+
+
+def test_a_call_that_fails_does_not_wait(world: World) -> None:
+    world.caller.answer = lambda _: Failed("HTTP 500", code="http.500")
+    world.add(waiting_job())
+    world.until(NOON + 300)
+    assert (the_run(world).state, len(world.caller.calls)) == (RunState.DEAD, 2)
+
+
+def test_at_most_once_never_tries_a_second_time_after_a_missed_deadline(world: World) -> None:
+    world.add(waiting_job(delivery=Delivery.AT_MOST_ONCE, completion_seconds=60))
+    world.until(NOON + 900)
+    assert (the_run(world).state, len(world.caller.calls)) == (RunState.DEAD, 1)
+
+
+def test_a_deleted_jobs_waiting_run_can_be_completed_and_is_cancelled_where_it_fails(world: World) -> None:
+    for name in ("completed", "failed"):
+        world.add(waiting_job(id=name))
+    world.until(NOON + 130)
+    runs = {name: world.runs(name)[0] for name in ("completed", "failed")}
+    for name in runs:
+        found = world.jobs.get("default", name)
+        assert found is not None
+        assert world.jobs.delete(found, deleted_at=world.clock.now())
+    world.tell(world.about(runs["completed"], MessageKind.COMPLETE, result="late but done"))
+    world.tell(world.about(runs["failed"], MessageKind.FAIL, error="no"))
+    assert world.runs("completed")[0].state is RunState.SUCCEEDED
+    assert (world.runs("failed")[0].state, world.runs("failed")[0].reason) == (RunState.CANCELLED, "deleted")
+
+
+def test_a_completion_whose_worker_is_throttled_is_not_lost_to_the_heartbeat_that_comes_no_more(world: World) -> None:
+    @dataclass
+    class Throttled:
+        store: RunStore
+        times: int = 1
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.store, name)
+
+        def get(self, *key: str) -> Run | None:
+            self.times -= 1
+            if self.times >= 0:
+                raise OSError("too many requests")
+            return self.store.get(*key)
+
+    world.add(job("at(2026-11-21T12:02:00)", completion=Completion.CALLBACK, heartbeat_seconds=30, retry=SOON))
+    world.until(NOON + 125)
+    done = world.about(the_run(world), MessageKind.COMPLETE, result="done")
+    world.run_store = Throttled(world.run_store)  # type: ignore[assignment]
+    world.tell(done)
+    world.until(NOON + 600)
+    assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, "done")
+    assert len(world.caller.calls) == 1

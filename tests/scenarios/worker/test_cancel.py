@@ -1,0 +1,173 @@
+"""Ending runs before their time."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion, EventKind, JobState, MissedMode, MissedPolicy
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+SOON = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=60, max_seconds=60)
+AT = "at(2026-11-21T12:02:00)"
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def test_a_queued_run_that_is_cancelled_never_starts(world: World) -> None:
+    world.add(job(AT))
+    world.until(NOON + 60)
+    world.tell(world.queued_about("tick-tock", 120, MessageKind.CANCEL, reason="cancelled"))
+    world.until(NOON + 300)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.reason, run.attempt) == (RunState.CANCELLED, "cancelled", 0)
+    assert world.caller.calls == []
+
+
+def test_a_retrying_run_that_is_cancelled_stops(world: World) -> None:
+    world.caller.answer = lambda _: Failed("no")
+    world.add(job(AT, retry=SOON))
+    world.until(NOON + 130)
+    (run,) = world.runs("tick-tock")
+    assert run.state is RunState.RETRYING
+    world.tell(world.about(run, MessageKind.CANCEL, reason="cancelled"))
+    world.until(NOON + 600)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, len(world.caller.calls)) == (RunState.CANCELLED, 1)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize(("outcome", "state"), [(Failed("no"), RunState.CANCELLED), (Succeeded(1), RunState.SUCCEEDED)])
+def test_a_running_call_is_let_to_its_end_and_nothing_follows_a_failed_one(
+    world: World, outcome: Outcome, state: RunState
+) -> None:
+    def cancelled_meanwhile(call: Call) -> Outcome:
+        held = world.wheel.put_in(world.about(call.run, MessageKind.CANCEL, reason="cancelled"))
+        batch = world.worker()([world.wheel.received(held)], world.clock.now() + 120)
+        assert batch.retained == ()
+        return outcome
+
+    world.caller.answer = cancelled_meanwhile
+    world.add(job(AT, retry=SOON))
+    world.until(NOON + 600)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, len(world.caller.calls)) == (state, 1)
+    assert world.count("FinishesRefused") == 0
+
+
+def test_a_waiting_run_that_cannot_hear_of_it_is_cancelled_at_once_and_its_callback_is_late(world: World) -> None:
+    world.add(job(AT, completion=Completion.CALLBACK))
+    world.until(NOON + 130)
+    (run,) = world.runs("tick-tock")
+    world.tell(world.about(run, MessageKind.CANCEL, reason="cancelled"))
+    world.tell(world.about(run, MessageKind.COMPLETE, result=1))
+    assert [one.state for one in world.runs("tick-tock")] == [RunState.CANCELLED]
+
+
+def test_a_waiting_run_with_heartbeats_is_cancelled_where_its_worker_falls_silent(world: World) -> None:
+    world.add(job(AT, completion=Completion.CALLBACK, heartbeat_seconds=30, retry=SOON))
+    world.until(NOON + 125)
+    (run,) = world.runs("tick-tock")
+    world.tell(world.about(run, MessageKind.CANCEL, reason="cancelled"))
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.cancel_requested) == (RunState.WAITING, "cancelled")
+    world.until(NOON + 300)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.reason, len(world.caller.calls)) == (RunState.CANCELLED, "cancelled", 1)
+
+
+def test_cancelling_twice_or_after_the_end_changes_nothing(world: World) -> None:
+    world.add(job(AT))
+    world.until(NOON + 130)
+    (run,) = world.runs("tick-tock")
+    for _ in range(2):
+        world.tell(world.about(run, MessageKind.CANCEL, reason="cancelled"))
+    assert [one.state for one in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+
+
+def test_outcomes_are_told_to_the_bus_as_the_job_chooses(world: World) -> None:
+    world.caller.answer = lambda call: Succeeded() if call.job.id == "fine" else Failed("no", retryable=False)
+    world.add(job(AT, id="fine", events=(EventKind.ALL,)))
+    world.add(job(AT, id="dies", events=(EventKind.DEATHS,)))
+    world.add(job(AT, id="quiet"))
+    world.until(NOON + 300)
+    told = sorted(world.bus.kinds)
+    assert told == [("Run Dead", "dies.20261121T120200Z"), ("Run Succeeded", "fine.20261121T120200Z")]
+
+
+def test_what_an_outage_made_a_job_skip_is_told_once_for_the_whole_range(world: World) -> None:
+    skipping = MissedPolicy(MissedMode.SKIP, grace_seconds=30)
+    for name, events in (("asks", (EventKind.LATE,)), ("quiet", ())):
+        world.add(job("rate(60 seconds)", id=name, missed=skipping, events=events))
+    world.until(NOON + 1000)
+    world.until(NOON + 9000, ticking=False)
+    world.until(NOON + 9100)
+    told = [(one.detail_type, one.detail["job_id"]) for one in world.bus.events]
+    assert told == [("Run Skipped", "asks")]
+    assert world.bus.events[0].detail["count"] > 100
+
+
+def test_a_bus_that_refuses_holds_nothing_up_and_is_counted(world: World) -> None:
+    world.bus.refuses = True
+    world.add(job(AT, events=(EventKind.ALL,)))
+    world.until(NOON + 300)
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+    assert world.count("EventsRefused") == 1
+
+
+def test_a_job_whose_runs_die_in_a_row_is_paused_and_counts_anew_when_resumed(world: World) -> None:
+    world.caller.answer = lambda _: Failed("no", retryable=False)
+    world.add(job("* * * * *", pause_on_failure=3))
+    world.until(NOON + 600)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert (found.state, found.paused_because) == (JobState.PAUSED, "3 runs in a row died")
+    assert len(world.caller.calls) == 3
+    assert len(world.notices.deaths) == 3
+
+
+def test_a_success_in_between_keeps_a_job_from_being_paused(world: World) -> None:
+    def every_third(call: Call) -> Outcome:
+        return Succeeded() if call.run.occurrence // 60 % 3 == 0 else Failed("no", retryable=False)
+
+    world.caller.answer = every_third
+    world.add(job("* * * * *", pause_on_failure=3))
+    world.until(NOON + 900)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.ACTIVE
+
+
+def test_a_large_result_goes_to_the_store_and_a_small_one_stays(world: World) -> None:
+    world.caller.answer = lambda call: Succeeded({"body": "x" * (5000 if call.job.id == "large" else 50)})
+    world.add(job(AT, id="large"))
+    world.add(job(AT, id="small"))
+    world.until(NOON + 300)
+    (large,), (small,) = world.runs("large"), world.runs("small")
+    assert large.result is None
+    assert large.result_key == "results/default/large/20261121T120200Z/1.json"
+    assert large.result_bytes == len(world.results.documents[large.result_key]) > 5000
+    assert (small.result, small.result_key) == ({"body": "x" * 50}, None)
+
+
+def test_a_store_that_refuses_costs_the_result_and_not_the_run(world: World) -> None:
+    world.results.refuses = True
+    world.caller.answer = lambda _: Succeeded({"body": "x" * 5000})
+    world.add(job(AT))
+    world.until(NOON + 300)
+    (run,) = world.runs("tick-tock")
+    assert run.state is RunState.SUCCEEDED
+    assert isinstance(run.result, dict)
+    assert run.result["truncated"] is True
+    assert world.count("ResultsLost") == 1

@@ -1,0 +1,173 @@
+"""What a run is part of: from the request, or the round, through messages and record, in all that is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from duecourse.domain.jobs.backfill import Backfill
+from duecourse.domain.jobs.job import Completion, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind, RunMessage, read_run_message
+from duecourse.ports import Call, Outgoing
+from duecourse.usecases.report import Event
+from duecourse.usecases.runs.commands import CommandSender
+from duecourse.usecases.runs.run_request import RunRequest
+from tests.support.by_hand import ByHand
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import World
+
+N = int(NOON)
+ROUND, ORDER = "52fdfc07-2182-454f-963f-5f0f9a621d72", "order-4711"
+TWICE = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=30, max_seconds=30)
+FAILED = Failed("it answered 503", code="http.503")
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    made = World(tables)
+    made.round_id = ROUND
+    return made
+
+
+def told(world: World) -> list[Event]:
+    """What was said of runs, by workers and calls of the reconciler."""
+    return [event for report in world.reports for event in report.events if "run_id" in event.facts]
+
+
+def borne(world: World) -> set[str | None]:
+    """What the messages bear."""
+    return {one.message.correlation_id for one in world.wheel.sent}
+
+
+def seen(call: Call) -> str | None:
+    return call.run.correlation_id
+
+
+def asks(world: World, job_id: str = "tick-tock") -> None:
+    by_hand = ByHand(world)
+    by_hand.manual.run(by_hand.job(job_id), RunRequest("anna", correlation_id=ORDER))
+
+
+def test_a_scheduled_run_is_part_of_the_round_that_enqueued_it(world: World) -> None:
+    made = world.add(job("at(2026-11-21T12:10:00)"))
+    world.until(NOON + 660)
+    (run,) = world.runs(made.id)
+    assert (run.state, run.correlation_id, borne(world)) == (RunState.SUCCEEDED, ROUND, {ROUND})
+
+
+def test_a_round_says_its_name_in_all_that_it_tells(world: World) -> None:
+    world.add(job("at(2026-11-21T12:10:00)"))
+    report = world.dispatch()
+    assert {(event.facts["shard"], event.facts["correlation_id"]) for event in report.events} == {(0, ROUND)}
+
+
+def test_every_attempt_is_part_of_what_the_first_was_and_so_is_every_line(world: World) -> None:
+    world.add(job("0 0 1 1 *", retry=TWICE))
+    calls: list[str | None] = []
+
+    def failing_once(call: Call) -> Outcome:
+        calls.append(seen(call))
+        return FAILED if len(calls) == 1 else Succeeded("fine")
+
+    world.caller.answer = failing_once
+    asks(world)
+    world.until(NOON + 60)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.attempt, run.correlation_id) == (RunState.SUCCEEDED, 2, ORDER)
+    assert (calls, borne(world)) == ([ORDER, ORDER], {ORDER})
+    lines = told(world)
+    assert [event.action for event in lines] == ["run_settled", "run_settled"]
+    assert {event.facts["correlation_id"] for event in lines} == {ORDER}
+    whose = {(event.facts["tenant"], event.facts["job_id"], event.facts["run_id"]) for event in lines}
+    assert whose == {("default", "tick-tock", str(run.name))}
+
+
+def test_a_redriven_run_is_still_part_of_the_same(world: World) -> None:
+    world.add(job("0 0 1 1 *", retry=replace(TWICE, max_attempts=1)))
+    world.caller.answer = lambda _: FAILED
+    asks(world)
+    world.until(NOON + 30)
+    (dead,) = world.runs("tick-tock")
+    assert (dead.state, dead.correlation_id) == (RunState.DEAD, ORDER)
+
+    world.caller.answer = lambda _: Succeeded("fine")
+    CommandSender(world.wheel, world.clock, world.randomness).send_one(MessageKind.REDRIVE, dead)
+    world.work()
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.correlation_id, borne(world)) == (RunState.SUCCEEDED, ORDER, {ORDER})
+
+
+def test_what_waits_in_the_due_index_comes_back_as_part_of_the_same(world: World) -> None:
+    world.add(job("*/5 * * * *"))
+    by_hand = ByHand(world)
+    an_hour = Backfill(N - 3600, N, 600)  # twelve runs, ten minutes apart: most of them wait as timers
+    by_hand.backfills.start(by_hand.job(), an_hour, RunRequest("anna", correlation_id=ORDER))
+    world.until(NOON + 7200)
+    runs = [run for run in world.runs("tick-tock") if run.suffix]
+    assert [run.correlation_id for run in runs] == [ORDER] * 12
+
+
+def test_a_callback_and_its_deadline_are_part_of_the_same(world: World) -> None:
+    world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, completion_seconds=60, retry=TWICE))
+    asks(world)
+    world.until(NOON + 200)
+    (run,) = world.runs("tick-tock")
+    assert {one.message.kind for one in world.wheel.sent} >= {MessageKind.START, MessageKind.DEADLINE}
+    assert (run.attempt, run.correlation_id, borne(world)) == (2, ORDER, {ORDER})
+
+
+def test_who_replaces_a_run_asks_it_to_end_in_its_own_name(world: World) -> None:
+    world.add(job("0 0 1 1 *", completion=Completion.CALLBACK, overlap=Overlap.REPLACE))
+    asks(world)
+    world.until(NOON + 5)
+    by_hand = ByHand(world)
+    by_hand.manual.run(by_hand.job(), RunRequest("bert", correlation_id="order-4712"))
+    world.until(NOON + 60)
+    (cancel,) = [one.message for one in world.wheel.sent if one.message.kind is MessageKind.CANCEL]
+    assert cancel.correlation_id == ORDER
+    assert {run.correlation_id for run in world.runs("tick-tock")} == {ORDER, "order-4712"}
+
+
+def test_a_request_that_is_repeated_names_the_first_one(world: World) -> None:
+    world.add(job("0 0 1 1 *"))
+    by_hand = ByHand(world)
+    first = by_hand.manual.run(by_hand.job(), RunRequest("anna", "a key", ORDER))
+    again = by_hand.manual.run(by_hand.job(), RunRequest("anna", "a key", "order-4712"))
+    assert (first.correlation_id, again.correlation_id, borne(world)) == (ORDER, ORDER, {ORDER})
+    assert by_hand.record(first).correlation_id == ORDER
+
+
+def test_a_dead_letter_is_told_of_as_part_of_the_same(world: World) -> None:
+    world.add(job("0 0 1 1 *", retry=replace(TWICE, max_attempts=1)))
+    world.caller.answer = lambda _: FAILED
+    asks(world)
+    world.until(NOON + 30)
+    report = world.reconcile()
+    (kept,) = [event for event in report.events if event.action == "dead_letter_kept"]
+    assert kept.facts["correlation_id"] == ORDER
+
+
+def test_a_message_of_before_runs_as_it_did_and_is_part_of_nothing(world: World) -> None:
+    made = world.add(job("0 0 1 1 *", retry=TWICE))
+    body = RunMessage(
+        RunIdentity(
+            tenant="default", job_id=made.id, occurrence=N, due=N, generation=made.generation, suffix=".mAbCd1234"
+        ),
+        lane=made.lane,
+        not_before=NOON,
+        nonce="old",
+    ).to_json()
+    assert "correlation_id" not in orjson.loads(body)
+    world.wheel.send([Outgoing(read_run_message(body), 0)])
+    world.caller.answer = lambda call: FAILED if call.run.attempt == 1 else Succeeded("fine")
+    world.until(NOON + 60)
+    (run,) = world.runs(made.id)
+    assert (run.state, run.correlation_id) == (RunState.SUCCEEDED, None)
+    assert all("correlation_id" not in event.facts for event in told(world))

@@ -1,0 +1,171 @@
+"""The dead-letter queue: what lies there, what is recorded of it, and how it comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion, JobState
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
+from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, ONCE, the_run
+from tests.support.tables import Tables
+from tests.support.world import FUNCTION_SECONDS, Killed, World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def dead_run(world: World) -> Run:
+    world.caller.answer = lambda _: Failed("no")
+    world.add(job(AT, retry=ONCE))
+    world.until(NOON + 300)
+    run = the_run(world)
+    assert run.state is RunState.DEAD
+    assert len(world.wheel.dead_letters) == 1
+    return run
+
+
+def lose_to_the_dead_letters(world: World, second: int = 120) -> None:
+    """The message is received again and again and never handled, as under throttling or a worker that crashes."""
+    for held in world.wheel.hold_back(second):
+        world.wheel.dead_letters.append(held)
+
+
+def test_a_rightful_dead_letter_stays_where_the_console_finds_it(world: World) -> None:
+    run = dead_run(world)
+    world.reconcile()
+    assert len(world.wheel.dead_letters) == 1
+    assert the_run(world) == run
+    assert len(world.notices.deaths) == 1
+
+
+def test_a_message_that_got_there_before_its_run_could_start_is_found_recorded_and_announced(world: World) -> None:
+    world.add(job(AT))
+    world.clock.set(NOON + 60)
+    lose_to_the_dead_letters(world)
+    world.until(NOON + 300, ticking=False)
+    assert world.runs("tick-tock") == []
+    world.reconcile()
+    run = the_run(world)
+    assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "dead_lettered", 0)
+    assert len(world.notices.deaths) == 1
+    assert world.count("DeadLettersRecorded") == 1
+    world.reconcile()
+    assert len(world.notices.deaths) == 1
+    world.wheel.redrive()
+    world.work()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 1)
+
+
+def test_a_worker_that_crashes_at_every_delivery_leaves_a_run_that_the_reconciler_records(world: World) -> None:
+    def crash(call: Call) -> Outcome:
+        raise Killed
+
+    world.caller.answer = crash
+    world.add(job(AT, retry=ONCE))
+    world.until(NOON + 119, ticking=False)
+    world.clock.set(NOON + 120)
+    held = world.wheel.receive()
+    assert held is not None
+    with pytest.raises(Killed):
+        world.worker()([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS)
+    world.wheel.dead_letters.append(held)
+    world.reconcile()
+    assert the_run(world).state is RunState.RUNNING  # its lease has not ended: it may be alive
+    world.until(NOON + 400, ticking=False)
+    world.reconcile()
+    assert (the_run(world).state, the_run(world).reason) == (RunState.DEAD, "dead_lettered")
+
+
+def test_a_retry_that_got_there_is_recorded_as_dead(world: World) -> None:
+    outcomes = iter([Failed("no"), Succeeded()])
+    world.caller.answer = lambda _: next(outcomes)
+    world.add(job(AT, retry=RetryPolicy(max_attempts=3, min_seconds=60, max_seconds=60)))
+    world.until(NOON + 130)
+    lose_to_the_dead_letters(world)
+    world.until(NOON + 300, ticking=False)
+    world.reconcile()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 1)
+    world.wheel.redrive()
+    world.work()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+
+
+def test_what_is_left_over_after_a_redrive_is_removed(world: World) -> None:
+    run = dead_run(world)
+    world.caller.answer = lambda _: Succeeded()
+    world.tell(world.about(run, MessageKind.REDRIVE))
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+    assert len(world.wheel.dead_letters) == 1
+    world.reconcile()
+    assert world.wheel.dead_letters == []
+
+
+def test_a_redrive_asked_for_twice_runs_once_more_and_not_twice(world: World) -> None:
+    run = dead_run(world)
+    asked = world.about(run, MessageKind.REDRIVE)
+    world.tell(asked)
+    world.tell(replace(asked, nonce="another"))
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert the_run(world).state is RunState.DEAD
+    assert len(world.notices.deaths) == 2  # it died twice
+
+
+def test_a_copy_of_a_dead_runs_message_is_dropped_and_the_dead_letter_itself_runs_again(world: World) -> None:
+    dead_run(world)
+    copy = world.wheel.sent[0].message.again(nonce="of a copy", not_before=world.clock.now())
+    world.tell(copy)
+    assert len(world.caller.calls) == 1
+    world.caller.answer = lambda _: Succeeded()
+    world.wheel.redrive()
+    world.work()
+    assert the_run(world).state is RunState.SUCCEEDED
+
+
+def test_a_callback_that_got_there_is_sent_afresh(world: World) -> None:
+    world.add(job(AT, completion=Completion.CALLBACK))
+    world.until(NOON + 130)
+    done = world.about(the_run(world), MessageKind.COMPLETE, result=7)
+    world.wheel.dead_letters.append(world.wheel.put_in(done))
+    world.reconcile()
+    world.work()
+    assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, 7)
+    assert world.wheel.dead_letters == []
+
+
+def test_what_cannot_be_read_stays_and_is_counted(world: World) -> None:
+    world.add(job(AT))
+    broken = world.wheel.put_in(world.queued_about("tick-tock", 120, MessageKind.START))
+    world.wheel.dead_letters.append(replace(broken, body="not a message"))
+    world.reconcile()
+    assert len(world.wheel.dead_letters) == 1
+    assert world.count("DeadLettersUnreadable") == 1
+
+
+def test_many_dead_letters_are_looked_at_page_by_page(world: World) -> None:
+    world.caller.answer = lambda _: Failed("no", retryable=False)
+    for number in range(25):
+        world.add(job(AT, id=f"job-{number:02}"))
+    world.until(NOON + 300)
+    assert len(world.wheel.dead_letters) == 25
+    report = world.reconcile()
+    assert report.counts["DeadLettersKept"] == 25
+
+
+def test_a_job_that_ends_with_a_run_found_dead_is_completed(world: World) -> None:
+    world.add(job(AT))
+    world.until(NOON + 60)
+    lose_to_the_dead_letters(world)
+    world.until(NOON + 300)
+    world.reconcile()
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert found.state is JobState.COMPLETED

@@ -1,0 +1,59 @@
+"""SQS may give one invocation the same message twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Delivery
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Outcome, Succeeded
+from duecourse.ports import Call, Conflict, RunStore
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.world import FUNCTION_SECONDS, World
+
+
+@dataclass
+class Watched:
+    """ports.RunStore that says when a write has met another one's record."""
+
+    store: RunStore
+    met: Event = field(default_factory=Event)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        conflict = self.store.write(run, previous)
+        if conflict is not None:
+            self.met.set()
+        return conflict
+
+
+@pytest.mark.parametrize("delivery", Delivery)
+def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, delivery: Delivery) -> None:
+    world = World(tables)
+    watched = Watched(world.run_store)
+    world.run_store = watched  # type: ignore[assignment]
+
+    def wait_for_the_other(_: Call) -> Outcome:
+        assert watched.met.wait(20)  # the other one is decided upon while this call is on its way
+        return Succeeded()
+
+    world.caller.answer = wait_for_the_other
+    world.add(job("at(2026-11-21T12:02:00)", delivery=delivery))
+    world.until(NOON + 119, ticking=False)
+    world.clock.set(NOON + 120)
+    held = world.wheel.receive()
+    assert held is not None
+    once = world.wheel.received(held)
+    twice = replace(once, receipt="another receipt")
+    world.worker()([once, twice], world.clock.now() + FUNCTION_SECONDS)
+    world.wheel.put_back(held)
+    world.until(NOON + 900)
+    assert len(world.caller.calls) == 1
+    assert [(run.state, run.attempt) for run in world.runs("tick-tock")] == [(RunState.SUCCEEDED, 1)]

@@ -1,0 +1,182 @@
+"""Dead runs are brought back, by the API or by the console, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Delivery, Job
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Succeeded
+from duecourse.messages import MessageKind
+from tests.support.faulty import ThrottledStore
+from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, ONCE, fail, receive, the_run
+from tests.support.tables import Tables
+from tests.support.world import World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def never_begun(world: World, of: Job) -> None:
+    """A run whose message was received too often before it could start: dead without an attempt."""
+    world.add(of)
+    world.clock.set(NOON + 60)
+    world.wheel.dead_letters += world.wheel.hold_back(120)
+    world.until(NOON + 300, ticking=False)
+    world.reconcile()
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 0)
+
+
+@contextlib.contextmanager
+def deaf(world: World) -> Iterator[None]:
+    """What is sent meanwhile is accepted, and its acceptance not heard of."""
+    real = world.wheel.send
+    answers: list[bool] = []
+
+    def send(outgoing: Any) -> list[bool]:
+        answers.extend(real(outgoing))
+        return [False] * len(outgoing)
+
+    world.wheel.send = send  # type: ignore[method-assign]
+    yield
+    world.wheel.send = real  # type: ignore[method-assign]
+    assert answers == [True]
+
+
+def test_a_run_that_died_before_its_first_attempt_can_be_redriven_by_the_api(world: World) -> None:
+    never_begun(world, job(AT))
+    world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 1)
+
+
+@pytest.mark.parametrize("by", ["console", "api"])
+@pytest.mark.parametrize("days", [0, 2])
+def test_a_redrive_outlasts_minutes_in_which_no_job_can_be_read_however_old_its_run_is(
+    world: World, days: int, by: str
+) -> None:
+    world.caller.answer = fail
+    world.add(job(AT, retry=ONCE))
+    world.until(NOON + 200)
+    world.until(NOON + 200 + days * 86_400, ticking=False)
+    world.caller.answer = lambda _: Succeeded()
+    readable = world.jobs
+    world.jobs = ThrottledStore(readable, "snapshot", 10_000)  # type: ignore[assignment]
+    if by == "console":
+        world.wheel.redrive()
+    else:
+        world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+    world.until(world.clock.now() + 200, ticking=False)
+    world.jobs = readable
+    world.until(world.clock.now() + 300, ticking=False)
+    assert (the_run(world).state, len(world.caller.calls)) == (RunState.SUCCEEDED, 2)
+
+
+def test_a_run_that_died_before_its_first_attempt_is_called_once_for_each_redrive(world: World) -> None:
+    never_begun(world, job(AT, delivery=Delivery.AT_MOST_ONCE))
+    world.caller.answer = fail
+    world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+    world.until(NOON + 1200)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1]
+    assert len(world.notices.deaths) == 2
+    world.reconcile()
+    assert len(world.wheel.dead_letters) == 1
+
+
+def test_a_redrive_asked_for_twice_of_a_run_that_died_before_its_first_attempt_runs_once(world: World) -> None:
+    never_begun(world, job(AT, delivery=Delivery.AT_MOST_ONCE))
+    world.caller.answer = fail
+    asked = world.about(the_run(world), MessageKind.REDRIVE)
+    world.tell(asked)
+    world.tell(replace(asked, nonce="asked twice"))
+    world.wheel.dead_letters.append(world.wheel.put_in(replace(asked, nonce="asked thrice")))
+    world.reconcile()
+    world.until(NOON + 1200)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1]
+    world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+
+
+def test_a_redrive_by_the_console_that_is_put_off_runs_once_though_nothing_was_begun_before(world: World) -> None:
+    never_begun(world, job(AT, delivery=Delivery.AT_MOST_ONCE))
+    world.caller.answer = fail
+    world.wheel.redrive()
+    held = receive(world)
+    with deaf(world):
+        assert world.worker()([world.wheel.received(held)], world.clock.now() + 10).retained
+    world.wheel.put_back(held)
+    world.until(NOON + 3600)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1]
+    assert len(world.notices.deaths) == 2
+
+
+def test_a_redriven_run_has_the_whole_age_of_its_job_again(world: World) -> None:
+    young = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1, max_age_seconds=60)
+    world.caller.answer = fail
+    world.add(job(AT, retry=young))
+    world.until(NOON + 600)
+    world.tell(world.about(the_run(world), MessageKind.REDRIVE))
+    world.until(NOON + 700)
+    assert [(attempt, at - NOON) for _, attempt, at in world.caller.calls] == [
+        (1, 120.0),
+        (2, 121.0),
+        (3, 122.0),
+        (4, 600.0),
+        (5, 601.0),
+        (6, 602.0),
+    ]
+    assert the_run(world).reason == "attempts_exhausted"
+
+
+def test_a_redrive_that_was_put_off_by_a_send_whose_answer_was_lost_runs_once_and_does_not_circle(
+    world: World,
+) -> None:
+    world.add(job(AT, retry=ONCE))
+    world.caller.answer = fail
+    world.until(NOON + 300)
+    world.wheel.redrive()
+    held = receive(world)
+    # Too little time is left, so a copy is sent; its acceptance is not heard of, and the message stays too.
+    with deaf(world):
+        assert world.worker()([world.wheel.received(held)], world.clock.now() + 10).retained
+    world.wheel.put_back(held)
+    world.until(NOON + 3600)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert len(world.notices.deaths) == 2
+
+
+def test_redriven_by_the_api_the_console_and_reconciled_at_once_a_run_runs_once_more(world: World) -> None:
+    world.add(job(AT, retry=ONCE))
+    world.caller.answer = fail
+    world.until(NOON + 300)
+    run = the_run(world)
+    asked = world.about(run, MessageKind.REDRIVE)
+    world.wheel.redrive()
+    world.tell(asked)
+    world.reconcile()
+    world.tell(replace(asked, nonce="asked twice"))
+    world.until(NOON + 1200)
+    world.reconcile()
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert (the_run(world).state, len(world.wheel.dead_letters)) == (RunState.DEAD, 1)
+
+
+def test_a_redrive_whose_message_was_received_too_often_is_asked_for_again(world: World) -> None:
+    world.add(job(AT, retry=ONCE))
+    world.caller.answer = fail
+    world.until(NOON + 300)
+    asked = world.wheel.put_in(world.about(the_run(world), MessageKind.REDRIVE))
+    world.wheel.dead_letters.append(asked)
+    world.caller.answer = lambda _: Succeeded()
+    world.reconcile()
+    world.work()
+    world.reconcile()
+    assert (the_run(world).state, world.wheel.dead_letters) == (RunState.SUCCEEDED, [])

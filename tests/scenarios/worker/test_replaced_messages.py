@@ -1,0 +1,160 @@
+"""A message that is sent afresh names the one that it replaces: what that one had begun has a message still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
+from duecourse.messages import MessageKind
+from tests.support.faulty import FaultyRuns, Skewed, ThrottledStore
+from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, ONCE, begins, fail, hand_over, the_run
+from tests.support.tables import Tables
+from tests.support.wheel import Held
+from tests.support.world import Killed, World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def received(world: World, second: float = 120) -> Held:
+    """The one message of the run, at a second after NOON; a copy that the API sent is left out."""
+    world.until(NOON + second - 1)
+    held, *_ = world.wheel.hold_back(int(second))
+    world.clock.set(NOON + second)
+    held.receives += 1
+    return held
+
+
+def unreadable(world: World, held: Held, **when: Any) -> None:
+    """Hand the message over near its receive limit, while no record can be read."""
+    real = world.run_store
+    world.run_store = ThrottledStore(real, "get", times=99)  # type: ignore[assignment]
+    held.receives = world.wheel.max_receive_count - 1
+    assert hand_over(world, held) == ()
+    world.run_store = real
+
+
+def test_a_dead_run_whose_message_was_sent_afresh_unread_can_be_redriven_from_the_dead_letters(world: World) -> None:
+    world.caller.answer = fail
+    world.add(job(AT, retry=ONCE))
+    held = received(world)
+    assert hand_over(world, held) != ()  # dead, and failed until the queue moves it
+    unreadable(world, held)
+    world.until(NOON + 900)
+    world.reconcile()
+    assert the_run(world).state is RunState.DEAD
+    assert [letter.message.name for letter in world.wheel.dead_letters] == [the_run(world).name]
+    assert len(world.notices.deaths) == 1
+    world.caller.answer = lambda _: Succeeded("at last")
+    world.wheel.redrive()
+    world.until(NOON + 1200)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+
+
+def test_a_run_whose_worker_died_and_whose_message_was_sent_afresh_unread_is_taken_over(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    real = world.run_store
+    world.run_store = FaultyRuns(real, dies_after=begins)  # type: ignore[assignment]
+    with pytest.raises(Killed):
+        hand_over(world, held)
+    world.run_store = real
+    world.clock.advance(1)
+    unreadable(world, held)
+    world.until(NOON + 900)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+
+
+def test_a_callbacks_death_whose_message_was_sent_afresh_unread_is_kept_among_the_dead_letters(world: World) -> None:
+    world.add(job(AT, retry=ONCE, completion=Completion.CALLBACK))
+    world.until(NOON + 130)
+    told = world.about(the_run(world), MessageKind.FAIL, error="no")
+    letter = world.wheel.put_in(told)
+    assert hand_over(world, letter) != ()
+    unreadable(world, letter)
+    world.until(NOON + 900)
+    world.reconcile()
+    assert the_run(world).state is RunState.DEAD
+    assert len(world.wheel.dead_letters) == 1
+    world.caller.answer = lambda _: Succeeded("taken")
+    world.wheel.redrive()
+    world.until(NOON + 960)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+
+
+def test_what_a_failed_callback_owes_is_sent_by_the_message_that_replaces_it(world: World) -> None:
+    world.add(job(AT, completion=Completion.CALLBACK, retry=RetryPolicy(4, Backoff.FIXED, 5, 5)))
+    world.until(NOON + 130)
+    letter = world.wheel.put_in(world.about(the_run(world), MessageKind.FAIL, error="no"))
+    world.wheel.refuse = lambda message: message.attempt == 2 and message.kind is MessageKind.START
+    assert hand_over(world, letter) != ()
+    assert the_run(world).state is RunState.RETRYING
+    world.wheel.refuse = lambda _: False
+    unreadable(world, letter)
+    world.until(NOON + 900)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+
+
+@pytest.mark.parametrize("behind", [2.6, 5.0])
+def test_a_message_that_has_begun_its_run_is_not_sent_on_as_early_by_a_worker_with_a_slow_clock(
+    world: World, behind: float
+) -> None:
+    world.add(job(AT))
+    held = received(world)
+    real = world.run_store
+    world.run_store = FaultyRuns(real, dies_after=begins)  # type: ignore[assignment]
+    with pytest.raises(Killed):
+        hand_over(world, held)
+    world.run_store = real
+    world.worker_clock = Skewed(world.clock, -behind)
+    world.wheel.give_back([held])
+    world.until(NOON + 900)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.SUCCEEDED, 2)
+
+
+@dataclass
+class LosesAnswers:
+    """ports.Lanes: what is sent is stored, and told as refused, so it stays with its sender as well."""
+
+    lanes: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.lanes, name)
+
+    def send(self, outgoing: Any) -> list[bool]:
+        self.lanes.send(outgoing)
+        return [False] * len(outgoing)
+
+
+def test_a_dead_run_that_is_adopted_by_a_copy_is_announced_once_and_lies_once_among_the_dead_letters(
+    world: World,
+) -> None:
+    world.caller.answer = fail
+    world.add(job(AT, retry=ONCE))
+    held = received(world)
+    hand_over(world, held)
+    real, wheel = world.run_store, world.wheel
+    world.run_store = ThrottledStore(real, "get", times=99)  # type: ignore[assignment]
+    world.wheel = LosesAnswers(wheel)  # type: ignore[assignment]
+    held.receives = wheel.max_receive_count - 1
+    assert hand_over(world, held) != ()  # both the message and its copy are there now
+    world.run_store, world.wheel = real, wheel
+    world.wheel.put_back(replace(held))
+    world.until(NOON + 1800)
+    world.reconcile()
+    assert len(world.wheel.dead_letters) == 1
+    assert len(world.notices.deaths) == 1
+    world.caller.answer = lambda _: Failed("again", retryable=False)
+    world.wheel.redrive()
+    world.until(NOON + 3600)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.DEAD, 2)
+    assert len(world.caller.calls) == 2

@@ -1,0 +1,169 @@
+"""Waits that are longer than a queue holds a message back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
+from duecourse.domain.runs.lifecycle import decide
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.ports import Call, Claimed, ClaimResult, CursorStore, Timer
+from duecourse.usecases.dispatch.dispatch import DispatchRules
+from tests.support.jobs import NOON, job
+from tests.support.one_run import fail, the_run
+from tests.support.tables import Tables
+from tests.support.world import Killed, World
+
+HOURS = RetryPolicy(max_attempts=3, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+AT = "at(2026-11-21T12:02:00)"
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    world = World(tables)
+
+    def fail_the_first(call: Call) -> Outcome:
+        return Failed("not yet") if call.run.attempt == 1 else Succeeded()
+
+    world.caller.answer = fail_the_first
+    return world
+
+
+class DyingClear:
+    """A cursor store whose process is killed when it has sent timers and is about to clear them."""
+
+    def __init__(self, store: CursorStore) -> None:
+        self.store = store
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.store, name)
+
+    def clear(self, timers: list[Timer]) -> list[Claimed]:
+        raise Killed
+
+
+def test_a_retry_after_two_hours_waits_in_the_due_index_and_comes_on_its_second(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 3600)
+    assert len(world.wheel) == 0  # nothing circles in the queue meanwhile
+    world.until(NOON + 7400)
+    assert [(attempt, at - NOON) for _, attempt, at in world.caller.calls] == [(1, 120.0), (2, 7320.0)]
+    assert world.count("WakesSent") == 1
+
+
+def test_a_dispatcher_killed_between_sending_and_clearing_starts_a_run_once(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 7000)
+    world.clock.advance(30)
+    with pytest.raises(Killed):
+        world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
+    world.until(NOON + 7600)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert world.count("WakesSent") == 1
+
+
+def test_a_timer_that_was_sent_twice_grants_no_attempts_to_a_run_that_has_used_its_own_up(world: World) -> None:
+    world.caller.answer = lambda call: Failed("no")
+    world.add(job(AT, retry=replace(HOURS, max_attempts=2)))
+    world.until(NOON + 7000)
+    world.clock.advance(30)
+    with pytest.raises(Killed):
+        world.dispatch(DyingClear(world.cursors))  # type: ignore[arg-type]
+    world.until(NOON + 20_000)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert [(run.state, run.attempt) for run in world.runs("tick-tock")] == [(RunState.DEAD, 2)]
+
+
+def test_a_timer_survives_an_outage_of_the_dispatcher(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 600)
+    world.until(NOON + 5 * 3600, ticking=False)
+    world.until(NOON + 5 * 3600 + 120)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [1, 2]
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+
+
+@dataclass
+class BusyTable:
+    """A cursor store whose table puts off what is to be cleared until `until` (UTC seconds)."""
+
+    store: CursorStore
+    world: World
+    until: float
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def clear(self, timers: list[Timer]) -> list[Claimed]:
+        if self.world.clock.now() < self.until:
+            return [Claimed(ClaimResult.BUSY, "ThrottlingException: slower", 1)] * len(timers)
+        return self.store.clear(timers)
+
+
+def test_timers_that_a_busy_table_cannot_clear_at_once_are_sent_once_and_cleared_a_little_later(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 7000)
+    world.clock.advance(30)
+    report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 10))
+    assert (report.counts["WakesSent"], report.counts["ClaimsFailed"]) == (1, 0)
+    assert report.counts["StatementsThrottled"] > 1
+    assert world.dispatch().counts["WakesSent"] == 0
+
+
+def test_a_table_that_stays_busy_stops_the_sending_of_timers(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 7000)
+    world.clock.advance(30)
+    report = world.dispatch(BusyTable(world.cursors, world, world.clock.now() + 3600))
+    assert report.counts["ClaimsFailed"] == 1
+    assert "a timer could not be cleared" in [event.facts.get("reason") for event in report.events]
+
+
+def test_a_timer_of_a_deleted_job_cancels_its_run(world: World) -> None:
+    world.add(job(AT, retry=HOURS))
+    world.until(NOON + 600)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert world.jobs.delete(found, deleted_at=world.clock.now())
+    world.until(NOON + 8000)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.reason, len(world.caller.calls)) == (RunState.CANCELLED, "deleted", 1)
+
+
+def test_an_attempt_that_would_come_too_late_for_its_run_is_not_made(world: World) -> None:
+    oldest = RetryPolicy(max_attempts=9, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600, max_age_seconds=1500)
+    world.caller.answer = lambda _: Failed("no")
+    world.add(job(AT, retry=oldest))
+    world.until(NOON + 4000)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.reason, run.attempt) == (RunState.DEAD, "too_old", 3)
+
+
+def test_a_run_that_waits_for_its_next_attempt_is_kept_until_then_however_short_the_retention(world: World) -> None:
+    days = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=86_400, max_seconds=86_400)
+    made = world.add(job(AT, retry=days))
+    world.caller.answer = fail
+    world.until(NOON + 130)
+    begun = replace(the_run(world), state=RunState.RUNNING, expires_at=int(NOON) + 86_400)
+    again = decide(Ended(Failed("no"), 0.5), made, begun, AttemptContext("m", "t", NOON, 0), now=world.clock.now())
+    assert isinstance(again, Transition)
+    assert again.run.not_before is not None
+    assert again.run.expires_at is not None
+    assert again.run.expires_at > again.run.not_before + 86_400
+
+
+def test_a_timer_is_found_though_the_shards_have_grown_since(tables: Tables) -> None:
+    hours = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=7200, max_seconds=7200)
+    before = World(tables, rules=DispatchRules(shards=1, lookahead=300, horizon=840))
+    before.caller.answer = fail
+    for number in range(6):
+        before.add(job(AT, id=f"job-{number}", retry=hours))
+    before.until(NOON + 600)
+    after = World(tables, at=NOON + 600, rules=DispatchRules(shards=4, lookahead=300, horizon=840))
+    after.until(NOON + 7400)
+    assert sorted(after.caller.runs) == [f"job-{number}.20261121T120200Z" for number in range(6)]

@@ -1,0 +1,246 @@
+"""Workers die, answers get lost, clocks differ: nothing is lost, and nothing is executed twice at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+from duecourse.domain.jobs.cursor import cursor_for
+from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Succeeded
+from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
+from tests.support.jobs import NOON, job
+from tests.support.one_run import AT, begins, ends, hand_over, receive
+from tests.support.tables import Tables
+from tests.support.wheel import Held
+from tests.support.world import FUNCTION_SECONDS, Killed, World
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+def received(world: World, second: float = 120) -> Held:
+    """The job's message, at a second after NOON."""
+    world.until(NOON + second - 1, ticking=False)
+    world.clock.set(NOON + second)
+    return receive(world)
+
+
+def killed(world: World, held: Held, **when: Judge) -> None:
+    """A worker takes the message and dies where a write says so (see FaultyRuns)."""
+    real = world.run_store
+    world.run_store = FaultyRuns(real, **when)  # type: ignore[assignment]
+    with pytest.raises(Killed):
+        hand_over(world, held)
+    world.run_store = real
+
+
+def test_a_worker_killed_after_the_call_and_before_its_record_calls_again_only_after_its_lease(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    killed(world, held, dies_before=ends)
+    world.wheel.put_back(held)
+    world.until(NOON + 900)
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.attempt) == (RunState.SUCCEEDED, 2)
+    first, second = world.caller.calls
+    assert second[2] - first[2] > FUNCTION_SECONDS
+
+
+def test_a_worker_killed_after_its_record_and_before_the_message_is_deleted_calls_nobody_again(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    killed(world, held, dies_after=ends)
+    world.wheel.put_back(held)
+    world.until(NOON + 900)
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+    assert len(world.caller.calls) == 1
+    assert len(world.wheel) == 0
+
+
+def test_a_worker_killed_between_its_start_and_the_call_is_taken_over(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    killed(world, held, dies_after=begins)
+    world.wheel.put_back(held)
+    world.until(NOON + 900)
+    assert [attempt for _, attempt, _ in world.caller.calls] == [2]
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+
+
+@pytest.mark.parametrize("which", [begins, ends], ids=["start", "finish"])
+def test_a_write_that_was_applied_though_its_answer_was_lost_counts_as_written(world: World, which: object) -> None:
+    world.add(job(AT))
+    faulty = FaultyRuns(world.run_store, answers_lost=which)  # type: ignore[arg-type]
+    world.run_store = faulty  # type: ignore[assignment]
+    world.until(NOON + 900)
+    assert len(faulty.hits) == 1
+    (run,) = world.runs("tick-tock")
+    assert (run.state, run.attempt, len(world.caller.calls)) == (RunState.SUCCEEDED, 1, 1)
+    assert world.count("FinishesRefused") == 0
+
+
+def test_the_same_message_in_two_workers_at_the_same_time_is_called_once(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    copies = [replace(held, receives=number) for number in range(1, 9)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda copy: hand_over(world, copy), copies))
+    assert len(world.caller.calls) == 1
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+
+
+def test_a_message_delivered_again_after_success_is_let_go(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    assert hand_over(world, held) == ()
+    assert hand_over(world, replace(held, receives=2)) == ()
+    assert len(world.caller.calls) == 1
+
+
+@pytest.mark.parametrize("skew", [5.0, -5.0], ids=["ahead", "behind"])
+def test_a_worker_whose_clock_is_five_seconds_off_runs_each_occurrence_once_and_none_too_early(
+    world: World, skew: float
+) -> None:
+    truth = world.clock
+    world.add(job("rate(20 seconds)", max_runs=10))
+    world.worker_clock = Skewed(truth, skew)
+    world.until(NOON + 900)
+    assert len(world.caller.runs) == len(set(world.caller.runs)) == 10
+    for run, _, at in world.caller.calls:
+        due = next(one.due for one in world.runs("tick-tock") if str(one.name) == run)
+        assert due <= at <= due + 6
+
+
+def test_a_worker_with_a_fast_clock_does_not_take_over_a_run_that_is_alive(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    killed(world, held, dies_after=begins)
+    world.clock.set(NOON + 120 + FUNCTION_SECONDS - 1)  # its lease ends in a second by the first worker's clock
+    world.worker_clock = Skewed(world.clock, 5)
+    assert hand_over(world, replace(held, receives=2)) == ("message-0",)
+    assert world.caller.calls == []
+
+
+def test_throttled_deliveries_alone_never_bring_a_run_to_the_dead_letters(world: World) -> None:
+    world.add(job(AT))
+    held = received(world)
+    held.receives = 4  # received three times and never handled: a lane at the limit of its concurrency
+    assert hand_over(world, held) == ()
+    world.until(NOON + 300)
+    assert [run.state for run in world.runs("tick-tock")] == [RunState.SUCCEEDED]
+    assert (len(world.caller.calls), world.wheel.dead_letters) == (1, [])
+
+
+def test_statements_that_are_throttled_within_a_batch_are_claimed_by_themselves_and_nothing_is_lost(
+    world: World,
+) -> None:
+    for number in range(60):
+        world.add(job("rate(300 seconds)", id=f"job-{number:02}"))
+    client = ThrottledClient(world.tables.client, fails=lambda number: number % 7 == 3)
+    world.cursors = DynamoCursorStore(client, world.tables.jobs, world.clock)
+    world.until(NOON + 610)
+    expected = [f"job-{number:02}.20261121T12{minute:02}00Z" for minute in (5, 10) for number in range(60)]
+    assert sorted(world.caller.runs) == sorted(expected)
+    assert client.batches > 3
+
+
+def test_a_batch_whose_statements_are_throttled_for_longer_is_carried_on_by_the_next_tick(world: World) -> None:
+    for number in range(30):
+        world.add(job("rate(300 seconds)", id=f"job-{number:02}"))
+    client = ThrottledClient(world.tables.client, fails=lambda _: world.clock.now() < NOON + 110)
+    world.cursors = DynamoCursorStore(client, world.tables.jobs, world.clock)
+    world.until(NOON + 310)
+    assert sorted(world.caller.runs) == [f"job-{number:02}.20261121T120500Z" for number in range(30)]
+    assert world.count("ClaimsFailed") > 0
+
+
+def edited(world: World, expression: str) -> Job:
+    """The job with another schedule, changed as a whole (as an edit will)."""
+    found = world.jobs.get("default", "tick-tock")
+    standing = world.jobs.get_cursor("default", "tick-tock")
+    assert found is not None
+    assert standing is not None
+    now = world.clock.now()
+    spec = replace(found.schedule, expression=expression)
+    changed = replace(found, schedule=spec, generation=int(now * 1000), changed_at=now, updated_at=now)
+    assert world.jobs.change(found, standing, changed, cursor_for(changed, now))
+    return changed
+
+
+def test_an_edit_drops_what_was_enqueued_for_later_and_keeps_what_was_due_before(world: World) -> None:
+    world.add(job("rate(60 seconds)"))
+    world.until(NOON + 200)
+    late = world.wheel.hold_back(180) or world.wheel.hold_back(240)
+    edited(world, "rate(7 minutes)")
+    world.wheel.give_back(late)
+    world.until(NOON + 1300)
+    seconds = [int(second) for second, _ in world.states("tick-tock")]
+    assert seconds == [60, 120, 180, 420, 840, 1260]
+    assert len(world.caller.runs) == len(set(world.caller.runs))
+
+
+def test_a_job_deleted_and_created_anew_with_fourteen_minutes_enqueued_runs_by_its_new_schedule_only(
+    world: World,
+) -> None:
+    world.add(job("rate(60 seconds)"))
+    world.until(NOON + 200)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert world.jobs.delete(found, deleted_at=world.clock.now())
+    world.clock.set(NOON + 201)
+    world.add(job("rate(300 seconds)", at=NOON + 201))
+    world.until(NOON + 900)
+    ran = sorted(set(world.caller.runs))
+    assert ran == [
+        "tick-tock.20261121T120100Z",
+        "tick-tock.20261121T120200Z",
+        "tick-tock.20261121T120300Z",
+        "tick-tock.20261121T120821Z",
+        "tick-tock.20261121T121321Z",
+    ]
+
+
+def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: World) -> None:
+    from threading import Barrier
+
+    together = Barrier(10, timeout=20)
+
+    def meet(_: object) -> Succeeded:
+        together.wait()  # ends only when all ten calls are under way at once
+        return Succeeded()
+
+    world.caller.answer = meet
+    for number in range(10):
+        world.add(job(AT, id=f"job-{number}"))
+    world.until(NOON + 119, ticking=False)
+    world.clock.set(NOON + 120)
+    batch = [held for _ in range(10) if (held := world.wheel.receive()) is not None]
+    received = [world.wheel.received(held) for held in batch]
+    assert world.worker()(received, world.clock.now() + FUNCTION_SECONDS).retained == ()
+    assert len(world.caller.calls) == 10
+
+
+def test_a_run_whose_job_was_changed_to_need_more_time_moves_to_the_lane_that_has_it(world: World) -> None:
+    world.add(job("rate(300 seconds)"))
+    world.until(NOON + 200)
+    found, standing = world.jobs.get("default", "tick-tock"), world.jobs.get_cursor("default", "tick-tock")
+    assert found is not None
+    assert standing is not None
+    assert world.jobs.change(found, standing, replace(found, timeout_seconds=600), standing)
+    world.clock.set(NOON + 300)
+    held = world.wheel.receive()
+    assert held is not None
+    assert hand_over(world, held) == ()
+    assert world.caller.calls == []
+    assert world.wheel.sent[-1].message.lane is Lane.LONG
+    moved = world.wheel.receive()
+    assert moved is not None
+    world.worker()([world.wheel.received(moved)], world.clock.now() + 900)
+    assert len(world.caller.calls) == 1

@@ -1,0 +1,204 @@
+"""The observer prints what moves, once, and remembers it for the verdict."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+from rich.console import Console
+
+from duecourse_cli.client import ApiUnreachableError
+from duecourse_cli.local.demo.calls import CallLog
+from duecourse_cli.local.demo.console import Screen
+from duecourse_cli.local.demo.dead_letters import Topics
+from duecourse_cli.local.demo.observer import Observer
+from duecourse_cli.models import Page, Run
+
+NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+RUN = Run("tick.1", "tick", "QUEUED", None, NOW, NOW, None, 0, 3, None, 1, {})
+
+
+class World:
+    """A stack to look at: one run, a dead-letter queue, the depths that were reported."""
+
+    def __init__(self) -> None:
+        self.run = RUN
+        self.asked = 0
+        self.error: Exception | None = None
+        self.letters_error: Exception | None = None
+        self.dead: list[str] = []
+        self.reported: list[int] = []
+        self.log = CallLog()
+        self.printed = io.StringIO()
+        self.observer = self.observing(self.reported.append)
+
+    def observing(self, report: Callable[[int], None]) -> Observer:
+        """An observer of this, which reports depths to `report`."""
+        observer = Observer(
+            runs=self,
+            letters=self,
+            report_depth=report,
+            topics=Topics("deaths", "alarms"),
+            log=self.log,
+            screen=Screen(Console(file=self.printed, highlight=False, soft_wrap=True, width=80), clock=lambda: 0.0),
+            every_job=10 * SECOND,
+        )
+        observer.follow(["tick"])
+        return observer
+
+    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+        assert (job_id, limit, cursor) == ("tick", 100, None)
+        self.asked += 1
+        if self.error:
+            raise self.error
+        return Page((self.run,), None)
+
+    def depth(self) -> int:
+        if self.letters_error:
+            raise self.letters_error
+        return len(self.dead)
+
+    def waiting_jobs(self) -> frozenset[str]:
+        return frozenset(self.dead)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.strip() for line in self.printed.getvalue().splitlines()]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_run_is_printed_when_it_has_got_somewhere_and_only_once(world: World) -> None:
+    world.observer.look(NOW)
+    assert world.lines == []
+
+    world.run = replace(RUN, state="SUCCEEDED", attempts=1, lateness_seconds=0.02)
+    world.observer.look(NOW + SECOND)
+    world.observer.look(NOW + 20 * SECOND)
+
+    assert world.lines == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
+    assert world.observer.seen(NOW).runs == (world.run,)
+
+
+def test_a_job_without_a_run_that_is_due_is_asked_for_only_now_and_then(world: World) -> None:
+    world.run = replace(RUN, due=NOW + 60 * SECOND)
+
+    for second in range(21):
+        world.observer.look(NOW + second * SECOND)
+
+    assert world.asked == 3
+
+
+def test_a_death_is_told_from_the_queue_and_from_the_topic(world: World) -> None:
+    world.observer.look(NOW)
+    world.dead = ["tick"]
+    world.log.add_notice({"TopicArn": "deaths", "Message": json.dumps({"run_id": "tick.1"})})
+    world.log.add_notice({"TopicArn": "alarms", "Message": json.dumps({"AlarmName": "DeadLettersWaiting"})})
+    world.observer.look(NOW + 5 * SECOND)
+    world.observer.look(NOW + 10 * SECOND)
+
+    assert world.lines == [
+        "SNS notice: run tick.1 is dead",
+        "SNS alarm: DeadLettersWaiting",
+        "dead-letter queue: a message of tick has arrived (1 waiting)",
+    ]
+    seen = world.observer.seen(NOW)
+    assert seen.dead_letter_jobs == {"tick"}
+    assert seen.noticed_runs == {"tick.1"}
+
+
+def test_the_depth_is_reported_when_it_changes_and_again_while_messages_wait(world: World) -> None:
+    world.observer.look(NOW)
+    world.dead = ["tick"]
+    world.observer.look(NOW + 5 * SECOND)
+    world.observer.look(NOW + 10 * SECOND)
+    world.observer.look(NOW + 30 * SECOND)
+    world.dead = []
+    world.observer.look(NOW + 35 * SECOND)
+    world.observer.look(NOW + 90 * SECOND)
+
+    assert world.reported == [1, 1, 0]
+
+
+def test_what_was_there_before_is_not_printed(world: World) -> None:
+    world.run = replace(RUN, state="DEAD", attempts=3)
+    world.dead = ["tick"]
+
+    world.observer.prime()
+    world.observer.look(NOW)
+
+    assert world.lines == []
+    assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
+
+
+def test_an_api_that_does_not_answer_is_told_and_asked_again(world: World) -> None:
+    world.error = ApiUnreachableError("nothing answers")
+    world.observer.look(NOW)
+    assert world.lines == ["tick: nothing answers"]
+
+    world.error = None
+    world.run = replace(RUN, state="DEAD", attempts=3)
+    world.observer.look(NOW + 20 * SECOND)
+    assert world.lines[1:] == ["tick                  09:00:00           -  DEAD after 3 attempts"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ReadTimeoutError(endpoint_url="http://127.0.0.1:1"), ClientError({"Error": {"Code": "Busy"}}, "ReceiveMessage")],
+    ids=["slow", "refused"],
+)
+def test_a_queue_that_does_not_answer_is_told_and_looked_into_again(world: World, error: Exception) -> None:
+    world.observer.look(NOW)
+    world.dead = ["tick"]
+    world.letters_error = error
+    world.observer.look(NOW + 5 * SECOND)
+    assert world.lines == [f"dead-letter queue: {error}"]
+
+    world.letters_error = None
+    world.observer.look(NOW + 10 * SECOND)
+    assert world.lines[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
+
+
+def test_jobs_that_cannot_be_listed_are_told_and_listed_again(world: World) -> None:
+    def refused() -> list[str]:
+        raise ApiUnreachableError("nothing answers")
+
+    world.observer.follow_new(refused)
+    world.observer.follow_new(lambda: ["tick"])
+
+    assert world.lines == ["jobs: nothing answers"]
+    world.observer.look(NOW)
+    assert world.asked == 1
+
+
+def test_what_does_not_answer_again_and_again_is_told_once(world: World) -> None:
+    world.letters_error = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
+    for number in range(1, 6):
+        world.observer.look(NOW + number * 10 * SECOND)
+    assert sum("dead-letter queue" in line for line in world.lines) == 1
+
+
+def test_a_depth_that_could_not_be_reported_is_reported_later_and_its_message_told_once(world: World) -> None:
+    refused = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
+
+    def report(depth: int) -> None:
+        if len(world.reported) < 2:
+            world.reported.append(-1)
+            raise refused
+        world.reported.append(depth)
+
+    world.observer = world.observing(report)
+    world.dead.append("tick")
+    for number in range(1, 6):
+        world.observer.look(NOW + number * 3 * SECOND)
+    assert sum("has arrived" in line for line in world.lines) == 1
+    assert world.reported == [-1, -1, 1]

@@ -1,0 +1,161 @@
+"""The verdict of the demo: what must have been seen for it to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from duecourse_cli.local.demo.calls import ReceivedCall
+from duecourse_cli.local.demo.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
+from duecourse_cli.models import Run
+
+START = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
+UNTIL = START + timedelta(seconds=25)
+TEN = timedelta(seconds=10)
+
+
+def run(job_id: str, due: datetime, *, state: str = "SUCCEEDED", late: float | None = 0.02, attempts: int = 1) -> Run:
+    return Run(
+        id=f"{job_id}.{due:%H%M%S}",
+        job_id=job_id,
+        state=state,
+        reason=None,
+        occurrence=due,
+        due=due,
+        lateness_seconds=late,
+        attempts=attempts,
+        max_attempts=3,
+        error=None,
+        count=1,
+        document={},
+    )
+
+
+def call(of: Run, *, attempt: int = 1, status: int = 200, late: float = 0.03) -> ReceivedCall:
+    return ReceivedCall(of.id, of.job_id, of.due, attempt, of.due + timedelta(seconds=late), status)
+
+
+TICKS = [run("tick", START + n * TEN) for n in range(3)]
+ONCE = run("once", START + timedelta(seconds=7))
+DEAD = run("dead", START + timedelta(seconds=3), state="DEAD", attempts=3)
+FAILURES = [call(DEAD, attempt=n, status=500, late=n - 0.97) for n in (1, 2, 3)]
+EXPECTED = (
+    ExpectedRun("tick", tuple(each.due for each in TICKS)),
+    ExpectedRun("once", (ONCE.due,)),
+    ExpectedRun("dead", (DEAD.due,), state="DEAD", attempts=3),
+)
+
+
+def seen(
+    runs: Sequence[Run] = (*TICKS, ONCE, DEAD), calls: Sequence[ReceivedCall] | None = None, *, died: bool = True
+) -> ObservedRun:
+    return ObservedRun(
+        until=UNTIL,
+        runs=runs,
+        calls=[*(call(each) for each in (*TICKS, ONCE)), *FAILURES] if calls is None else calls,
+        dead_letter_jobs=frozenset({"dead"} if died else ()),
+        noticed_runs=frozenset({DEAD.id} if died else ()),
+    )
+
+
+def failures(verdict: DemoResult) -> list[str]:
+    return [check.name for check in verdict.checks if not check.passed]
+
+
+def test_it_passes_when_everything_was_seen() -> None:
+    verdict = judge(EXPECTED, seen())
+
+    assert failures(verdict) == []
+    assert verdict.passed
+    assert verdict.recorded is not None
+    assert verdict.recorded.count == 5
+
+
+def test_a_missing_occurrence_fails_and_is_named() -> None:
+    verdict = judge(EXPECTED, seen([*TICKS[:2], ONCE, DEAD], [*(call(each) for each in (*TICKS[:2], ONCE)), *FAILURES]))
+
+    assert failures(verdict) == ["tick"]
+    assert "09:00:20 not seen" in verdict.checks[0].detail
+
+
+def test_a_run_that_nobody_expected_fails() -> None:
+    extra = run("once", ONCE.due + timedelta(seconds=1))
+
+    assert failures(judge(EXPECTED, seen([*TICKS, ONCE, DEAD, extra], [*seen().calls, call(extra)]))) == ["once"]
+
+
+def test_what_is_due_after_the_end_does_not_count() -> None:
+    later = run("tick", UNTIL + timedelta(seconds=5), state="QUEUED", late=None)
+
+    assert judge(EXPECTED, seen([*seen().runs, later])).passed
+
+
+def test_two_successful_calls_of_one_run_fail() -> None:
+    verdict = judge(EXPECTED, seen(calls=[*seen().calls, call(ONCE, late=2)]))
+
+    assert "one successful call per run" in failures(verdict)
+    assert f"{ONCE.id} 2 times" in next(each.detail for each in verdict.checks if each.name.startswith("one"))
+
+
+def test_a_success_that_never_reached_the_target_fails() -> None:
+    assert failures(judge(EXPECTED, seen(calls=[*(call(each) for each in TICKS), *FAILURES]))) == [
+        "one successful call per run"
+    ]
+
+
+def test_a_call_whose_run_did_not_succeed_fails() -> None:
+    skipped = replace(ONCE, state="SKIPPED")
+
+    assert failures(judge(EXPECTED, seen([*TICKS, skipped, DEAD]))) == ["once", "one successful call per run"]
+
+
+@pytest.mark.parametrize("late", [-0.001, -1.0])
+def test_one_start_before_its_second_fails_by_the_record(late: float) -> None:
+    early = replace(TICKS[0], lateness_seconds=late)
+
+    assert "never early (run records)" in failures(judge(EXPECTED, seen([early, *TICKS[1:], ONCE, DEAD])))
+
+
+def test_one_start_before_its_second_fails_by_the_receivers_clock() -> None:
+    calls = [call(TICKS[0], late=-0.001), *(call(each) for each in (*TICKS[1:], ONCE)), *FAILURES]
+
+    assert "never early (receiver's clock)" in failures(judge(EXPECTED, seen(calls=calls)))
+
+
+def test_less_than_nine_in_ten_within_a_second_fail() -> None:
+    slow = replace(TICKS[0], lateness_seconds=1.2)
+
+    assert failures(judge(EXPECTED, seen([slow, *TICKS[1:], ONCE, DEAD]))) == ["in time (run records)"]
+
+
+def test_a_death_that_is_not_announced_or_not_in_the_queue_fails() -> None:
+    assert failures(judge(EXPECTED, seen(died=False))) == ["dead-letter queue", "notice of the death (SNS)"]
+
+
+def test_a_death_after_too_few_attempts_fails() -> None:
+    dead = replace(DEAD, attempts=2)
+    calls = [*(call(each) for each in (*TICKS, ONCE)), *FAILURES[:2]]
+
+    assert failures(judge(EXPECTED, seen([*TICKS, ONCE, dead], calls))) == ["dead", "attempts of the dead run"]
+
+
+def test_nothing_seen_at_all_fails_everywhere() -> None:
+    verdict = judge(EXPECTED, ObservedRun(UNTIL, (), (), frozenset(), frozenset()))
+
+    assert not verdict.passed
+    assert verdict.recorded is None
+    assert "in time (run records)" in failures(verdict)
+
+
+def test_the_demo_waits_until_the_death_has_arrived_everywhere() -> None:
+    assert not is_complete(EXPECTED, seen(died=False))
+    assert is_complete(EXPECTED, seen())
+
+
+def test_occurrences_run_from_the_first_to_the_end() -> None:
+    assert occurrences(START, TEN, UNTIL) == (START, START + TEN, START + 2 * TEN)
+    assert occurrences(START, TEN, START - TEN) == ()
+    assert occurrences(START, None, START - TEN) == (START,)

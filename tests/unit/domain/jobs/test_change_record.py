@@ -1,0 +1,120 @@
+"""What a record of a change says, and what it never says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.jobs.change_record import (
+    DUECOURSE,
+    TOTAL_CHARACTERS,
+    VALUE_CHARACTERS,
+    ChangeAction,
+    changed,
+    created,
+    deleted,
+)
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job_document import definition_document
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.targets.targets import AwsTarget, HttpTarget
+from tests.support.jobs import NOON, job
+
+
+def edited(before: Job, **changes: Any) -> list[dict[str, Any]]:
+    after = replace(before, revision=before.revision + 1, updated_at=NOON + 5, **changes)
+    return list(changed(ChangeAction.EDITED, before, after, "anna").changes)
+
+
+def test_an_edit_names_what_changed_with_the_values_before_and_after() -> None:
+    before = job("* * * * *")
+
+    assert edited(before, timeout_seconds=60) == [{"field": "timeout_seconds", "before": 30, "after": 60}]
+    (retry,) = edited(before, retry=RetryPolicy(max_attempts=9))
+    assert (retry["field"], retry["after"]["max_attempts"]) == ("retry", 9)
+    (url,) = edited(before, target=replace(before.target, url="https://example.com/other"))
+    assert (url["field"], url["after"]) == ("target.url", "https://example.com/other")
+
+
+def test_payload_headers_and_parameters_are_only_named() -> None:
+    secret = "hunter2"
+    before = job("* * * * *")
+    http = edited(
+        before, payload={"password": secret}, target=HttpTarget("https://e.com", headers=(("X-Key", secret),))
+    )
+    aws = edited(before, target=AwsTarget("sqs", "SendMessage", {"MessageBody": secret}, "role"))
+
+    assert {"field": "payload"} in http
+    assert {"field": "target.headers"} in http
+    assert {"field": "target.parameters"} in aws
+    assert secret not in repr((http, aws))
+
+
+def test_a_long_value_is_left_out_and_so_is_what_goes_beyond_the_total() -> None:
+    before = job("* * * * *")
+    assert edited(before, name="x" * VALUE_CHARACTERS) == [{"field": "name"}]
+
+    def long(letter: str) -> dict[str, Any]:
+        url, words = f"https://example.com/{letter * 170}", (letter * 90, f"{letter}x" * 45)
+        return {
+            "name": letter * 190,
+            "idempotency_key": letter * 190,
+            "target": HttpTarget(url),
+            "tags": words,
+            "paused_because": letter * 190,
+        }
+
+    many = edited(replace(before, **long("a")), **long("b"))
+    assert [change["field"] for change in many if "after" in change] == [
+        "name",
+        "idempotency_key",
+        "tags",
+        "target.url",
+    ]
+    assert len(many) == 5
+    assert len(repr(many)) < TOTAL_CHARACTERS
+
+
+def test_true_is_not_one_and_the_order_of_an_objects_names_is_no_change() -> None:
+    before = job("* * * * *", payload={"a": 1, "b": 2})
+
+    assert edited(before, payload={"b": 2, "a": 1}) == []
+    assert edited(before, payload={"a": True, "b": 2}) == [{"field": "payload"}]
+
+
+def test_a_pause_says_state_and_note() -> None:
+    before = job("* * * * *")
+    found = edited(before, state=JobState.PAUSED, paused_because="broken")
+
+    assert found == [
+        {"field": "state", "before": "ACTIVE", "after": "PAUSED"},
+        {"field": "paused_because", "before": None, "after": "broken"},
+    ]
+
+
+def test_creation_and_deletion_say_when_and_what_it_called() -> None:
+    made = job("0 3 * * *", payload="hidden")
+    born, gone = created(made, "anna"), deleted(made, None, NOON + 9)
+
+    assert {"field": "schedule", "before": None, "after": "0 3 * * *"} in born.changes
+    assert {"field": "schedule", "before": "0 3 * * *", "after": None} in gone.changes
+    assert "target.url" in born.fields
+    assert "hidden" not in repr((born, gone))
+    assert (born.principal, gone.principal, gone.at) == ("anna", DUECOURSE, NOON + 9)
+
+
+def test_the_key_of_a_change_is_the_jobs_revision_so_that_a_repeated_write_is_the_same_record() -> None:
+    before = job("* * * * *")
+    after = replace(before, revision=7, updated_at=NOON + 5)
+
+    one, two = (changed(ChangeAction.EDITED, before, after, "anna") for _ in range(2))
+    assert one == two
+    assert one.key == "000007-edited"
+
+
+def test_every_field_of_a_posted_job_is_in_its_document() -> None:
+    kept = {"tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation",
+            "state", "paused_at", "paused_because", "paused_by", "resumed_at", "earlier", "seated"}  # fmt: skip
+    shown = set(definition_document(job("* * * * *")))
+
+    assert set(Job.__dataclass_fields__) - kept - {"queue_limit"} <= shown  # which is a part of `overlap` there

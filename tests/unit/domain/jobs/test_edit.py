@@ -1,0 +1,222 @@
+"""What an edit makes of a job and its cursor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.edit import edit, meant
+from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
+from duecourse.domain.jobs.pause import PauseChange, pause, resume
+from duecourse.domain.jobs.plan import SkippedRange
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.targets.targets import AwsTarget, HttpTarget
+from tests.support.jobs import NOON, cursor, job, moved
+
+T0 = int(NOON)
+MINUTELY = job("* * * * *")
+
+
+def every(expression: str) -> ScheduleSpec:
+    return ScheduleSpec(expression, anchor=T0)
+
+
+def edited(
+    of: Job, standing: Cursor | None = None, *, at: float = 90.0, sent_until: int = 0, **changes: Any
+) -> PauseChange:
+    where = cursor(of) if standing is None else standing
+    return edit(of, where, replace(of, **changes), now=NOON + at, sent_until=T0 + sent_until)
+
+
+def test_an_edit_to_what_is_so_already_writes_nothing() -> None:
+    change = edited(MINUTELY, name="")
+    assert (change.job is MINUTELY, change.cursor == cursor(MINUTELY), change.skipped) == (True, True, ())
+
+
+def test_bookkeeping_is_not_asked_for() -> None:
+    change = edited(MINUTELY, state=JobState.PAUSED, revision=9, generation=5, paused_because="?", updated_at=1.0)
+    assert change.job is MINUTELY
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [({"a": 1}, {"a": True}), ([0], [False]), ({"a": [1]}, {"a": [1.0]}), (None, {})]
+)
+def test_values_that_json_tells_apart_are_an_edit(before: Any, after: Any) -> None:
+    of = replace(MINUTELY, payload=before)
+    assert edited(of, payload=after).job.revision == of.revision + 1
+    target = AwsTarget("ecs", "UpdateService", before, "role")
+    assert edited(replace(of, target=target), target=replace(target, parameters=after)).job.revision == of.revision + 1
+
+
+def test_an_edit_beside_the_schedule_keeps_the_generation_and_the_place() -> None:
+    standing = moved(cursor(MINUTELY), T0 + 840)
+    policy = MissedPolicy(MissedMode.SKIP)
+    change = edited(
+        MINUTELY,
+        standing,
+        name="new",
+        priority=Lane.HIGH,
+        timeout_seconds=300,
+        precision=Precision.EXACT,
+        missed=policy,
+        overlap=Overlap.ALLOW,
+    )
+    assert (change.job.generation, change.job.revision) == (MINUTELY.generation, MINUTELY.revision + 1)
+    assert (change.job.changed_at, change.job.updated_at) == (MINUTELY.changed_at, NOON + 90)
+    assert change.cursor == replace(standing, lane=Lane.LONG, precision=Precision.EXACT, missed=policy)
+    assert change.skipped == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schedule": every("*/2 * * * *")},
+        {"schedule": ScheduleSpec("* * * * *", "Europe/Berlin", anchor=T0)},
+        {"exclude": ("2026-11-22",)},
+        {"jitter_seconds": 10},
+        {"max_runs": 100},
+    ],
+)
+def test_an_edit_of_the_schedule_is_a_new_generation_that_stands_after_now(changes: dict[str, Any]) -> None:
+    change = edited(MINUTELY, moved(cursor(MINUTELY), T0 + 840), **changes)
+    assert change.job.generation == T0 * 1000 + 90_000
+    assert (change.job.changed_at, change.job.state) == (NOON + 90, JobState.ACTIVE)
+    assert change.cursor.generation == change.job.generation
+    assert change.cursor.due is not None
+    assert change.cursor.due > NOON + 90
+    assert change.skipped == ()
+
+
+def test_generations_grow_within_a_millisecond() -> None:
+    ahead = replace(MINUTELY, generation=T0 * 1000 + 10**6)
+    assert edited(ahead, schedule=every("*/2 * * * *")).job.generation == ahead.generation + 1
+
+
+def test_what_came_due_and_nobody_enqueued_is_skipped() -> None:
+    change = edited(MINUTELY, at=200, schedule=every("0 * * * *"))
+    assert change.skipped == (SkippedRange(T0 + 60, T0 + 180, 3, "edited"),)
+
+
+def test_what_was_sent_without_a_claim_is_not_skipped() -> None:
+    assert edited(MINUTELY, at=90, sent_until=120, schedule=every("0 * * * *")).skipped == ()
+    later = edited(MINUTELY, at=200, sent_until=120, schedule=every("0 * * * *"))
+    assert later.skipped == (SkippedRange(T0 + 180, T0 + 180, 1, "edited"),)
+
+
+def test_what_a_schedule_enqueued_and_did_not_reach_does_not_count_as_run() -> None:
+    of = replace(MINUTELY, max_runs=20)
+    ahead = replace(moved(cursor(of), T0 + 900), remaining=6)  # fourteen enqueued, one of them due by now
+    change = edited(of, ahead, at=90, schedule=every("*/2 * * * *"))
+    assert change.cursor.remaining == 19
+    assert edited(of, ahead, at=90, max_runs=30).cursor.remaining == 29
+    assert edited(of, ahead, at=90, max_runs=None).cursor.remaining is None
+
+
+def test_a_first_bound_counts_from_the_edit() -> None:
+    assert edited(MINUTELY, moved(cursor(MINUTELY), T0 + 840), at=700, max_runs=3).cursor.remaining == 3
+
+
+def test_a_bound_below_what_has_come_due_is_refused() -> None:
+    of = replace(MINUTELY, max_runs=20)
+    ahead = replace(moved(cursor(of), T0 + 900), remaining=6)
+    with pytest.raises(ScheduleError) as refused:
+        edited(of, ahead, at=190, max_runs=3)
+    assert (refused.value.field, refused.value.detail) == (
+        "max_runs",
+        "3 occurrences have come due already; name a larger number",
+    )
+
+
+def test_what_was_skipped_by_an_edit_counts_towards_the_bound() -> None:
+    of = replace(MINUTELY, max_runs=10)
+    change = edited(of, at=200, schedule=every("0 * * * *"))
+    assert (change.skipped[0].count, change.cursor.remaining) == (3, 7)
+
+
+def test_a_schedule_with_nothing_to_come_is_refused() -> None:
+    with pytest.raises(ScheduleError, match="no occurrence in the future"):
+        edited(MINUTELY, schedule=every("at(2026-11-21T12:01:00)"))
+
+
+def test_an_exclusion_of_all_that_is_to_come_is_refused_by_its_place() -> None:
+    with pytest.raises(ExclusionError, match="excludes 2026-11-21T12:10:00Z") as refused:
+        edited(MINUTELY, schedule=every("at(2026-11-21T12:10:00)"), exclude=("2026-11-20", "2026-11-21"))
+    assert refused.value.index == 1
+
+
+def test_a_completed_job_fires_again_with_a_new_schedule_and_stays_completed_with_a_new_name() -> None:
+    once = job("at(2026-11-21T12:01:00)", state=JobState.COMPLETED)
+    over = moved(cursor(once), None)
+    assert edited(once, over, name="x").job.state is JobState.COMPLETED
+    again = edited(once, over, schedule=every("at(2026-11-21T12:05:00)"))
+    assert (again.job.state, again.cursor.occurrence, again.cursor.last) == (JobState.ACTIVE, T0 + 300, None)
+
+
+def test_a_paused_job_stays_out_of_the_index_and_what_its_pause_covered_is_recorded() -> None:
+    stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 840), now=NOON + 90)
+    change = edited(stopped.job, stopped.cursor, at=200, schedule=every("*/5 * * * *"))
+    assert (change.job.state, change.cursor.occurrence, change.cursor.due) == (JobState.PAUSED, None, None)
+    assert change.skipped == (SkippedRange(T0 + 120, T0 + 180, 2, "paused"),)
+    resumed = resume(change.job, change.cursor, now=NOON + 700, catch_up=False)
+    assert resumed.skipped == (SkippedRange(T0 + 300, T0 + 600, 2, "paused"),)
+    assert resumed.cursor.occurrence == T0 + 900
+
+
+def test_an_edit_in_a_pause_records_what_came_due_before_it_and_was_not_enqueued() -> None:
+    stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 120), now=NOON + 310)
+    change = edited(stopped.job, stopped.cursor, at=400, schedule=every("*/5 * * * *"))
+    assert change.skipped == (SkippedRange(T0 + 120, T0 + 360, 5, "paused"),)
+
+
+def test_an_edit_after_a_pause_remembers_when_that_ended() -> None:
+    stopped = pause(MINUTELY, cursor(MINUTELY), now=NOON + 90)
+    again = resume(stopped.job, stopped.cursor, now=NOON + 150, catch_up=False)
+    first = edited(again.job, again.cursor, at=200, schedule=every("*/5 * * * *"))
+    assert (first.job.paused_at, first.job.resumed_at) == (NOON + 90, NOON + 150)
+    second = edited(first.job, first.cursor, at=250, schedule=every("*/3 * * * *"))
+    assert second.job.resumed_at == NOON + 150
+    assert pause(second.job, second.cursor, now=NOON + 260).job.resumed_at is None
+
+
+def test_an_edit_mends_a_cursor_that_was_quarantined() -> None:
+    broken = replace(cursor(MINUTELY), error="no such zone", schedule=ScheduleSpec("* * * * *", "No/Where"))
+    change = edited(MINUTELY, broken, schedule=every("*/2 * * * *"))
+    assert (change.cursor.error, change.cursor.occurrence, change.skipped) == (None, T0 + 120, ())
+    assert edited(MINUTELY, broken, name="x").cursor.error == "no such zone"
+
+
+def test_a_rate_goes_on_counting_from_where_the_same_rate_does() -> None:
+    rated = job("rate(10 minutes)")
+    again, other = ScheduleSpec("rate(10 minutes)"), ScheduleSpec("rate(7 minutes)")
+    assert meant(again, rated, NOON + 95.5).anchor == T0
+    assert meant(again, None, NOON + 95.5).anchor == T0 + 95
+    assert meant(other, rated, NOON + 95.5).anchor == T0 + 95
+    assert meant(ScheduleSpec("rate(10 minutes)", start=T0 + 5), rated, NOON).anchor is None
+    assert meant(ScheduleSpec("0 9 * * 1"), rated, NOON).anchor is None
+
+
+def test_occurrences_whose_jitter_lies_ahead_are_due_by_the_new_schedule() -> None:
+    of = job("rate(10 minutes)", jitter_seconds=300)
+    change = edited(of, at=605, jitter_seconds=599, sent_until=0)
+    assert change.cursor.occurrence in (T0 + 600, T0 + 1200)
+    assert change.cursor.due is not None
+    assert change.cursor.due > T0 + 605
+
+
+def test_the_order_of_headers_is_no_edit() -> None:
+    one, other = (("a", "1"), ("b", "2")), (("b", "2"), ("a", "1"))
+    of = replace(MINUTELY, target=HttpTarget("https://example.com", headers=one))
+    assert edited(of, target=HttpTarget("https://example.com", headers=other)).job is of
+    assert edited(of, target=HttpTarget("https://example.com", headers=one[:1])).job.revision == of.revision + 1
+
+
+def test_more_jitter_passes_over_what_has_come_due_already() -> None:
+    of = replace(MINUTELY, max_runs=5)
+    standing = replace(moved(cursor(of), T0 + 180), remaining=3)
+    for jitter in (30, 60, 120):
+        change = edited(of, standing, at=130, jitter_seconds=jitter)
+        assert (change.cursor.occurrence, change.cursor.remaining) == (T0 + 180, 3)

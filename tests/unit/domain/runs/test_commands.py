@@ -1,0 +1,403 @@
+"""What callbacks, deadlines and cancellation make of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion, Delivery, Gone, Job, JobSnapshot, JobState, Lane
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.command import Command
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    CancelAsked,
+    Completed,
+    DeadlineCame,
+    Decision,
+    Drop,
+    Ended,
+    FollowUp,
+    GivenUp,
+    Reschedule,
+    RetryLater,
+    Start,
+    StartRequest,
+    Transition,
+)
+from duecourse.domain.runs.lifecycle import decide as decide_event
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from duecourse.domain.targets.targets import Failed, Succeeded
+from tests.support.jobs import job
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
+
+NOW = DUE + 30.0
+BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
+RETRY = RetryPolicy(max_attempts=4, min_seconds=2, max_seconds=60)
+OF = job(retry=RETRY, completion=Completion.CALLBACK)
+GONE = Gone(deleted_at=DUE + 5.0)
+ANEW = job(at=DUE + 20.0)
+"""A re-created job, created after the run's job was deleted."""
+
+OFFER = start_request(nonce="nonce-c")
+BY = replace(context("message-c"), expires_at=EXPIRES + 86_400)
+FAILED = Failed("the disk is full", code="disk_full")
+
+
+def completed(offered: StartRequest = OFFER, result: object = None) -> Completed:
+    return Completed(offered, result)
+
+
+def given_up(offered: StartRequest = OFFER, failed: Failed = FAILED, draw: float = 0.0) -> GivenUp:
+    return GivenUp(offered, failed, draw)
+
+
+def deadline(offered: StartRequest = OFFER) -> DeadlineCame:
+    return DeadlineCame(offered, 0.0)
+
+
+def cancelled(offered: StartRequest = OFFER) -> CancelAsked:
+    return CancelAsked(offered, "cancelled")
+
+
+CALLBACKS = pytest.mark.parametrize(
+    "event", [completed(), given_up(), deadline()], ids=["complete", "fail", "deadline"]
+)
+EVERY = pytest.mark.parametrize(
+    "event", [completed(), given_up(), deadline(), cancelled()], ids=["complete", "fail", "deadline", "cancel"]
+)
+
+
+def decide(
+    event: Command, record: Run | None, of: JobSnapshot = OF, *, by: AttemptContext = BY, now: float = NOW
+) -> Decision:
+    return decide_event(event, of, record, by, now=now)
+
+
+def settled(
+    event: Command, record: Run | None, of: JobSnapshot = OF, *, by: AttemptContext = BY, now: float = NOW
+) -> Run:
+    """The record that the event leads to: over what was there, and carried by its message."""
+    decision = decide(event, record, of, by=by, now=now)
+    assert isinstance(decision, Transition)
+    assert decision.previous == record
+    assert decision.reason
+    assert decision.run.token == by.token
+    return decision.run
+
+
+def in_hand(record: Run) -> tuple[str, str, str, int | None]:
+    return record.token, record.message_id, record.nonce, record.expires_at
+
+
+# Fencing.
+
+
+@CALLBACKS
+@pytest.mark.parametrize("state", [state for state in RunState if state is not RunState.QUEUED])
+def test_what_belongs_to_an_attempt_that_is_over_changes_nothing(event: Command, state: RunState) -> None:
+    assert decide(event, waiting_run(state, attempt=2), by=context()) == Drop("attempt 1 is over")
+
+
+@CALLBACKS
+def test_what_belongs_to_an_attempt_that_has_not_begun_changes_nothing(event: Command) -> None:
+    ahead = replace(event, request=start_request(attempt=2, nonce="nonce-c"))
+    assert decide(ahead, waiting_run()) == Drop("attempt 2 is over")
+
+
+@CALLBACKS
+def test_a_run_without_a_record_cannot_be_called_back(event: Command) -> None:
+    assert decide(event, None) == Drop("the run has no record")
+
+
+@CALLBACKS
+def test_a_run_that_never_began_cannot_be_called_back(event: Command) -> None:
+    assert decide(event, run(RunState.QUEUED)) == Drop("the run is QUEUED already")
+
+
+# Completed.
+
+
+@pytest.mark.parametrize("state", [RunState.WAITING, RunState.RUNNING])
+def test_a_completed_run_has_succeeded_even_before_its_call_has_returned(state: RunState) -> None:
+    ended = settled(completed(result={"rows": 3}), waiting_run(state, error="HTTP 500", code="http.500"))
+    assert (ended.state, ended.result, ended.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, NOW)
+    assert (ended.error, ended.code, ended.reason) == (None, None, None)
+    assert (ended.lease_until, ended.deadline) == (None, None)
+    assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+
+
+@pytest.mark.parametrize("of", [GONE, None, ANEW], ids=["deleted", "unknown", "anew"])
+def test_work_that_was_done_counts_though_its_job_is_gone(of: JobSnapshot) -> None:
+    assert settled(completed(), waiting_run(), of).state is RunState.SUCCEEDED
+
+
+def test_work_that_was_done_counts_though_it_comes_late_or_somebody_wanted_it_to_end() -> None:
+    late = waiting_run(cancel_requested="cancelled", heartbeat_until=DUE + 1.0)
+    assert settled(completed(), late, now=WAITS_UNTIL + 9).state is RunState.SUCCEEDED
+
+
+# Given up.
+
+
+def test_an_attempt_that_was_given_up_is_tried_again() -> None:
+    waiting = settled(given_up(), waiting_run(heartbeat_until=DUE + 60.0))
+    assert (waiting.state, waiting.error, waiting.code) == (RunState.RETRYING, "the disk is full", "disk_full")
+    assert (waiting.not_before, waiting.finished_at, waiting.deadline) == (NOW + 2, NOW, None)
+    assert in_hand(waiting) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+
+
+def test_the_wait_after_it_is_drawn_and_heeds_what_was_wished() -> None:
+    assert settled(given_up(draw=0.5), waiting_run()).not_before == NOW + 3
+    assert settled(given_up(failed=Failed("busy", retry_after=40.0)), waiting_run()).not_before == NOW + 40
+
+
+@pytest.mark.parametrize("state", [RunState.WAITING, RunState.RUNNING])
+def test_the_last_attempt_given_up_is_a_death_carried_by_the_message_that_said_so(state: RunState) -> None:
+    dead = settled(given_up(start_request(attempt=4, nonce="nonce-c")), waiting_run(state, attempt=4))
+    assert (dead.state, dead.reason, dead.notified) == (RunState.DEAD, "attempts_exhausted", False)
+    assert in_hand(dead) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+
+
+def test_whoever_works_on_it_can_forbid_another_attempt() -> None:
+    dead = settled(given_up(failed=Failed("no such invoice", forbidden=True)), waiting_run())
+    assert (dead.state, dead.reason) == (RunState.DEAD, "not_retryable")
+
+
+def test_a_run_that_is_to_end_is_not_tried_again() -> None:
+    ended = settled(given_up(), waiting_run(cancel_requested="replaced"))
+    assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "replaced", "the disk is full")
+
+
+@pytest.mark.parametrize("of", [GONE, None, ANEW], ids=["deleted", "unknown", "anew"])
+def test_an_attempt_of_a_job_that_is_gone_is_not_tried_again(of: JobSnapshot) -> None:
+    ended = settled(given_up(), waiting_run(), of)
+    assert (ended.state, ended.reason) == (RunState.CANCELLED, "deleted")
+
+
+# The deadline.
+
+
+def test_a_run_that_was_not_completed_in_time_has_failed() -> None:
+    waiting = settled(deadline(), waiting_run(), now=WAITS_UNTIL)
+    assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.timeout")
+    assert waiting.error == "it was not completed in time"
+    assert in_hand(waiting) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+
+
+def test_a_run_whose_heartbeat_did_not_come_has_failed() -> None:
+    waiting = settled(deadline(), waiting_run(heartbeat_until=NOW))
+    assert (waiting.state, waiting.code) == (RunState.RETRYING, "callback.heartbeat")
+    assert waiting.error == "its heartbeat did not come in time"
+
+
+def test_a_run_that_missed_both_deadlines_was_not_completed_in_time() -> None:
+    assert settled(deadline(), waiting_run(heartbeat_until=NOW), now=WAITS_UNTIL).code == "callback.timeout"
+
+
+def test_a_run_without_a_last_deadline_can_miss_its_heartbeat_all_the_same() -> None:
+    beating = waiting_run(waiting_until=None, heartbeat_until=NOW)
+    assert settled(deadline(), beating).code == "callback.heartbeat"
+
+
+def test_a_deadline_is_as_much_a_failure_as_any_other() -> None:
+    once = replace(OF, delivery=Delivery.AT_MOST_ONCE)
+    assert settled(deadline(), waiting_run(), once, now=WAITS_UNTIL).reason == "at_most_once"
+    never = replace(OF, retry=replace(RETRY, never=("callback.timeout",)))
+    assert settled(deadline(), waiting_run(), never, now=WAITS_UNTIL).reason == "not_retryable"
+    assert settled(deadline(), waiting_run(), GONE, now=WAITS_UNTIL).state is RunState.CANCELLED
+
+
+def test_a_deadline_that_has_moved_is_asked_about_again_when_the_next_one_comes() -> None:
+    beating = waiting_run(heartbeat_until=NOW + 0.5)
+    assert decide(deadline(), beating) == Reschedule(NOW + 0.5, "it was heard of meanwhile")
+    completion = waiting_run(heartbeat_until=WAITS_UNTIL + 60)
+    assert decide(deadline(), completion) == Reschedule(WAITS_UNTIL, "it was heard of meanwhile")
+
+
+def test_a_deadline_that_comes_while_the_call_is_on_its_way_waits_for_its_end() -> None:
+    calling = waiting_run(RunState.RUNNING, heartbeat_until=DUE + 1.0)
+    assert decide(deadline(), calling) == Reschedule(BELIEVED, "its call has not returned yet")
+    assert isinstance(decide(deadline(), calling, now=BELIEVED - 0.001), Reschedule)
+
+
+def test_of_several_messages_about_a_deadline_the_one_that_the_record_names_is_sent_again() -> None:
+    beating = waiting_run(heartbeat_until=NOW + 0.5, armed="this")
+    again = Reschedule(NOW + 0.5, "it was heard of meanwhile")
+    assert decide(replace(deadline(), armed="this"), beating) == again
+    assert decide(replace(deadline(), armed="that"), beating) == Drop("another message looks after its deadline")
+    assert decide(replace(deadline(), armed=None), beating) == again
+    assert decide(replace(deadline(), armed="that"), replace(beating, armed=None)) == again
+    overdue = replace(beating, heartbeat_until=NOW)
+    assert settled(replace(deadline(), armed="that"), overdue).code == "callback.heartbeat"
+
+
+def test_a_call_that_never_returned_is_its_own_messages_business() -> None:
+    calling = waiting_run(RunState.RUNNING)
+    assert decide(deadline(), calling, now=BELIEVED) == Drop("its worker vanished; its own message takes it over")
+    assert isinstance(decide(deadline(), waiting_run(RunState.RUNNING, lease_until=None)), Drop)
+
+
+def test_a_waiting_run_without_a_deadline_has_none_to_miss() -> None:
+    assert decide(deadline(), waiting_run(waiting_until=None)) == Drop("it has no deadline")
+
+
+# Repeated.
+
+
+@CALLBACKS
+@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
+def test_a_redelivery_repeats_what_follows_from_the_end_it_has_made(event: Command, state: RunState) -> None:
+    ended = run(state, message_id="message-c", nonce="nonce-c")
+    assert decide(event, ended) == FollowUp(ended, f"already {state}")
+
+
+@CALLBACKS
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_redelivery_sends_the_next_attempt_again_that_it_has_led_to(event: Command, attempt: int) -> None:
+    waiting = run(RunState.RETRYING, message_id="message-c", nonce="nonce-c", attempt=attempt)
+    assert decide(event, waiting) == FollowUp(waiting, "the next attempt is already decided")
+
+
+@CALLBACKS
+@pytest.mark.parametrize("state", [state for state in RunState if state.final or state is RunState.RETRYING])
+def test_what_comes_after_the_end_is_dropped(event: Command, state: RunState) -> None:
+    assert decide(event, run(state)) == Drop(f"the run is {state} already")
+
+
+@EVERY
+def test_the_message_that_carried_the_run_when_it_died_goes_on_towards_the_dead_letters(event: Command) -> None:
+    dead = run(RunState.DEAD, message_id="message-c", nonce="nonce-c")
+    assert decide(event, dead) == FollowUp(dead, "dead")
+
+
+@EVERY
+def test_the_same_message_back_from_the_dead_letters_is_a_redrive(event: Command) -> None:
+    dead = run(RunState.DEAD, message_id="message-c", nonce="nonce-c", attempt=4)
+    decision = decide(event, dead, by=context("message-d"))
+    assert isinstance(decision, Start)
+    assert (decision.run.attempt, decision.run.attempts_allowed, decision.reason) == (5, 8, "redriven")
+
+
+@CALLBACKS
+@pytest.mark.parametrize("message", ["message-d", "message-e"])
+def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message(event: Command, message: str) -> None:
+    begun = run(message_id="message-d", nonce="nonce-c", attempt=5, attempts_allowed=8)
+    by = context(message)
+    assert decide(event, begun, by=by) == RetryLater(BELIEVED, "its attempt may still be alive")
+    taken_over = decide(event, begun, by=by, now=BELIEVED)
+    assert isinstance(taken_over, Start)
+    assert (taken_over.run.attempt, taken_over.reason) == (6, "taken over")
+    waiting = waiting_run(message_id="message-d", nonce="nonce-c", attempt=5)
+    assert decide(event, waiting, by=by) == Drop("it waits for its callback")
+
+
+# Cancelled.
+
+
+def test_a_run_that_waits_in_its_queue_is_cancelled_by_a_record_that_keeps_it_from_starting() -> None:
+    of = replace(OF, timeout_seconds=600)
+    event = cancelled(start_request(nonce="nonce-c", suffix=".m1", count=3, through=DUE + 20))
+    record = settled(event, None, of)
+    assert (record.state, record.reason, record.finished_at) == (RunState.CANCELLED, "cancelled", NOW)
+    assert (record.attempt, record.first_started_at, record.lease_until) == (0, None, None)
+    assert (record.suffix, record.count, record.through, record.lane) == (".m1", 3, DUE + 20, Lane.LONG)
+    assert (record.occurrence, record.due, record.generation) == (DUE, DUE, GENERATION)
+    assert record.expires_at == BY.expires_at
+    start = decide_event(start_request(), OF, record, context(), now=NOW + 1)
+    assert start == FollowUp(record, "already CANCELLED")
+
+
+@pytest.mark.parametrize("state", list(JobState))
+def test_a_queued_run_is_cancelled_whatever_its_job_is_doing(state: JobState) -> None:
+    assert settled(cancelled(), None, job(state=state)).state is RunState.CANCELLED
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_queued_run_of_a_job_that_is_gone_needs_no_cancellation(of: JobSnapshot) -> None:
+    assert decide(cancelled(), None, of) == Drop("the job is gone")
+
+
+def test_a_queued_run_of_a_job_that_was_created_anew_needs_no_cancellation() -> None:
+    assert decide(cancelled(), None, ANEW) == Drop("the job was deleted and created anew")
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 9])
+@pytest.mark.parametrize("state", [RunState.RETRYING, RunState.QUEUED])
+def test_a_run_between_two_attempts_is_cancelled_at_once(state: RunState, attempt: int) -> None:
+    ended = settled(cancelled(start_request(attempt=attempt, nonce="nonce-c")), run(state, attempt=2, error="HTTP 500"))
+    assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "cancelled", "HTTP 500")
+    assert (ended.attempt, ended.finished_at) == (2, NOW)
+    assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+
+
+def test_a_waiting_run_that_would_never_hear_of_it_is_cancelled_at_once() -> None:
+    ended = settled(cancelled(), waiting_run())
+    assert (ended.state, ended.reason, ended.deadline) == (RunState.CANCELLED, "cancelled", None)
+    assert in_hand(ended) == (BY.token, "message-c", "nonce-c", BY.expires_at)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [run(), waiting_run(RunState.RUNNING), waiting_run(heartbeat_until=DUE + 60.0)],
+    ids=["running", "calling", "beating"],
+)
+def test_a_run_that_is_being_worked_on_is_marked_and_nothing_else_of_it_changes(record: Run) -> None:
+    assert decide(cancelled(), record) == Transition(
+        replace(record, cancel_requested="cancelled", token=BY.token), record, "it is told at its next sign of life"
+    )
+
+
+def test_whoever_ends_a_marked_attempt_must_have_read_the_mark() -> None:
+    marked = settled(cancelled(), run())
+    assert marked.token != run().token  # so a write over the record as it was is refused
+
+
+@pytest.mark.parametrize("record", [run(), waiting_run(heartbeat_until=DUE + 60.0)], ids=["running", "beating"])
+def test_who_asks_twice_changes_nothing(record: Run) -> None:
+    marked = replace(record, cancel_requested="replaced")
+    assert decide(cancelled(), marked) == Drop("its cancellation is asked for already")
+
+
+def test_a_marked_run_that_no_longer_beats_is_cancelled_by_the_next_who_asks() -> None:
+    marked = waiting_run(cancel_requested="replaced")
+    assert settled(cancelled(), marked).reason == "cancelled"
+
+
+def test_a_cancelled_run_is_followed_up() -> None:
+    ended = run(RunState.CANCELLED)
+    assert decide(cancelled(), ended) == FollowUp(ended, "already CANCELLED")
+
+
+@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED])
+def test_a_run_that_has_ended_otherwise_is_not_cancelled(state: RunState) -> None:
+    assert decide(cancelled(), run(state)) == Drop(f"the run is {state} already")
+
+
+def test_a_marked_run_whose_worker_vanished_ends_instead_of_being_taken_over() -> None:
+    marked = run(cancel_requested="replaced", attempt=4)
+    decision = decide_event(start_request(), OF, marked, context(), now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.reason, decision.reason) == (
+        RunState.CANCELLED,
+        "replaced",
+        "cancelled meanwhile",
+    )
+    assert (decision.run.finished_at, decision.run.lease_until) == (BELIEVED, None)
+
+
+# The one function.
+
+
+def test_an_attempt_that_ends_needs_the_record_that_it_was_started_with() -> None:
+    with pytest.raises(ValueError, match="an attempt ends on the record"):
+        decide_event(Ended(Succeeded(), 0.5), OF, None, BY, now=NOW)
+
+
+def test_the_end_of_a_call_is_decided_on_its_record() -> None:
+    of: Job = job(retry=RETRY)
+    decision = decide_event(Ended(FAILED, 0.5), of, run(), BY, now=NOW)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.not_before) == (RunState.RETRYING, NOW + 3)
+    assert (decision.run.token, decision.run.message_id) == (run().token, "message-1")

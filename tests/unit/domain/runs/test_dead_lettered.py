@@ -1,0 +1,269 @@
+"""A message is found among the dead letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.jobs.job import Gone, JobSnapshot, JobState, MissedMode, MissedPolicy
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    DeadLettered,
+    Decision,
+    Drop,
+    FollowUp,
+    Reschedule,
+    RetryLater,
+    Start,
+    StartRequest,
+    Transition,
+)
+from duecourse.domain.runs.lifecycle import decide as decide_event
+from duecourse.domain.runs.overlap import LOST_SECONDS
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from tests.support.jobs import job
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
+
+NOW = DUE + 30.0
+BELIEVED = DUE + 120.0 + LEASE_MARGIN_SECONDS
+ERROR = "its message was received too often without an end: by crashes or throttling, see the workers' log"
+GONE = Gone(deleted_at=DUE + 5.0)
+LATER = context("message-2")
+ENDED = [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED]
+
+
+def decide(
+    record: Run | None,
+    offered: StartRequest | None = None,
+    of: JobSnapshot = None,
+    *,
+    starts: bool = True,
+    by: AttemptContext | None = None,
+    now: float = NOW,
+) -> Decision:
+    """`of` is the unchanged job unless given."""
+    snapshot = job() if of is None else of
+    event = DeadLettered(start_request() if offered is None else offered, starts)
+    return decide_event(event, snapshot, record, context() if by is None else by, now=now)
+
+
+def buried(decision: Decision, over: Run | None) -> Run:
+    """The dead run of a decision; the message that was found carries it."""
+    assert isinstance(decision, Transition)
+    assert decision.previous == over
+    assert (decision.run.state, decision.run.reason, decision.reason) == (
+        RunState.DEAD,
+        "dead_lettered",
+        "dead_lettered",
+    )
+    assert (decision.run.lease_until, decision.run.not_before, decision.run.notified) == (None, None, False)
+    assert decision.run.expires_at == EXPIRES
+    return decision.run
+
+
+# Where it belongs, or left over.
+
+
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_the_message_of_a_dead_run_stays(message: str) -> None:
+    assert decide(run(RunState.DEAD, notified=True), by=context(message)) == RetryLater(NOW, "its run is dead")
+
+
+def test_the_message_of_a_callback_that_carried_a_run_when_it_died_stays() -> None:
+    assert decide(run(RunState.DEAD, notified=True), starts=False) == RetryLater(NOW, "its run is dead")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_death_that_was_not_announced_is_announced(starts: bool) -> None:
+    dead = run(RunState.DEAD)
+    assert decide(dead, starts=starts) == FollowUp(dead, "its death was not announced")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_message_of_a_run_that_died_carried_by_another_message_is_left_over(starts: bool) -> None:
+    left = decide(run(RunState.DEAD, nonce="nonce-9"), starts=starts)
+    assert left == Drop("its run is DEAD by another message")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+@pytest.mark.parametrize("state", ENDED)
+def test_a_message_of_a_run_that_has_ended_is_left_over(state: RunState, starts: bool) -> None:
+    assert decide(run(state, nonce="nonce-9"), starts=starts) == Drop(f"its run is {state} by another message")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+@pytest.mark.parametrize("state", ENDED)
+def test_a_message_that_has_ended_its_run_repeats_what_follows_from_that(state: RunState, starts: bool) -> None:
+    ended = run(state)
+    assert decide(ended, starts=starts) == FollowUp(ended, "what follows from its end may never have been done")
+
+
+# Between two attempts.
+
+
+def test_a_run_whose_next_attempts_message_was_received_too_often_is_dead() -> None:
+    waiting = run(RunState.RETRYING, error="HTTP 500", code="http.500")
+    dead = buried(decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=LATER), waiting)
+    assert (dead.error, dead.code, dead.attempt, dead.finished_at) == ("HTTP 500", "http.500", 1, NOW)
+    assert (dead.token, dead.message_id, dead.nonce) == (LATER.token, "message-2", "nonce-2")
+
+
+@pytest.mark.parametrize("of", [GONE, job(at=DUE + 20.0)], ids=["deleted", "anew"])
+def test_a_run_between_two_attempts_of_a_deleted_job_is_no_death(of: JobSnapshot) -> None:
+    decision = decide(run(RunState.RETRYING), start_request(attempt=2, nonce="nonce-2"), of, by=LATER)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.reason, decision.run.token) == (
+        RunState.CANCELLED,
+        "deleted",
+        LATER.token,
+    )
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_the_message_whose_attempt_has_failed_sends_the_next_one_again(starts: bool) -> None:
+    waiting = run(RunState.RETRYING, attempt=2)
+    again = FollowUp(waiting, "the next attempt's message may never have been sent")
+    assert decide(waiting, start_request(attempt=2), starts=starts) == again
+    assert decide(waiting, start_request(attempt=1), starts=starts) == again  # it took the attempt of another one over
+    assert decide(waiting, start_request(attempt=2, nonce="nonce-9"), by=LATER) == again
+
+
+@pytest.mark.parametrize("attempt", [1, 4])
+def test_a_message_of_another_attempt_is_left_over_while_the_run_waits_for_its_next(attempt: int) -> None:
+    decision = decide(run(RunState.RETRYING, attempt=2), start_request(attempt=attempt, nonce="nonce-2"), by=LATER)
+    assert decision == Drop("another message carries its run on")
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_message_for_a_run_in_line_is_sent_again_for_it_may_not_stand_there_yet(starts: bool) -> None:
+    decision = decide(run(RunState.QUEUED, attempt=0), start_request(), by=LATER, starts=starts)
+    assert isinstance(decision, Reschedule)
+
+
+# Something was asked of a run that is alive.
+
+
+@pytest.mark.parametrize(
+    "state", [state for state in RunState if not state.final], ids=lambda state: str(state.value).lower()
+)
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_what_was_asked_of_a_run_that_is_alive_is_asked_afresh(state: RunState, attempt: int) -> None:
+    asked = decide(run(state), start_request(attempt=attempt, nonce="nonce-c"), starts=False, by=LATER)
+    assert asked == Reschedule(NOW, "its run is alive")
+
+
+def test_what_was_redriven_carries_the_attempt_that_it_has_begun_like_any_message() -> None:
+    begun = run(attempt=2)
+    assert decide(begun, starts=False) == RetryLater(BELIEVED, "its worker may still be alive")
+    buried(decide(begun, starts=False, now=BELIEVED), begun)
+    assert decide(waiting_run(attempt=2), starts=False) == Drop("its run waits for its callback")
+
+
+def test_what_was_asked_of_a_run_without_a_record_is_asked_afresh() -> None:
+    assert decide(None, starts=False) == Reschedule(NOW, "its run may be about to start")
+
+
+def test_a_run_that_waits_for_its_callback_needs_no_other_start() -> None:
+    assert decide(waiting_run()) == Drop("its run waits for its callback")
+
+
+# Running.
+
+
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_a_worker_that_may_be_alive_is_waited_for(message: str) -> None:
+    decision = decide(run(), by=context(message), now=BELIEVED - 0.001)
+    assert decision == RetryLater(BELIEVED, "its worker may still be alive")
+
+
+def test_a_run_whose_own_message_was_received_too_often_is_dead_once_its_worker_is() -> None:
+    dead = buried(decide(run(), now=BELIEVED), run())
+    assert (dead.error, dead.code, dead.finished_at) == (ERROR, "dead_lettered", BELIEVED)
+    assert (dead.token, dead.message_id, dead.nonce) == (context().token, "message-1", "nonce-1")
+
+
+def test_another_message_is_given_an_hour_to_take_the_run_over() -> None:
+    copy = start_request(nonce="nonce-9")
+    decision = decide(run(), copy, by=LATER, now=BELIEVED + LOST_SECONDS - 0.001)
+    assert decision == RetryLater(BELIEVED + LOST_SECONDS, "another message may take it over")
+    dead = buried(decide(run(), copy, by=LATER, now=BELIEVED + LOST_SECONDS), run())
+    assert (dead.message_id, dead.nonce) == ("message-2", "nonce-9")
+
+
+def test_a_run_without_a_lease_has_no_worker() -> None:
+    lost = run(lease_until=None)
+    buried(decide(lost), lost)
+
+
+@pytest.mark.parametrize(
+    ("of", "asked", "reason"),
+    [
+        (GONE, None, "deleted"),
+        (job(at=DUE + 20.0), None, "deleted"),
+        (job(), "replaced", "replaced"),
+        (GONE, "replaced", "replaced"),
+    ],
+    ids=["deleted", "anew", "asked", "both"],
+)
+def test_a_run_that_was_to_end_anyway_is_no_death(of: JobSnapshot, asked: str | None, reason: str) -> None:
+    begun = run(cancel_requested=asked)
+    decision = decide(begun, None, of, now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert decision.previous == begun
+    assert (decision.run.state, decision.run.reason, decision.reason) == (RunState.CANCELLED, reason, reason)
+    assert (decision.run.token, decision.run.lease_until, decision.run.finished_at) == (context().token, None, BELIEVED)
+
+
+# Without a record.
+
+
+def test_a_run_that_never_began_is_dead_and_says_so() -> None:
+    dead = buried(decide(None, start_request(count=3, through=DUE + 20)), None)
+    assert (dead.attempt, dead.attempts_allowed, dead.count, dead.through) == (0, 4, 3, DUE + 20)
+    assert (dead.error, dead.code, dead.first_started_at) == (ERROR, "dead_lettered", None)
+    assert (dead.token, dead.message_id, dead.nonce) == (context().token, "message-1", "nonce-1")
+
+
+def test_a_run_that_never_began_is_dead_however_late_it_is_found() -> None:
+    of = job("* * * * *", missed=MissedPolicy(MissedMode.SKIP), start_deadline_seconds=60)
+    buried(decide(None, None, of, now=DUE + 86_400.0), None)
+
+
+def test_the_consoles_redrive_brings_a_buried_run_back() -> None:
+    for over in (None, run(), run(RunState.RETRYING)):
+        retrying = over is not None and over.state is RunState.RETRYING
+        offered = start_request(attempt=2 if retrying else 1, nonce="nonce-9")
+        dead = buried(decide(over, offered, by=LATER, now=BELIEVED + LOST_SECONDS), over)
+        redriven = decide_event(offered, job(), dead, context("message-3"), now=BELIEVED + 2 * LOST_SECONDS)
+        assert isinstance(redriven, Start)
+        assert (redriven.run.attempt, redriven.reason) == (dead.attempt + 1, "redriven")
+
+
+def test_a_later_attempt_without_a_record_is_left_over() -> None:
+    assert decide(None, start_request(attempt=2)) == Drop("its run has no record any more")
+
+
+def test_a_run_that_its_job_no_longer_wants_is_not_dead_but_skipped_or_dropped() -> None:
+    edited = job(generation=GENERATION + 30_000, changed_at=DUE - 1.0)
+    assert decide(None, None, edited) == Drop("the schedule changed before this was due")
+    assert decide(None, None, job(at=DUE + 20.0)) == Drop("the job was deleted and created anew")
+    assert decide(None, None, Gone(DUE - 1.0)) == Drop("the job is gone")
+    assert decide_event(DeadLettered(start_request(), True), None, None, context(), now=NOW) == Drop("the job is gone")
+    paused = replace(edited, state=JobState.PAUSED, changed_at=DUE + 1.0)
+    for of, reason in ((paused, "paused"), (GONE, "deleted")):
+        decision = decide(None, None, of)
+        assert isinstance(decision, Transition)
+        assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, reason)
+
+
+def test_a_redrive_without_a_record_is_left_over() -> None:
+    assert decide(None, start_request(redrive=True)) == Drop("its run has no record any more")
+
+
+@pytest.mark.parametrize("state", [RunState.SKIPPED, RunState.CANCELLED])
+def test_a_run_that_never_began_is_dead_though_a_deleted_predecessor_had_called_it_off(state: RunState) -> None:
+    called_off = run(state, attempt=0, generation=GENERATION - 1, nonce="nonce-9")
+    dead = buried(decide(called_off), called_off)
+    assert (dead.generation, dead.attempt) == (GENERATION, 0)

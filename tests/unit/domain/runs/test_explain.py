@@ -1,0 +1,355 @@
+"""Why a job ran at an instant, or did not: from its record, else from where its schedule stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.instants import from_iso, to_iso
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, JobState
+from duecourse.domain.jobs.pause import pause
+from duecourse.domain.runs.explain import ExplainContext, before, explain
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.verdict import Explanation, Verdict
+from duecourse.domain.schedules import ScheduleSpec
+from tests.support import runs
+from tests.support.jobs import NOON, cursor, job, moved
+
+DAY = 86_400
+AROUND = ExplainContext(lookahead=300, horizon=840, retention=90 * DAY, lane_kept=14 * DAY)
+
+
+def hourly(**changes: Any) -> Job:
+    """On the hour, created at noon; 13:00 is the first."""
+    return job("0 * * * *", id="hourly", **changes)
+
+
+def at(text: str) -> int:
+    return int(from_iso(f"2026-11-{text}Z"))
+
+
+def asked(
+    when: int,
+    of: Job | Gone | None,
+    standing: Cursor | None = None,
+    record: Run | None = None,
+    *,
+    now: float,
+    **changes: Any,
+) -> Explanation:
+    return explain(when, of, standing, record, replace(AROUND, **changes), now=now)
+
+
+def standing(of: Job, occurrence: str | None) -> Cursor:
+    """The cursor when the dispatcher has handed over everything before `occurrence`."""
+    return moved(cursor(of), None if occurrence is None else at(occurrence))
+
+
+class TestFromItsRecord:
+    @pytest.mark.parametrize(
+        ("state", "changes", "verdict", "words"),
+        [
+            (RunState.SUCCEEDED, {}, Verdict.FIRED, "It ran and succeeded after 2 attempts, 0.25 s after it was due."),
+            (RunState.SUCCEEDED, {"attempt": 1}, Verdict.FIRED, "after 1 attempt,"),
+            (RunState.DEAD, {"code": "http.503"}, Verdict.FIRED, r"dead after 2 attempts \(http.503\)"),
+            (RunState.RUNNING, {}, Verdict.RUNNING, "It is running, attempt 2"),
+            (RunState.WAITING, {"waiting_until": NOON + 60}, Verdict.RUNNING, "callback until 2026-11-21T12:01:00Z"),
+            (RunState.RETRYING, {"not_before": NOON + 9.5}, Verdict.RUNNING, "Attempt 2 failed; the next .*12:00:09Z"),
+            (RunState.CANCELLED, {"reason": "deleted"}, Verdict.CANCELLED, "since the job was deleted after 2"),
+            (RunState.SKIPPED, {"reason": "overlap"}, Verdict.SKIPPED, "another run of the job was alive"),
+            (RunState.SKIPPED, {"reason": "missed"}, Verdict.SKIPPED, "the job skips what was missed"),
+            (
+                RunState.SKIPPED,
+                {"reason": "skipped_on_request", "requested_by": "ada"},
+                Verdict.SKIPPED,
+                r"somebody asked to skip it \(ada\)",
+            ),
+            (RunState.SKIPPED, {"reason": "paused"}, Verdict.PAUSED, "the job was paused"),
+            (RunState.SKIPPED, {"reason": "deleted"}, Verdict.DELETED, "the job was deleted"),
+            (RunState.SKIPPED, {"reason": "newly_invented"}, Verdict.SKIPPED, "newly_invented"),
+        ],
+    )
+    def test_a_run_says_what_became_of_it(
+        self, state: RunState, changes: dict[str, Any], verdict: Verdict, words: str
+    ) -> None:
+        of = hourly()
+        record = runs.run(of, state, **changes)
+        found = asked(int(NOON), of, cursor(of), record, now=NOON + 100)
+        assert found.verdict is verdict
+        assert re.search(words, found.sentence)
+        assert found.run == record
+        assert found.facts["state"] == state.value
+
+    def test_a_catch_up_answers_for_all_that_it_stands_for(self) -> None:
+        of = hourly()
+        record = runs.run(of, RunState.SUCCEEDED, occurrence=at("21T13:00:00"), through=at("21T18:00:00"), count=6)
+        found = asked(at("21T16:00:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
+        assert found.verdict is Verdict.FIRED
+        assert "hourly.20261121T130000Z stands for 6 occurrences, this one among them" in found.sentence
+        assert found.facts["count"] == 6
+
+    def test_an_instant_inside_a_range_that_is_no_occurrence_is_none_of_it(self) -> None:
+        of = hourly()
+        record = runs.run(of, RunState.SKIPPED, occurrence=at("21T13:00:00"), through=at("21T18:00:00"), count=6)
+        found = asked(at("21T16:20:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
+        assert (found.verdict, found.run) == (Verdict.NOT_AN_OCCURRENCE, None)
+
+    def test_what_an_edit_dropped_is_known_though_the_schedule_of_then_is_not(self) -> None:
+        of = hourly()
+        start, end = at("21T13:20:00"), at("21T18:20:00")
+        record = runs.run(of, RunState.SKIPPED, occurrence=start, through=end, count=16, reason="edited")
+        found = asked(at("21T14:40:00"), of, standing(of, "21T20:00:00"), record, now=at("21T19:30:00"))
+        assert found.verdict is Verdict.SKIPPED
+        assert "the job's schedule was changed" in found.sentence
+
+    def test_the_record_of_a_deleted_job_can_still_be_read(self) -> None:
+        record = runs.run(hourly(), RunState.SUCCEEDED)
+        assert asked(int(NOON), None, None, record, now=NOON + 100).verdict is Verdict.FIRED
+
+
+class TestWithoutARecord:
+    def test_what_is_still_to_come_says_when_it_is_handed_over(self) -> None:
+        of = hourly()
+        found = asked(at("21T18:00:00"), of, standing(of, "21T13:00:00"), now=NOON + 60)
+        assert found.verdict is Verdict.FUTURE
+        assert (found.facts["enqueued_from"], found.facts["enqueued_by"]) == (
+            "2026-11-21T17:46:00Z",
+            "2026-11-21T17:55:00Z",
+        )
+        assert (found.before, found.after) == (at("21T17:00:00"), at("21T19:00:00"))
+
+    def test_what_is_handed_over_and_not_due_is_queued(self) -> None:
+        of = hourly()
+        found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=at("21T12:58:00"))
+        assert found.verdict is Verdict.QUEUED
+        assert "held back until it is due, at 2026-11-21T13:00:00Z" in found.sentence
+
+    def test_what_the_api_sent_at_once_is_queued_though_the_cursor_stands_at_it(self) -> None:
+        of = job("rate(10 seconds)")
+        found = asked(int(NOON) + 60, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120)
+        assert found.verdict is Verdict.QUEUED
+        assert (
+            asked(int(NOON) + 130, of, cursor(of), now=NOON + 1, sent_until=int(NOON) + 120).verdict is Verdict.FUTURE
+        )
+
+    def test_what_is_due_and_has_no_record_waits_for_a_worker(self) -> None:
+        of = hourly()
+        found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=at("21T13:00:05"))
+        assert found.verdict is Verdict.QUEUED
+        assert "waits for a worker" in found.sentence
+
+    def test_what_is_due_and_was_not_handed_over_is_late(self) -> None:
+        of = hourly()
+        found = asked(at("21T13:00:00"), of, standing(of, "21T13:00:00"), now=at("21T13:10:00"))
+        assert found.verdict is Verdict.LATE
+
+    @pytest.mark.parametrize(
+        ("later", "changes", "verdict"),
+        [
+            (600, {"lane_empty": True}, Verdict.QUEUED),
+            (901, {"lane_empty": True}, Verdict.LOST),
+            (901, {"lane_empty": False}, Verdict.QUEUED),
+            (901, {"lane_empty": None}, Verdict.QUEUED),
+            (14 * DAY, {"lane_empty": False}, Verdict.LOST),
+            (14 * DAY, {"searched": False}, Verdict.UNCLEAR),
+        ],
+    )
+    def test_what_no_queue_can_hold_any_more_is_lost(
+        self, later: int, changes: dict[str, Any], verdict: Verdict
+    ) -> None:
+        of = hourly()
+        when = at("21T13:00:00")
+        assert asked(when, of, standing(of, "21T14:00:00"), now=when + later, **changes).verdict is verdict
+
+    def test_what_is_older_than_the_records_is_not_known_any_more(self) -> None:
+        of = hourly()
+        late = at("21T13:00:00") + 90 * DAY
+        found = asked(at("21T13:00:00"), of, standing(of, "21T14:00:00"), now=late)
+        assert found.verdict is Verdict.EXPIRED
+        assert "90 days" in found.sentence
+
+    @pytest.mark.parametrize("when", ["20T13:00:00", "21T12:00:00"])
+    def test_before_it_was_created_there_was_nothing(self, when: str) -> None:
+        found = asked(at(when), hourly(), cursor(hourly()), now=NOON + 60)
+        assert found.verdict is Verdict.BEFORE_CREATION
+        assert found.facts == {"created_at": "2026-11-21T12:00:00Z"}
+        assert (found.before, found.after) == (None, at(when) + 3600)
+
+    def test_a_deleted_job_says_when_it_was_deleted(self) -> None:
+        gone = Gone(NOON)
+        after, earlier = asked(int(NOON) + 60, gone, now=NOON + 90), asked(int(NOON) - 60, gone, now=NOON + 90)
+        assert (after.verdict, earlier.verdict) == (Verdict.DELETED, Verdict.DELETED)
+        assert after.sentence == "The job was deleted at 2026-11-21T12:00:00Z, before that."
+        assert earlier.sentence == "The job was deleted at 2026-11-21T12:00:00Z, and no record says that it ran then."
+
+    def test_a_job_that_was_changed_says_that_its_earlier_schedule_is_not_kept(self) -> None:
+        of = hourly(changed_at=at("21T15:30:00"))
+        found = asked(at("21T15:00:00"), of, standing(of, "21T17:00:00"), now=at("21T16:30:00"))
+        assert found.verdict is Verdict.CHANGED
+        assert found.facts == {"changed_at": "2026-11-21T15:30:00Z"}
+
+    def test_a_cursor_that_was_quarantined_is_named_with_its_error(self) -> None:
+        of = hourly()
+        broken = replace(cursor(of), error="no such zone")
+        assert "no such zone" in asked(at("21T13:00:00"), of, broken, now=NOON + 60).sentence
+        assert asked(at("21T13:00:00"), of, None, now=NOON + 60).verdict is Verdict.UNCLEAR
+
+    def test_a_schedule_that_is_understood_no_more_is_unclear(self) -> None:
+        of = replace(hourly(), schedule=ScheduleSpec("0 * * * *", "Mars/Olympus"))
+        found = asked(at("21T13:00:00"), of, None, now=NOON + 60)
+        assert (found.verdict, found.before, found.after) == (Verdict.UNCLEAR, None, None)
+
+
+class TestWhileItIsPaused:
+    def paused(self, **changes: Any) -> tuple[Job, Cursor]:
+        of = hourly()
+        change = pause(of, standing(of, "21T14:00:00"), now=at("21T13:30:00"), because="maintenance")
+        return replace(change.job, **changes), change.cursor
+
+    def test_what_comes_due_says_since_when_by_whom_and_why(self) -> None:
+        of, where = self.paused(paused_by="ada@example.com")
+        found = asked(at("21T15:00:00"), of, where, now=at("21T15:10:00"))
+        assert found.verdict is Verdict.PAUSED
+        assert found.facts == {"since": "2026-11-21T13:30:00Z", "by": "ada@example.com", "note": "maintenance"}
+        assert found.sentence == (
+            "It did not run: the job has been paused since 2026-11-21T13:30:00Z by ada@example.com (maintenance)."
+        )
+
+    def test_what_is_still_to_come_may_run_if_it_is_resumed(self) -> None:
+        of, where = self.paused()
+        found = asked(at("21T15:00:00"), of, where, now=at("21T14:10:00"))
+        assert "will not run unless the job is resumed before" in found.sentence
+
+    def test_what_came_due_before_is_not_its_doing(self) -> None:
+        of, where = self.paused()
+        assert asked(at("21T13:00:00"), of, where, now=at("21T14:10:00")).verdict is Verdict.CHANGED
+
+    def test_what_came_due_before_and_was_not_enqueued_waits_for_its_end(self) -> None:
+        of = hourly()
+        stopped = pause(of, standing(of, "21T13:00:00"), now=at("21T15:30:00"))
+        found = asked(at("21T13:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
+        assert found.verdict is Verdict.PAUSED
+        before = asked(at("21T12:00:00"), stopped.job, stopped.cursor, now=at("21T15:40:00"))
+        assert before.verdict is not Verdict.PAUSED
+
+    def test_what_it_would_not_have_named_is_no_occurrence(self) -> None:
+        of, where = self.paused()
+        assert asked(at("21T15:01:00"), of, where, now=at("21T15:10:00")).verdict is Verdict.NOT_AN_OCCURRENCE
+
+
+class TestWhatItsScheduleDoesNotName:
+    def test_an_instant_between_two_occurrences_names_both(self) -> None:
+        of = hourly()
+        found = asked(at("21T14:20:00"), of, cursor(of), now=NOON)
+        assert (found.verdict, found.before, found.after) == (
+            Verdict.NOT_AN_OCCURRENCE,
+            at("21T14:00:00"),
+            at("21T15:00:00"),
+        )
+        assert "at minute 0" in found.sentence or "hour" in found.sentence
+
+    def test_what_lies_outside_its_window_says_where_that_begins_or_ends(self) -> None:
+        spec = ScheduleSpec("0 * * * *", start=at("22T00:00:00"), end=at("23T00:00:00"))
+        of = replace(hourly(), schedule=spec)
+        early, late = (asked(at(when), of, cursor(of), now=NOON) for when in ("21T14:00:00", "23T00:00:00"))
+        assert (early.verdict, early.sentence) == (
+            Verdict.BEFORE_START,
+            "Its window begins later, at 2026-11-22T00:00:00Z.",
+        )
+        assert (late.verdict, late.sentence) == (Verdict.AFTER_END, "Its window ended before, at 2026-11-23T00:00:00Z.")
+
+    def test_what_is_excluded_names_the_entry(self) -> None:
+        of = hourly(exclude=("2026-12-24", "2026-11-22/2026-11-23"))
+        found = asked(at("23T08:00:00"), of, cursor(of), now=NOON)
+        assert (found.verdict, found.facts) == (Verdict.EXCLUDED, {"excluded_by": "2026-11-22/2026-11-23"})
+        assert (to_iso(found.before or 0), to_iso(found.after or 0)) == ("2026-11-21T23:00:00Z", "2026-11-24T00:00:00Z")
+
+    def test_a_job_that_is_over_says_so(self) -> None:
+        of = job("at(2026-11-21T13:00:00)", state=JobState.COMPLETED)
+        found = asked(at("21T14:00:00"), of, moved(cursor(of), None), now=at("21T15:00:00"))
+        assert found.verdict is Verdict.COMPLETED
+        assert "its last occurrence was 2026-11-21T13:00:00Z" in found.sentence
+        assert (found.before, found.after) == (at("21T13:00:00"), None)
+
+    def test_beyond_max_runs_there_is_no_more(self) -> None:
+        of = hourly(max_runs=3)
+        third, fourth = (asked(at(when), of, cursor(of), now=NOON) for when in ("21T15:00:00", "21T16:00:00"))
+        assert (third.verdict, fourth.verdict) == (Verdict.FUTURE, Verdict.MAX_RUNS)
+        used_up = replace(cursor(of), occurrence=None, due=None, last=at("21T15:00:00"), remaining=0)
+        assert asked(at("21T16:00:00"), of, used_up, now=at("21T18:00:00")).verdict is Verdict.MAX_RUNS
+        assert asked(at("21T15:00:00"), of, used_up, now=at("21T15:00:01")).verdict is Verdict.QUEUED
+
+
+class TestDaylightSaving:
+    """New York, 2026: 02:00 becomes 03:00 on March 8 (07:00 UTC); 02:00 becomes 01:00 on November 1 (06:00 UTC)."""
+
+    MARCH = from_iso("2026-03-01T00:00:00Z")
+    OCTOBER = from_iso("2026-10-30T00:00:00Z")
+
+    def test_a_time_that_the_clock_jumped_over_says_when_it_counts_instead(self) -> None:
+        of = job("30 2 * * *", timezone="America/New_York", at=self.MARCH)
+        found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
+        assert found.verdict is Verdict.GAP
+        assert found.sentence == (
+            "The clock of America/New_York jumped over 2026-03-08T02:30:00; with dst_gap next it counts at"
+            " 2026-03-08T07:00:00Z."
+        )
+        assert to_iso(found.before or 0) == "2026-03-08T07:00:00Z"
+
+    def test_a_time_that_is_skipped_there_was_dropped(self) -> None:
+        spec = ScheduleSpec("30 2 * * *", "America/New_York", dst_gap="skip")
+        of = replace(job(at=self.MARCH), schedule=spec)
+        found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
+        assert (found.verdict, found.facts["instead"]) == (Verdict.GAP, [])
+        assert "it was dropped" in found.sentence
+
+    def test_an_interval_counts_no_time_that_the_clock_did_not_show(self) -> None:
+        of = job("*/15 2 * * *", timezone="America/New_York", at=self.MARCH)
+        found = asked(int(from_iso("2026-03-08T07:15:00Z")), of, cursor(of), now=self.MARCH)
+        assert found.verdict is Verdict.GAP
+        assert "jumped over 2026-03-08T02:15:00; for an interval it was dropped" in found.sentence
+
+    def test_the_other_pass_of_a_repeated_time_is_named(self) -> None:
+        of = job("30 1 * * *", timezone="America/New_York", at=self.OCTOBER)
+        found = asked(int(from_iso("2026-11-01T06:30:00Z")), of, cursor(of), now=self.OCTOBER)
+        assert found.verdict is Verdict.FOLD
+        assert (
+            "showed 2026-11-01T01:30:00 twice; with dst_fold first it counts at 2026-11-01T05:30:00Z" in found.sentence
+        )
+
+    def test_a_single_time_without_an_offset_is_read_on_the_clock_too(self) -> None:
+        of = job("at(2026-03-08T02:30:00)", timezone="America/New_York", at=self.MARCH)
+        found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
+        assert (found.verdict, found.facts["instead"]) == (Verdict.GAP, ["2026-03-08T07:00:00Z"])
+
+    def test_a_rate_knows_no_clock(self) -> None:
+        of = job("rate(1 hour)", timezone="America/New_York", at=self.MARCH)
+        found = asked(int(from_iso("2026-03-08T07:30:00Z")), of, cursor(of), now=self.MARCH)
+        assert found.verdict is Verdict.NOT_AN_OCCURRENCE
+
+    def test_an_instant_that_the_expression_does_not_name_on_either_clock_is_none(self) -> None:
+        of = job("30 2 * * *", timezone="America/New_York", at=self.MARCH)
+        found = asked(int(from_iso("2026-03-08T07:31:00Z")), of, cursor(of), now=self.MARCH)
+        assert found.verdict is Verdict.NOT_AN_OCCURRENCE
+
+
+class TestTheOccurrenceBefore:
+    @pytest.mark.parametrize("expression", ["* * * * * *", "0 0 29 2 *", "rate(7 hours)", "0 9 * * 1"])
+    def test_is_the_last_one_of_a_long_row(self, expression: str) -> None:
+        occurrences = job(expression, at=from_iso("2000-01-01T00:00:00Z")).occurrences()
+        low, end = int(from_iso("2000-01-01T00:00:00Z")), int(NOON)
+        found = before(occurrences, low, end)
+        assert found is not None
+        assert found < end
+        following = occurrences.next(found)
+        assert following is not None
+        assert following >= end
+
+    def test_is_none_where_there_was_none(self) -> None:
+        occurrences = hourly().occurrences()
+        assert before(occurrences, int(NOON), at("21T13:00:00")) is None
+        assert before(occurrences, int(NOON), int(NOON) - 5) is None

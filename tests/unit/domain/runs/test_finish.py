@@ -1,0 +1,213 @@
+"""What the end of an attempt makes of its run."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Completion, Delivery, Gone, Job, JobSnapshot
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.decision import Transition
+from duecourse.domain.runs.finish import decide_finish
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from tests.support.jobs import job
+from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run
+
+NOW = DUE + 5.5
+RETRY = RetryPolicy(max_attempts=4, backoff=Backoff.EXPONENTIAL, min_seconds=2, max_seconds=60)
+PATIENT = job(retry=RETRY)
+CALLBACK = job(retry=RETRY, completion=Completion.CALLBACK)
+BEATING = replace(CALLBACK, heartbeat_seconds=20)
+
+
+def decide(outcome: Outcome, *, draw: float = 0.5, of: Job = PATIENT, **record: Any) -> Transition:
+    return decide_finish(run(**record), of, outcome, now=NOW, draw=draw)
+
+
+def returned(outcome: Outcome, of: JobSnapshot = CALLBACK, **record: Any) -> Transition:
+    """The end of a call whose run is to wait for its callback."""
+    return decide_finish(waiting_run(RunState.RUNNING, **record), of, outcome, now=NOW, draw=0.5)
+
+
+def test_a_success_is_recorded_with_its_result_and_gives_the_lease_back() -> None:
+    finish = decide(Succeeded({"rows": 3}))
+    assert finish == Transition(
+        replace(run(), state=RunState.SUCCEEDED, result={"rows": 3}, finished_at=NOW, lease_until=None),
+        run(),
+        "succeeded",
+    )
+
+
+def test_a_success_after_failures_forgets_their_error() -> None:
+    finish = decide(Succeeded(), attempt=3, error="HTTP 500", code="http.500", reason="taken over")
+    assert (finish.run.state, finish.run.attempt) == (RunState.SUCCEEDED, 3)
+    assert (finish.run.error, finish.run.code, finish.run.reason) == (None, None, None)
+
+
+def test_a_success_of_the_last_attempt_is_a_success() -> None:
+    assert decide(Succeeded(), attempt=4).run.state is RunState.SUCCEEDED
+    assert decide(Succeeded(), of=job(delivery=Delivery.AT_MOST_ONCE)).run.state is RunState.SUCCEEDED
+
+
+def test_a_failure_waits_out_its_backoff_and_keeps_its_error_and_code() -> None:
+    finish = decide(Failed("HTTP 500", code="http.500"), attempt=2, draw=0.0)
+    assert finish == Transition(
+        replace(
+            run(attempt=2),
+            state=RunState.RETRYING,
+            error="HTTP 500",
+            code="http.500",
+            finished_at=NOW,
+            lease_until=None,
+            not_before=NOW + 2,
+        ),
+        run(attempt=2),
+        "will be tried again",
+    )
+
+
+def test_the_wait_is_that_of_the_policy_for_this_attempt_and_this_draw() -> None:
+    finish = decide(Failed("HTTP 500"), attempt=3, draw=0.25)
+    assert finish.run.not_before == NOW + PATIENT.retry.delay(3, 0.25)
+
+
+def test_a_target_may_say_when_to_come_back() -> None:
+    assert decide(Failed("HTTP 429", retry_after=30.0)).run.not_before == NOW + 30
+
+
+def test_a_target_may_say_not_to_come_back() -> None:
+    finish = decide(Failed("HTTP 404", retryable=False, retry_after=30.0))
+    assert (finish.run.state, finish.run.reason) == (RunState.DEAD, "not_retryable")
+    assert (finish.run.error, finish.run.not_before, finish.reason) == ("HTTP 404", None, "not worth a retry")
+
+
+@pytest.mark.parametrize(("attempt", "state"), [(3, RunState.RETRYING), (4, RunState.DEAD), (5, RunState.DEAD)])
+def test_a_failure_of_the_last_attempt_is_the_end(attempt: int, state: RunState) -> None:
+    assert decide(Failed("HTTP 500"), attempt=attempt).run.state is state
+
+
+def test_a_run_that_used_up_its_attempts_says_so() -> None:
+    finish = decide(Failed("HTTP 500"), attempt=4)
+    assert (finish.run.reason, finish.run.error, finish.run.finished_at) == ("attempts_exhausted", "HTTP 500", NOW)
+    assert finish.run.lease_until is None
+
+
+def test_a_redriven_run_has_the_attempts_its_record_allows_not_those_of_its_job() -> None:
+    assert decide(Failed("HTTP 500"), attempt=5, attempts_allowed=8).run.state is RunState.RETRYING
+    assert decide(Failed("HTTP 500"), attempt=8, attempts_allowed=8).run.state is RunState.DEAD
+
+
+def test_a_job_that_runs_at_most_once_is_dead_at_its_first_failure() -> None:
+    finish = decide(Failed("HTTP 500"), of=job(delivery=Delivery.AT_MOST_ONCE))
+    assert (finish.run.state, finish.run.reason, finish.reason) == (RunState.DEAD, "at_most_once", "at most once")
+
+
+def test_nothing_of_how_the_run_came_about_is_changed_by_its_end() -> None:
+    before = run(attempt=2, count=3, through=DUE + 120)
+    names = [field.name for field in fields(before)]
+    for outcome in (Succeeded(), Failed("no"), Failed("no", retryable=False)):
+        after = decide_finish(before, PATIENT, outcome, now=NOW, draw=0.5).run
+        kept = {"state", "reason", "error", "code", "result", "finished_at", "lease_until", "not_before"}
+        assert all(getattr(after, name) == getattr(before, name) for name in names if name not in kept)
+
+
+def test_the_jobs_rules_say_which_failures_are_worth_a_retry() -> None:
+    picky = job(retry=replace(RETRY, never=("4xx",)))
+    assert decide(Failed("HTTP 409", code="http.409"), of=picky).run.reason == "not_retryable"
+    assert decide(Failed("HTTP 503", code="http.503"), of=picky).run.state is RunState.RETRYING
+
+
+@pytest.mark.parametrize(("age", "state"), [(8, RunState.RETRYING), (7, RunState.DEAD)])
+def test_no_attempt_begins_later_than_the_maximum_age_after_the_run_was_due(age: int, state: RunState) -> None:
+    # It would begin two seconds from now: 7.5 s after it was due.
+    finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=age)), draw=0.0)
+    assert finish.run.state is state
+    if state is RunState.DEAD:
+        assert (finish.run.reason, finish.run.not_before) == ("too_old", None)
+        assert finish.reason == "the next attempt would come too late"
+
+
+def test_an_attempt_may_begin_at_the_very_end_of_the_maximum_age() -> None:
+    tight = job(retry=replace(RETRY, max_age_seconds=7))
+    finish = decide_finish(run(), tight, Failed("HTTP 500"), now=DUE + 5.0, draw=0.0)
+    assert (finish.run.state, finish.run.not_before) == (RunState.RETRYING, DUE + 7.0)
+
+
+@pytest.mark.parametrize(("at", "state"), [(DUE + 2.0, RunState.RETRYING), (DUE + 0.4, RunState.DEAD)])
+def test_the_maximum_age_counts_anew_from_a_redrive(at: float, state: RunState) -> None:
+    finish = decide(Failed("HTTP 500"), of=job(retry=replace(RETRY, max_age_seconds=7)), draw=0.0, redriven_at=at)
+    assert finish.run.state is state
+
+
+@pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
+def test_a_failure_of_a_job_that_is_gone_is_not_tried_again_and_no_death(of: JobSnapshot) -> None:
+    finish = decide_finish(run(), of, Failed("HTTP 500", code="http.500"), now=NOW, draw=0.5)
+    assert (finish.run.state, finish.run.reason) == (RunState.CANCELLED, "deleted")
+    assert (finish.run.error, finish.run.code, finish.run.finished_at) == ("HTTP 500", "http.500", NOW)
+    assert (finish.run.lease_until, finish.run.not_before) == (None, None)
+
+
+# Somebody wants it to end.
+
+
+def test_a_success_counts_whatever_was_asked_meanwhile() -> None:
+    assert decide(Succeeded("done"), cancel_requested="cancelled").run.state is RunState.SUCCEEDED
+
+
+@pytest.mark.parametrize("of", [PATIENT, job(delivery=Delivery.AT_MOST_ONCE)], ids=["patient", "once"])
+def test_a_failure_of_a_run_that_is_to_end_is_its_cancellation(of: Job) -> None:
+    finish = decide(Failed("HTTP 500", code="http.500"), of=of, cancel_requested="replaced")
+    assert (finish.run.state, finish.run.reason, finish.reason) == (RunState.CANCELLED, "replaced", "replaced")
+    assert (finish.run.error, finish.run.code) == ("HTTP 500", "http.500")
+    assert (finish.run.finished_at, finish.run.lease_until, finish.run.not_before) == (NOW, None, None)
+    assert finish.previous == run(cancel_requested="replaced")
+
+
+# Runs with a callback.
+
+
+def test_a_call_that_was_taken_waits_for_its_callback_with_its_deadline_and_gives_the_lease_back() -> None:
+    before = waiting_run(RunState.RUNNING)
+    finish = returned(Succeeded("queued"))
+    assert finish == Transition(
+        replace(before, state=RunState.WAITING, lease_until=None), before, "waits for its callback"
+    )
+    assert finish.run.deadline == WAITS_UNTIL
+
+
+def test_the_first_heartbeat_is_due_from_the_end_of_the_call_on() -> None:
+    finish = returned(Succeeded(), BEATING, heartbeat_until=DUE + 50.0)
+    assert (finish.run.heartbeat_until, finish.run.deadline) == (NOW + 20, NOW + 20)
+
+
+def test_a_heartbeat_that_nobody_asks_for_any_more_is_not_waited_for() -> None:
+    assert returned(Succeeded(), CALLBACK, heartbeat_until=DUE + 50.0).run.heartbeat_until is None
+
+
+def test_a_call_that_was_not_taken_is_tried_again_without_waiting() -> None:
+    finish = returned(Failed("HTTP 503"), BEATING, heartbeat_until=DUE + 50.0)
+    assert (finish.run.state, finish.run.deadline) == (RunState.RETRYING, None)
+
+
+def test_a_run_that_is_to_end_and_would_never_hear_of_it_ends_when_its_call_returns() -> None:
+    finish = returned(Succeeded(), cancel_requested="cancelled")
+    assert (finish.run.state, finish.run.reason) == (RunState.CANCELLED, "cancelled")
+    assert (finish.run.deadline, finish.run.lease_until, finish.run.finished_at) == (None, None, NOW)
+
+
+def test_a_run_that_is_to_end_and_beats_is_told_at_its_next_heartbeat() -> None:
+    finish = returned(Succeeded(), BEATING, cancel_requested="cancelled")
+    assert (finish.run.state, finish.run.cancel_requested) == (RunState.WAITING, "cancelled")
+
+
+def test_what_a_waiting_run_is_told_ends_it_though_its_job_waits_for_callbacks() -> None:
+    done = decide_finish(waiting_run(), CALLBACK, Succeeded({"rows": 3}), now=NOW, draw=0.5).run
+    assert (done.state, done.result, done.deadline, done.finished_at) == (RunState.SUCCEEDED, {"rows": 3}, None, NOW)
+
+
+@pytest.mark.parametrize("of", [Gone(deleted_at=DUE + 1.0), None], ids=["deleted", "unknown"])
+def test_the_callback_of_a_job_that_is_gone_is_not_waited_for(of: JobSnapshot) -> None:
+    assert returned(Succeeded(), of).run.state is RunState.SUCCEEDED

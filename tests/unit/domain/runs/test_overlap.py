@@ -1,0 +1,103 @@
+"""A run finds the lock of its job in another run's hands."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.runs.overlap import (
+    LOST_SECONDS,
+    ORPHAN_SECONDS,
+    Await,
+    Lock,
+    LockDecision,
+    LockRequest,
+    TakeOver,
+    Yield,
+    decide_lock,
+)
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
+from tests.support.start_requests import DUE, run
+
+LOCK = Lock("20261121T120100Z", DUE + 120.0)
+BELIEVED = LOCK.until + LEASE_MARGIN_SECONDS
+ORPHANED = DUE + 120.0 + ORPHAN_SECONDS
+SKIPS = LockRequest("20261121T120200Z")
+
+
+def decide(holder: Run | None, *, now: float, lock: Lock = LOCK, asks: LockRequest = SKIPS) -> LockDecision:
+    return decide_lock(lock, holder, asks, now=now)
+
+
+def test_a_holder_that_runs_keeps_the_lock() -> None:
+    assert decide(run(), now=DUE + 60.0) == Yield("overlap", "tick-tock.20261121T120100Z is RUNNING")
+
+
+@pytest.mark.parametrize("after", [-1e4, 0.0, LOST_SECONDS])
+def test_a_holder_that_waits_for_its_next_attempt_keeps_the_lock_for_an_hour_after_it_was_due(after: float) -> None:
+    waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
+    assert isinstance(decide(waiting, now=DUE + 1e5 + after), Yield)
+
+
+def test_a_holder_whose_next_attempt_never_came_loses_the_lock() -> None:
+    waiting = run(RunState.RETRYING, not_before=DUE + 1e5)
+    late = DUE + 1e5 + LOST_SECONDS + 1
+    assert decide(waiting, now=late) == TakeOver(LOCK, "its holder's next attempt never came")
+    taken_again = Lock(LOCK.holder, late + 100)  # by its next attempt, which is about to start
+    assert isinstance(decide(waiting, now=late, lock=taken_again), Yield)
+
+
+@pytest.mark.parametrize("state", [state for state in RunState if state.final and state is not RunState.DEAD])
+def test_a_holder_that_has_ended_loses_the_lock_at_once(state: RunState) -> None:
+    assert decide(run(state), now=DUE + 1.0) == TakeOver(LOCK, f"its holder is {state}")
+
+
+def test_a_dead_holder_may_be_about_to_start_again_so_long_as_the_invocation_that_took_the_lock_may_live() -> None:
+    dead = run(RunState.DEAD)
+    assert decide(dead, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
+    assert decide(dead, now=BELIEVED) == TakeOver(LOCK, "its holder is DEAD")
+
+
+def test_a_holder_whose_lease_ended_is_given_the_time_in_which_its_message_comes_back() -> None:
+    assert isinstance(decide(run(), now=DUE + 121.0), Yield)
+    assert isinstance(decide(run(), now=ORPHANED), Yield)
+
+
+def test_a_holder_that_does_not_come_back_after_its_lease_loses_the_lock() -> None:
+    assert decide(run(), now=ORPHANED + 0.001) == TakeOver(LOCK, "its holder's worker vanished")
+
+
+def test_it_is_the_holders_own_lease_that_counts_not_the_end_of_the_invocation_that_took_the_lock() -> None:
+    taken_over = run(attempt=2, lease_until=DUE + 1000.0)
+    assert isinstance(decide(taken_over, now=ORPHANED + 1), Yield)
+
+
+def test_a_running_holder_without_a_lease_loses_the_lock() -> None:
+    assert isinstance(decide(run(lease_until=None), now=BELIEVED), TakeOver)
+
+
+def test_a_holder_without_a_record_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
+    assert decide(None, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
+    assert decide(None, now=BELIEVED - 0.5) == Await(BELIEVED, "its holder is about to start")
+
+
+def test_who_has_waited_for_a_holder_to_begin_does_not_ask_again_while_it_may_still() -> None:
+    again = LockRequest("20261121T120200Z", again=True)
+    assert decide(None, now=DUE + 5.0, asks=again) == Await(BELIEVED, "its holder is about to start")
+
+
+def test_a_holder_that_stood_in_line_is_about_to_start_so_long_as_its_invocation_may_live() -> None:
+    called = run(RunState.QUEUED)
+    assert decide(called, now=DUE + 5.0) == Await(DUE + 7.0, "its holder is about to start")
+    assert decide(called, now=BELIEVED) == TakeOver(LOCK, "its holder never started")
+
+
+def test_a_holder_that_never_started_loses_the_lock_when_its_invocation_is_over() -> None:
+    assert decide(None, now=BELIEVED) == TakeOver(LOCK, "its holder never started")
+
+
+def test_the_lock_is_taken_from_exactly_the_holder_that_was_judged() -> None:
+    other = Lock("20261121T120200Z", DUE + 500.0)
+    decision = decide(run(RunState.SUCCEEDED), now=DUE + 1.0, lock=other)
+    assert isinstance(decision, TakeOver)
+    assert decision.previous == other

@@ -1,0 +1,48 @@
+"""How many deaths in a row a job has seen."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from duecourse.domain.runs.pause_on_failure import deaths_in_a_row
+from duecourse.domain.runs.run import Run, RunState
+from tests.support.start_requests import DUE, run
+
+CHANGED = float(DUE)
+
+
+def ended(state: RunState, at: float | None) -> Run:
+    """A run that ended so many seconds after the job's last change."""
+    return run(state, finished_at=None if at is None else CHANGED + at)
+
+
+def count(*runs: Run) -> int:
+    return deaths_in_a_row(runs, since=CHANGED)
+
+
+def test_a_job_without_runs_has_seen_none() -> None:
+    assert count() == 0
+
+
+def test_deaths_are_counted_back_to_the_last_success() -> None:
+    runs = [ended(RunState.DEAD, 1), ended(RunState.SUCCEEDED, 2), ended(RunState.DEAD, 3), ended(RunState.DEAD, 4)]
+    for order in permutations(runs):
+        assert count(*order) == 2
+
+
+def test_a_success_ends_the_row() -> None:
+    assert count(ended(RunState.DEAD, 1), ended(RunState.DEAD, 2), ended(RunState.SUCCEEDED, 3)) == 0
+
+
+def test_what_was_skipped_or_cancelled_or_is_still_alive_says_nothing() -> None:
+    others = [state for state in RunState if state not in (RunState.DEAD, RunState.SUCCEEDED)]
+    between = [ended(state, 2) for state in others]
+    assert count(ended(RunState.DEAD, 1), *between, ended(RunState.DEAD, 3)) == 2
+
+
+def test_what_ended_before_the_jobs_last_change_is_not_counted() -> None:
+    assert count(ended(RunState.DEAD, -1), ended(RunState.DEAD, 0), ended(RunState.DEAD, 0.001)) == 1
+
+
+def test_a_record_that_does_not_say_when_it_ended_is_not_counted() -> None:
+    assert count(ended(RunState.DEAD, None), ended(RunState.DEAD, 1)) == 1

@@ -1,0 +1,187 @@
+"""What templates become in a call, and how large that may be."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.rendering import (
+    MAX_BODY_BYTES,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS_BYTES,
+    MAX_KEY_CHARACTERS,
+    TemplateTooLargeError,
+    check_document_size,
+    idempotency_key,
+    longest_values,
+    render_document,
+    render_headers,
+    values_for,
+)
+from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, TEMPLATE_NAMES, TemplateError, check_template
+from tests.support.calls import a_job, a_run
+from tests.support.varied import varied
+
+
+@pytest.mark.parametrize("name", TEMPLATE_NAMES)
+def test_every_known_name_is_allowed_and_has_a_value(name):
+    assert check_template(f"{{{{{name}}}}}") == ()
+    assert values_for(a_run(), a_job())[name]
+
+
+def test_every_value_has_a_name():
+    assert set(values_for(a_run(), a_job())) == set(TEMPLATE_NAMES)
+
+
+def test_every_string_of_a_document_is_a_template_but_no_key():
+    document = {"{{week}}": ["{{week}}", 1, None, {"deep": ("{{week}}!", True)}], "n": 1.5}
+    rendered = {"{{week}}": ["w", 1, None, {"deep": ["w!", True]}], "n": 1.5}
+    assert render_document(document, {"week": "w"}) == rendered
+
+
+def test_a_document_is_left_as_it_was():
+    document = {"a": ["{{week}}"]}
+    render_document(document, {"week": "w"})
+    assert document == {"a": ["{{week}}"]}
+
+
+def test_a_job_without_a_name_is_named_by_its_id():
+    assert values_for(a_run(), a_job())["job_name"] == "nightly"
+    assert values_for(a_run(), a_job(name="Nightly report"))["job_name"] == "Nightly report"
+
+
+def test_the_due_instant_has_the_jitter_and_the_scheduled_one_has_not():
+    run = a_run()
+    values = values_for(varied(run, due=run.occurrence + 90), a_job())
+    assert (values["scheduled_at"], values["due_at"]) == ("2026-11-21T06:47:00Z", "2026-11-21T06:48:30Z")
+
+
+def test_instants_are_utc_and_calendar_dates_are_the_zones():
+    run = a_run(occurrence="20270103T233000Z")  # a Sunday evening in UTC, Monday in Tokyo
+    values = values_for(run, a_job(timezone="Asia/Tokyo"))
+    assert values["scheduled_at"] == "2027-01-03T23:30:00Z"
+    assert values["occurrence"] == "20270103T233000Z"
+    assert values["run_id"] == "nightly.20270103T233000Z"
+    assert (values["date"], values["week"], values["month"]) == ("2027-01-04", "2027-W01", "2027-01")
+    assert values_for(run, a_job())["date"] == "2027-01-03"
+
+
+def test_the_week_carries_its_own_year():
+    values = values_for(a_run(occurrence="20270103T120000Z"), a_job())
+    assert (values["week"], values["month"]) == ("2026-W53", "2027-01")
+
+
+def test_the_idempotency_key_is_tenant_and_run_id_unless_the_job_has_a_template():
+    assert idempotency_key(a_run(), a_job()) == "acme/nightly.20261121T064700Z"
+    assert idempotency_key(a_run(), a_job(idempotency_key="report-{{week}}")) == "report-2026-W47"
+
+
+def test_the_idempotency_key_is_the_same_on_every_attempt():
+    job = a_job(idempotency_key="{{tenant}}-{{run_id}}")
+    assert idempotency_key(a_run(attempt=1), job) == idempotency_key(a_run(attempt=3), job)
+
+
+def test_a_key_that_a_run_was_called_with_stays_its_key():
+    run = a_run(attempt=2, idempotency_key="report-2026-W47")
+    assert idempotency_key(run, a_job(idempotency_key="other-{{week}}")) == "report-2026-W47"
+    assert idempotency_key(run, a_job()) == "report-2026-W47"
+
+
+def test_a_job_that_got_a_template_after_the_first_attempt_leaves_the_run_its_id():
+    job = a_job(idempotency_key="report-{{week}}")
+    assert idempotency_key(a_run(attempt=2, idempotency_key=""), job) == "nightly.20261121T064700Z"
+
+
+def test_a_run_whose_record_keeps_no_key_goes_by_the_template_of_its_job():
+    job = a_job(idempotency_key="report-{{week}}")
+    begun = a_run(attempt=2, first_started_at=job.updated_at - 1)
+    assert idempotency_key(begun, job) == "report-2026-W47"
+    assert idempotency_key(begun, a_job()) == "nightly.20261121T064700Z"
+
+
+NAMED = {"job_name": "n" * 256, "week": "2026-W47"}
+
+
+def test_a_document_that_would_be_too_large_is_refused_before_it_is_made():
+    document = ["{{job_name}}" * 16_000]  # 190 KB make 4 MB
+    tracemalloc.start()
+    try:
+        with pytest.raises(TemplateTooLargeError, match=f"4096004 bytes as JSON .* at most {MAX_BODY_BYTES} are sent"):
+            render_document(document, NAMED)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_the_bound_holds_to_the_byte_for_what_json_writes():
+    name = '"é"'  # six bytes as JSON, without its own quotes
+    room = MAX_BODY_BYTES - len('["",""]') - 6
+    assert render_document(["{{job_name}}", "x" * room], {"job_name": name})
+    with pytest.raises(TemplateTooLargeError):
+        render_document(["{{job_name}}", "x" * (room + 1)], {"job_name": name})
+
+
+def test_many_small_strings_count_together():
+    document = {f"n{number}": "{{job_name}}" for number in range(1_100)}
+    with pytest.raises(TemplateTooLargeError):
+        render_document(document, NAMED)
+    render_document(dict.fromkeys(document, "{{week}}"), NAMED)
+
+
+def test_a_document_without_templates_has_the_size_that_it_was_posted_with():
+    text = "x" * (MAX_BODY_BYTES + 1)
+    assert render_document([text], NAMED) == [text]
+
+
+@given(st.lists(st.sampled_from(["{{a}}", "{{ b }}", "é", '"', "\\ ", "\\{{", "x"]), max_size=12).map("".join))
+def test_no_document_is_larger_than_it_was_computed_to_be(text):
+    values = {"a": '"\\é', "b": ""}
+    exact = len(json.dumps(render_document([text], values), ensure_ascii=False).encode())
+    padding = "x" * (MAX_BODY_BYTES - exact + 1)
+    if "{{" in text:
+        with pytest.raises(TemplateTooLargeError):
+            check_document_size([text + padding], values)
+
+
+def test_one_header_and_all_together_are_bounded():
+    most = MAX_HEADER_BYTES - len("X-A")
+    assert render_headers([("X-A", "{{name}}")], {"name": "x" * most}, {})[0][1] == "x" * most
+    with pytest.raises(TemplateTooLargeError, match="in header X-A"):
+        render_headers([("X-A", "{{name}}")], {"name": "x" * (most + 1)}, {})
+    five = [(f"X-{number}", "{{name}}") for number in range(5)]
+    with pytest.raises(TemplateTooLargeError, match=f"headers together .* at most {MAX_HEADERS_BYTES} "):
+        render_headers(five, {"name": "x" * 7_000}, {})
+
+
+def test_a_secret_counts_in_its_header_and_is_not_shown():
+    with pytest.raises(TemplateTooLargeError, match="in header Authorization") as raised:
+        render_headers([("Authorization", "Bearer {{ secret:key }}")], {}, {"key": "s3cr3t" * 2_000})
+    assert "s3cr3t" not in str(raised.value)
+
+
+def test_a_bad_template_in_a_header_is_named_by_its_header():
+    with pytest.raises(TemplateError, match=r"header X-A: \{\{weak\}\} is unknown"):
+        render_headers([("X-A", "{{weak}}")], {}, {})
+
+
+def test_an_idempotency_key_is_bounded():
+    run = a_run(job_id="j" * 64)  # its name has 81 characters
+    assert len(idempotency_key(run, a_job(idempotency_key="{{run_id}}" * 3 + "x" * 12))) == MAX_KEY_CHARACTERS
+    with pytest.raises(TemplateTooLargeError, match="256 characters in the idempotency key"):
+        idempotency_key(run, a_job(idempotency_key="{{run_id}}" * 3 + "x" * 13))
+
+
+def test_the_longest_values_are_those_of_a_call_and_no_run_has_longer_ones():
+    longest = longest_values("acme", "nightly", "", None, callback=True)
+    assert set(longest) == set(CALLBACK_NAMES)
+    assert set(longest_values("acme", "nightly", "", None, callback=False)) == set(CALL_NAMES)
+    run = a_run(attempt=9_999, suffix=".m3kQabcde")
+    token = str(CallbackToken("acme", 9_999, "x" * 32))
+    real = values_for(run, a_job()) | {"idempotency_key": idempotency_key(run, a_job()), "callback_token": token}
+    assert all(len(value) <= len(longest[name]) for name, value in real.items())

@@ -1,0 +1,423 @@
+"""A message for a run that has a record: the record decides, not the message."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.jobs.job import Delivery, Gone, JobSnapshot, JobState
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.decision import (
+    AttemptContext,
+    Decision,
+    Drop,
+    FollowUp,
+    RemainingCatchUp,
+    RetryLater,
+    Start,
+    StartRequest,
+    Transition,
+)
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, decide_start
+from duecourse.domain.schedules.occurrences import OccurrenceRules
+from tests.support.jobs import job
+from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, run, start_request, waiting_run
+
+LEASE = DUE + 120.0
+BELIEVED = LEASE + LEASE_MARGIN_SECONDS
+GONE = Gone(deleted_at=DUE + 5.0)
+EVERY_MINUTE = "* * * * *"
+
+
+def decide(
+    record: Run,
+    offered: StartRequest | None = None,
+    of: JobSnapshot = None,
+    *,
+    by: AttemptContext | None = None,
+    now: float = DUE + 30.0,
+) -> Decision:
+    """`of` is the unchanged job unless given."""
+    snapshot = job() if of is None else of
+    return decide_start(
+        start_request() if offered is None else offered, snapshot, record, context() if by is None else by, now=now
+    )
+
+
+# Ended.
+
+
+@pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED])
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_on_a_run_that_has_ended_only_what_follows_from_it_is_repeated(state: RunState, message: str) -> None:
+    assert decide(run(state), by=context(message)) == FollowUp(run(state), f"already {state}")
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_an_ended_run_of_a_job_that_is_gone_is_followed_up_all_the_same(of: JobSnapshot) -> None:
+    ended = run(RunState.SUCCEEDED)
+    assert decide_start(start_request(), of, ended, context(), now=DUE + 30) == FollowUp(ended, "already SUCCEEDED")
+
+
+def test_the_message_of_a_dead_run_goes_on_towards_the_dead_letter_queue() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    assert decide(dead, start_request(attempt=4)) == FollowUp(dead, "dead")
+
+
+def test_any_other_message_for_a_dead_run_is_dropped() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    copy = start_request(nonce="nonce-of-a-copy", attempt=4)
+    assert decide(dead, copy, by=context("message-2")) == Drop("a copy for a dead run")
+
+
+def test_the_nonce_of_a_dead_run_under_a_new_message_id_is_a_redrive_with_a_fresh_allowance() -> None:
+    dead = run(RunState.DEAD, attempt=4, error="HTTP 500", reason="attempts_exhausted", notified=True)
+    by = context("message-2", lease_until=DUE + 3700)
+    decision = decide(dead, start_request(attempt=4), job(retry=RetryPolicy(max_attempts=3)), by=by, now=DUE + 3600.0)
+    assert isinstance(decision, Start)
+    assert decision.previous == dead
+    assert decision.reason == "redriven"
+    begun = decision.run
+    assert (begun.state, begun.attempt, begun.attempts_allowed) == (RunState.RUNNING, 5, 4 + 3)
+    assert (begun.reason, begun.notified, begun.finished_at) == (None, False, None)
+    assert (begun.message_id, begun.token, begun.lease_until) == ("message-2", "request-1/message-2", DUE + 3700)
+    assert (begun.first_started_at, begun.started_at) == (float(DUE), DUE + 3600.0)
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_redrive_of_a_job_that_is_gone_is_dropped(of: JobSnapshot) -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    decision = decide_start(start_request(attempt=4), of, dead, context("message-2"), now=DUE + 30)
+    assert decision == Drop("a copy for a dead run")
+
+
+# Somebody asks for another allowance.
+
+
+@pytest.mark.parametrize(("delivery", "more"), [(Delivery.AT_LEAST_ONCE, 4), (Delivery.AT_MOST_ONCE, 1)])
+def test_a_dead_run_is_redriven_by_who_asks_for_its_next_attempt(delivery: Delivery, more: int) -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    asked = start_request(nonce="nonce-r", attempt=5, redrive=True)
+    decision = decide(dead, asked, job(delivery=delivery), by=context("message-r"))
+    assert isinstance(decision, Start)
+    assert (decision.reason, decision.previous) == ("redriven", dead)
+    begun = decision.run
+    assert (begun.attempt, begun.attempts_allowed, begun.nonce, begun.message_id) == (
+        5,
+        4 + more,
+        "nonce-r",
+        "message-r",
+    )
+
+
+@pytest.mark.parametrize("attempt", [4, 6])
+def test_a_redrive_that_asks_for_another_attempt_than_the_next_is_dropped(attempt: int) -> None:
+    asked = start_request(nonce="nonce-r", attempt=attempt, redrive=True)
+    decision = decide(run(RunState.DEAD, attempt=4), asked, by=context("message-r"))
+    assert decision == Drop("a copy for a dead run")
+
+
+def test_a_redrive_redelivered_after_it_died_too_goes_on_towards_the_dead_letter_queue() -> None:
+    dead = run(RunState.DEAD, attempt=5, nonce="nonce-r", message_id="message-r")
+    asked = start_request(nonce="nonce-r", attempt=5, redrive=True)
+    assert decide(dead, asked, by=context("message-r")) == FollowUp(dead, "dead")
+    assert isinstance(decide(dead, asked, by=context("message-s")), Start)  # brought back from there
+
+
+def test_a_redrive_is_about_one_death_and_not_about_the_one_it_has_led_to() -> None:
+    never_begun = run(RunState.DEAD, attempt=0, nonce="nonce-1")
+    asked = start_request(nonce="nonce-r", attempt=1, redrive=True)
+    begun = decide(never_begun, asked, by=context("message-r"))
+    assert isinstance(begun, Start)
+    assert (begun.run.attempt, begun.run.nonce) == (1, "nonce-r")
+    died_again = replace(begun.run, state=RunState.DEAD)
+    assert decide(died_again, asked, by=context("message-r")) == FollowUp(died_again, "dead")
+    another = replace(asked, nonce="nonce-s")
+    assert decide(died_again, another, by=context("message-s")) == Drop("a copy for a dead run")
+
+
+def test_a_redrive_of_before_it_could_say_that_nothing_had_begun_is_granted_once() -> None:
+    asked = start_request(nonce="nonce-r", attempt=2, redrive=True)
+    begun = decide(run(RunState.DEAD, attempt=0), asked, by=context("message-r"))
+    assert isinstance(begun, Start)
+    died_again = replace(begun.run, state=RunState.DEAD)
+    assert decide(died_again, asked, by=context("message-r")) == FollowUp(died_again, "dead")
+
+
+def test_a_redrive_tells_from_when_on_its_age_counts() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    assert dead.age_from == DUE
+    decision = decide(dead, start_request(attempt=4), by=context("message-2"), now=DUE + 3600.0)
+    assert isinstance(decision, Start)
+    assert decision.run.age_from == DUE + 3600.0
+    again = decide(run(RunState.RETRYING, redriven_at=DUE + 5.0), start_request(attempt=2), now=DUE + 3600.0)
+    assert isinstance(again, Start)
+    assert again.run.age_from == DUE + 5.0
+
+
+def test_an_ordinary_message_for_the_attempt_after_a_dead_one_is_no_redrive() -> None:
+    decision = decide(run(RunState.DEAD, attempt=4), start_request(nonce="nonce-r", attempt=5), by=context("message-r"))
+    assert decision == Drop("a copy for a dead run")
+
+
+def test_who_asks_for_a_run_that_is_alive_changes_nothing() -> None:
+    asked = start_request(nonce="nonce-r", attempt=2, redrive=True)
+    assert decide(run(), asked, by=context("message-r")) == Drop("another message has started it")
+    assert decide(run(RunState.SUCCEEDED), asked) == FollowUp(run(RunState.SUCCEEDED), "already SUCCEEDED")
+
+
+# Waiting for its callback.
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_a_run_that_waits_for_its_callback_is_not_started_by_anybody(message: str, attempt: int) -> None:
+    decision = decide(waiting_run(), start_request(attempt=attempt), by=context(message), now=DUE + 1e6)
+    assert decision == Drop("it waits for its callback")
+
+
+# Waiting for its next attempt.
+
+
+def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
+    waiting = run(RunState.RETRYING, error="HTTP 500")
+    by = context("message-2", lease_until=DUE + 200)
+    decision = decide(waiting, start_request(attempt=2, nonce="nonce-2"), by=by, now=DUE + 12.0)
+    assert decision == Start(
+        replace(
+            waiting,
+            state=RunState.RUNNING,
+            attempt=2,
+            token="request-1/message-2",
+            message_id="message-2",
+            nonce="nonce-2",
+            lease_until=DUE + 200,
+            not_before=None,
+            started_at=DUE + 12.0,
+            finished_at=None,
+            expires_at=EXPIRES,
+        ),
+        waiting,
+        "retry",
+    )
+
+
+def test_the_next_attempt_starts_at_the_very_instant_it_may() -> None:
+    assert isinstance(decide(run(RunState.RETRYING), start_request(attempt=2), now=DUE + 10.0), Start)
+
+
+def test_the_next_attempt_does_not_start_before_the_instant_its_record_names() -> None:
+    waiting = run(RunState.RETRYING)
+    assert decide(waiting, start_request(attempt=2), now=DUE + 9.9) == FollowUp(
+        waiting, "the next attempt is not due yet"
+    )
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_redelivery_of_an_attempt_that_has_failed_sends_the_next_one_again(attempt: int) -> None:
+    waiting = run(RunState.RETRYING, attempt=2)
+    decision = decide(waiting, start_request(attempt=attempt))
+    assert decision == FollowUp(waiting, "the next attempt is already decided")
+
+
+def test_a_message_for_an_attempt_after_the_next_is_dropped() -> None:
+    assert decide(run(RunState.RETRYING), start_request(attempt=3)) == Drop("a message for an attempt that is not next")
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_waiting_run_is_cancelled_at_its_next_step_when_its_job_was_deleted(of: JobSnapshot) -> None:
+    waiting = run(RunState.RETRYING)
+    decision = decide_start(start_request(attempt=2), of, waiting, context("message-2"), now=DUE + 12.0)
+    assert isinstance(decision, Transition)
+    assert decision.previous == waiting
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+    assert (decision.run.attempt, decision.run.finished_at, decision.run.token) == (
+        1,
+        DUE + 12.0,
+        "request-1/message-2",
+    )
+    assert decision.run.not_before is None
+
+
+@pytest.mark.parametrize("state", [JobState.PAUSED, JobState.COMPLETED, JobState.ACTIVE])
+def test_a_run_that_exists_goes_on_whatever_became_of_its_jobs_generation(state: JobState) -> None:
+    changed = job(state=state, generation=GENERATION + 30_000, changed_at=DUE - 1.0)
+    assert isinstance(decide(run(RunState.RETRYING), start_request(attempt=2), changed), Start)
+
+
+# Running.
+
+
+def test_the_same_message_waits_while_its_attempt_may_be_alive() -> None:
+    assert decide(run(), now=LEASE - 1) == RetryLater(BELIEVED, "its attempt may still be alive")
+
+
+def test_the_same_message_waits_under_the_id_of_a_redrive_too() -> None:
+    decision = decide(run(), by=context("message-2"), now=LEASE - 1)
+    assert decision == RetryLater(BELIEVED, "its attempt may still be alive")
+    sent_afresh = decide(run(), start_request(nonce="nonce-9"), now=LEASE - 1)
+    assert sent_afresh == RetryLater(BELIEVED, "its attempt may still be alive")
+
+
+def test_another_message_is_dropped_while_the_attempt_may_be_alive() -> None:
+    decision = decide(run(), start_request(nonce="nonce-9"), by=context("message-2"), now=LEASE - 1)
+    assert decision == Drop("another message has started it")
+
+
+def test_an_attempt_is_believed_alive_a_little_longer_than_its_lease_since_clocks_differ() -> None:
+    assert isinstance(decide(run(), now=BELIEVED - 0.001), RetryLater)
+    assert isinstance(
+        decide(run(), start_request(nonce="nonce-9"), by=context("message-2"), now=BELIEVED - 0.001), Drop
+    )
+    assert isinstance(decide(run(), now=BELIEVED), Start)
+
+
+@pytest.mark.parametrize("message", ["message-1", "message-2"])
+def test_whichever_message_comes_after_the_lease_takes_the_run_over(message: str) -> None:
+    begun = run()
+    decision = decide(begun, start_request(nonce="nonce-9"), by=context(message, lease_until=DUE + 400), now=BELIEVED)
+    assert isinstance(decision, Start)
+    assert (decision.previous, decision.reason) == (begun, "taken over")
+    assert (decision.run.attempt, decision.run.lease_until) == (2, DUE + 400)
+    assert (decision.run.message_id, decision.run.nonce) == (message, "nonce-9")
+    assert (decision.run.first_started_at, decision.run.started_at) == (float(DUE), BELIEVED)
+
+
+def test_a_run_without_a_lease_is_not_believed_alive() -> None:
+    assert isinstance(decide(run(lease_until=None)), Start)
+
+
+def test_a_run_that_may_be_tried_once_is_dead_when_its_worker_vanished() -> None:
+    decision = decide(run(), start_request(nonce="nonce-9"), job(delivery=Delivery.AT_MOST_ONCE), now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.reason, decision.run.attempt) == (RunState.DEAD, "lost", 1)
+
+
+def test_a_run_whose_last_attempts_worker_vanished_is_dead_by_the_message_that_found_it() -> None:
+    begun = run(attempt=4)
+    decision = decide(begun, start_request(attempt=4, nonce="nonce-9"), by=context("message-2"), now=BELIEVED)
+    assert isinstance(decision, Transition)
+    ended = decision.run
+    assert decision.previous == begun
+    assert (ended.state, ended.reason, ended.attempt) == (RunState.DEAD, "lost", 4)
+    assert (ended.error, ended.code) == ("the worker vanished during the attempt", "lost")
+    assert (ended.finished_at, ended.lease_until, ended.notified) == (BELIEVED, None, False)
+    # This message goes to the dead-letter queue: its nonce under a new id is the redrive.
+    assert (ended.nonce, ended.message_id) == ("nonce-9", "message-2")
+    redriven = decide(ended, start_request(attempt=4, nonce="nonce-9"), by=context("message-3"), now=BELIEVED + 60)
+    assert isinstance(redriven, Start)
+
+
+def test_nothing_is_waited_for_any_more_when_the_worker_of_a_run_with_a_callback_vanished() -> None:
+    calling = waiting_run(RunState.RUNNING, attempt=4, heartbeat_until=DUE + 60.0)
+    decision = decide(calling, start_request(attempt=4), now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.deadline, decision.run.lease_until) == (RunState.DEAD, None, None)
+
+
+def test_the_error_of_an_earlier_attempt_is_kept_when_the_last_ones_worker_vanished() -> None:
+    decision = decide(run(attempt=4, error="HTTP 500"), start_request(attempt=4), now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert (decision.run.error, decision.run.code) == ("HTTP 500", "lost")
+
+
+@pytest.mark.parametrize("of", [GONE, None], ids=["deleted", "unknown"])
+def test_a_deleted_jobs_attempt_is_waited_for_and_then_cancelled(of: JobSnapshot) -> None:
+    assert isinstance(decide_start(start_request(), of, run(), context(), now=LEASE), RetryLater)
+    decision = decide_start(start_request(), of, run(), context(), now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+
+
+# Of a job that was deleted and created anew under the same id.
+
+ANEW = job(at=DUE + 20.0)
+
+
+def test_a_waiting_run_of_a_deleted_job_is_cancelled_though_its_id_was_taken_anew() -> None:
+    decision = decide(run(RunState.RETRYING), start_request(attempt=2), ANEW)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+
+
+def test_a_deleted_jobs_run_whose_worker_vanished_is_cancelled_though_its_id_was_taken_anew() -> None:
+    decision = decide(run(), of=ANEW, now=BELIEVED)
+    assert isinstance(decision, Transition)
+    assert (decision.run.state, decision.run.reason) == (RunState.CANCELLED, "deleted")
+
+
+def test_a_redrive_of_a_deleted_jobs_run_does_not_call_the_target_of_the_job_created_anew() -> None:
+    dead = run(RunState.DEAD, attempt=4)
+    assert decide(dead, start_request(attempt=4), ANEW, by=context("message-2")) == Drop("a copy for a dead run")
+
+
+# One message for many missed occurrences.
+
+
+def caught_up(through: int, count: int, **changes: object) -> StartRequest:
+    return start_request(through=through, count=count, caught_up_at=float(through), **changes)
+
+
+def test_what_a_catch_up_stands_for_beyond_a_run_that_is_there_needs_a_run_of_its_own() -> None:
+    offered = caught_up(DUE + 600, 11)
+    decision = decide(run(RunState.SUCCEEDED), offered, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 660.0)
+    assert isinstance(decision, RemainingCatchUp)
+    assert (decision.occurrence, decision.count) == (DUE + 60, 10)
+
+
+def test_the_remainder_begins_after_all_that_the_run_which_is_there_stands_for() -> None:
+    offered = caught_up(DUE + 600, 11)
+    there = run(RunState.RUNNING, count=4, through=DUE + 180)
+    decision = decide(there, offered, job(EVERY_MINUTE), by=context("message-2"), now=DUE + 20.0)
+    assert isinstance(decision, RemainingCatchUp)
+    assert (decision.occurrence, decision.count) == (DUE + 240, 7)
+
+
+def test_a_catch_up_leaves_no_remainder_where_its_own_run_is_there() -> None:
+    there = run(RunState.SUCCEEDED, count=11, through=DUE + 600)
+    assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
+
+
+def test_a_catch_up_leaves_no_remainder_where_no_occurrence_lies_in_what_is_left() -> None:
+    there, by = run(RunState.SUCCEEDED), context("message-2")
+    assert isinstance(decide(there, caught_up(DUE + 59, 2), job(EVERY_MINUTE), by=by), FollowUp)
+    assert isinstance(decide(there, caught_up(DUE + 60, 2), job(EVERY_MINUTE), by=by), RemainingCatchUp)
+    assert isinstance(decide(there, caught_up(DUE + 600, 2), job("at(2026-11-21T12:01:00)"), by=by), FollowUp)
+
+
+def test_the_remainder_of_a_count_that_was_cut_short_is_one_at_least() -> None:
+    there = run(RunState.SUCCEEDED, count=12, through=DUE + 60)
+    decision = decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE), by=context("message-2"))
+    assert isinstance(decision, RemainingCatchUp)
+    assert decision.count == 1
+
+
+def test_a_run_carried_by_its_own_catch_up_leaves_no_remainder_it_was_sent_before() -> None:
+    there = run(RunState.SUCCEEDED, count=4, through=DUE + 180)
+    assert isinstance(decide(there, caught_up(DUE + 600, 11), job(EVERY_MINUTE)), FollowUp)
+
+
+CHANGED = job("0 0 1 1 *", generation=GENERATION + 1)
+
+
+@pytest.mark.parametrize("of", [GONE, CHANGED], ids=["deleted", "edited"])
+def test_what_is_left_of_a_catch_up_is_read_by_the_rules_that_it_brings_whatever_became_of_its_job(
+    of: JobSnapshot,
+) -> None:
+    offered = replace(caught_up(DUE + 600, 11), rules=OccurrenceRules(job(EVERY_MINUTE).schedule))
+    decision = decide(run(RunState.SUCCEEDED), offered, of, by=context("message-2"))
+    assert isinstance(decision, RemainingCatchUp)
+    assert (decision.occurrence, decision.count) == (DUE + 60, 10)
+
+
+@pytest.mark.parametrize("of", [GONE, CHANGED], ids=["deleted", "edited"])
+def test_an_old_catch_up_that_brings_no_rules_leaves_no_remainder_where_its_job_is_gone_or_changed(
+    of: JobSnapshot,
+) -> None:
+    assert isinstance(decide(run(RunState.SUCCEEDED), caught_up(DUE + 600, 11), of, by=context("message-2")), FollowUp)
+
+
+def test_a_single_occurrence_leaves_no_remainder() -> None:
+    assert isinstance(decide(run(RunState.SUCCEEDED), of=job(EVERY_MINUTE)), FollowUp)
