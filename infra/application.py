@@ -28,7 +28,7 @@ def build(
 ) -> App:
     """The application, ready to be synthesised; the CDK command line brings folder, context and account by itself.
 
-    `settings` is the folder of what deployments set by themselves (settings/deployment_settings.py); None: there is none.
+    `settings` is the folder of deployments' own settings (settings/deployment_settings.py); None: there is none.
     `checked` stages for AWS are held against cdk-nag's rules when they are synthesised, which then ends with a
     RuntimeError and the findings on stderr. Raises ConfigError, also for an API that asks nobody and is about to be
     deployed to AWS, and for a region that does not have what the stage asks for.

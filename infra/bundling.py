@@ -111,7 +111,7 @@ class Target:
         return f"{RECIPE} {self.python} {self.machine} {'compiled' if self.interpreter else 'source'}"
 
     def uv_options(self) -> list[str]:
-        """How uv is told about the target."""
+        """uv's options for the target."""
         if self.this_machine:
             return ["--python", sys.executable]
         return ["--python-version", self.python, "--python-platform", self.machine]

@@ -9,7 +9,7 @@ from infra.functions.python_function import PythonFunction
 from infra.parts import Parts
 
 QUARTER = Duration.minutes(15)
-"""Patrol and audit are started more often than they have something to do: that is how one that ran out of time goes on.
+"""Index repair and audit are started more often than they have work: so one that ran out of time goes on.
 A start with nothing to do costs one or two reads.
 """
 

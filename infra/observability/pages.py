@@ -142,7 +142,7 @@ def _lanes(config: StageConfig, watched: Watched) -> Iterator[tuple[str, Watch]]
     """Whether each queue is worked on. A message is in its queue from up to 15 minutes before its time on, and until
     the worker has finished with it. SQS leaves what was received three times or more out of the age.
     """
-    # On the emulator, whose alarms ignore dimensions, the depth that is told is that of the dead letters.
+    # On the emulator, whose alarms ignore dimensions, the depth is that of the dead letters.
     urgent = {"high", "normal"} if config.alarms.metric_math else set()
     for lane, queue in watched.parts.lanes.queues.items():
         label = f"{lane}_queue"

@@ -123,7 +123,7 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
     ]
     yield [
         chart("API: requests and messages that failed", _counted(config, "api", api), unit=""),
-        chart("Sweep: what it did about dead letters", _counted(config, "sweep", sweep), unit=""),
+        chart("Reconciler: what it did about dead letters", _counted(config, "sweep", sweep), unit=""),
     ]
 
 

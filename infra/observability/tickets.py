@@ -25,7 +25,7 @@ from infra.settings.config import StageConfig
 MINUTE, HOUR = 60, 3600
 
 MAINTENANCE = ("Sweep", "Patrol", "Audit")
-"""Functions that a rule starts every fifteen minutes or, the sweep, at least every hour."""
+"""Functions that a rule starts every fifteen minutes or, the dead-letter reconciler (Sweep), at least every hour."""
 
 SILENT_ARCHIVE_HOURS = 3
 """From the hour of a write on: what is written at the end of an hour is read in the next one."""
@@ -48,7 +48,7 @@ def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         means="the dead-letter queue is not empty: runs used up their attempts. Messages wait there for 14 days.",
         first="mend what the jobs call, then redrive them or let them go.",
         find="duecourse dead-letters list",
-        # The sweep hides them for some seconds every few minutes, which must not look as if they were gone.
+        # The reconciler hides them for some seconds every few minutes, which must not look as if they were gone.
         watches={
             "dead_letters": Watch(
                 of_queue(watched.parts.dead_letters.queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES),

@@ -32,7 +32,8 @@ class AlarmsConfig:
     shard_queue_seconds: int = 150
     """How old the oldest tick of a shard may be: a round takes up to 46 s, and the next tick waits for its end."""
     deaths: int = 10
-    """Runs that die within five minutes. Each death is told on the topic of deaths and keeps its dead letter; this is
+    """Runs that die within five minutes. Each death is announced on the topic of deaths and keeps its dead letter; this
+    is
     for many at once.
     """
     lateness_seconds: Mapping[str, int] = field(default_factory=_lateness)

@@ -33,7 +33,7 @@ class AuthConfig:
 
     @property
     def setting(self) -> str:
-        """What the API function is told: to it, Cognito is an issuer like others."""
+        """The API function's settings: to it, Cognito is an issuer like others."""
         return "jwt" if self.kind == "cognito" else self.kind
 
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:

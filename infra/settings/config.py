@@ -23,7 +23,7 @@ SECRET_STORES = ("parameters", "secrets_manager")
 DEPLOYMENTS = ("all_at_once", "canary")
 LOG_RETENTION_DAYS = (7, 14, 30, 90)
 STAGE_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-"""In names of stacks, alarms, parameters and the metrics' namespace; an alarm is told from another stage's by it."""
+"""In names of stacks, alarms, parameters and the metrics' namespace; it distinguishes the alarms of stages."""
 
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
 
@@ -101,7 +101,7 @@ class StageConfig:
     audit_segments: int = 1
     """Over how many hours a look for lost and doubled occurrences in all jobs is spread."""
     catch_up_alarm_size: int = 1_000
-    """Missed occurrences within five minutes above which an operator is told."""
+    """Missed occurrences within five minutes above which an alarm rings."""
     reserved_concurrency: ReservedConcurrency = field(default_factory=ReservedConcurrency)
     account_concurrency: int = 1_000
     """The account's quota of concurrent executions in this region, 1,000 unless it was raised (AWS Lambda Developer
@@ -129,7 +129,7 @@ class StageConfig:
     loop_detection: bool = True
     """Whether Lambda looks for loops in the stage's region, which workers then must be allowed."""
     trace_clock: bool = False
-    """It follows what a rule starts, too, work or none: tick, dispatch, sweep, patrol and audit. USD 3.70 a month with
+    """It follows what a rule starts, too: tick, dispatch, reconciler, index repair, audit. USD 3.70 a month with
     16 shards (docs/decisions/012-observability-and-archive.md).
     """
 

@@ -39,8 +39,8 @@ COLUMNS = {
     "requested_by": "string",
     "correlation_id": "string",
 }
-"""The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 texts, as the API shows
-them; `result` is JSON text whatever it holds.
+"""The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 texts, as the
+API shows them; `result` is JSON text whatever it holds.
 """
 
 

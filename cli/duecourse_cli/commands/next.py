@@ -20,7 +20,7 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
 """What the engine calls a field -> its option, where that is not the same word."""
 
 
-# Values are plain text to click, so that whatever is wrong with one is told in one line, in the engine's words.
+# Values are plain text to click, so that whatever is wrong with one is said in one line, in the engine's words.
 @click.command("next", cls=Command, example=EXAMPLE)
 @click.argument("expression", metavar="SCHEDULE", required=False)
 @click.option("--tz", default="UTC", show_default=True, metavar="ZONE", help="IANA time zone, such as Europe/Berlin.")

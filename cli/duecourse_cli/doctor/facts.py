@@ -174,7 +174,7 @@ class AuditState:
 
 @dataclass(frozen=True, slots=True)
 class Patrol:
-    """How long ago the last patrol began (None: none has), whether it has ended, and what it counted."""
+    """How long ago the last pass of index repair began (None: none has), whether it has ended, and what it counted."""
 
     begun: float | None
     ended: bool

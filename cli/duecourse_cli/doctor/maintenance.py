@@ -1,4 +1,4 @@
-"""Facts from what audit and patrol leave in the jobs table.
+"""Facts from what audit and index repair leave in the jobs table.
 
 Items are read by their attributes, which docs/operations.md lists under "Where the data lies".
 """

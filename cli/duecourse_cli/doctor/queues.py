@@ -23,7 +23,7 @@ def lanes(stage: Stage) -> dict[str, str]:
 
 
 def queue(stage: Stage, name: str, output: str) -> Queue:
-    """What is in the queue that an output names. Of the dead letters the sweep hides some for seconds."""
+    """What is in the queue that an output names. The reconciler hides some of the dead letters for seconds."""
     url = stage.outputs[output]
     told = stage.clients("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=list(COUNTS))["Attributes"]
     visible, delayed, in_flight = (int(told[each]) for each in COUNTS)

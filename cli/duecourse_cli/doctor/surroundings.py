@@ -1,4 +1,4 @@
-"""What the facts about queues, alarms, functions, tables, quotas, audit and patrol mean. Pure."""
+"""What the facts about queues, alarms, functions, tables, quotas, audit and index repair mean. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PATROL_FINDS: Mapping[str, str] = {
     "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
     "CursorsSetAsideFound": "cursors quarantined",
 }
-"""What a patrol counts, worst first; each has an alarm of its name."""
+"""What index repair counts, worst first; each has an alarm of its name."""
 
 
 def lane(found: Queue) -> Check:
@@ -113,7 +113,7 @@ def alarms(found: Alarms) -> Check:
         return Check(
             "alarms",
             CheckStatus.UNKNOWN,
-            "no alarm of this stage was found: nobody is told when it stands still",
+            "no alarm of this stage was found: nobody learns of it when it stands still",
             "look at the alarms in CloudWatch; deploy the stage again if they are gone",
             "docs/operations.md#alarms-and-notices",
         )
@@ -222,15 +222,15 @@ def audit(found: AuditState) -> Check:
 
 
 def patrol(found: Patrol) -> Check:
-    """Whether the daily patrol comes round, and what the last one found."""
+    """Whether the daily index repair runs, and what the last one found."""
     if found.begun is None or found.begun > 2 * DAY:
         if found.begun is None and found.stack_age < 2 * DAY:
-            return fine("patrol", "the stack is new; its first patrol is still to come")
+            return fine("patrol", "the stack is new; its first index repair is still to come")
         since = "ever" if found.begun is None else f"for {span(found.begun)}"
         return Check(
             "patrol",
             CheckStatus.WARNING,
-            f"no patrol has begun {since}; one begins every day",
+            f"no index repair has begun {since}; one begins every day",
             "look at the log of the patrol function (action patrol_failed)",
             runbook("patrolsfailed"),
         )

@@ -195,7 +195,7 @@ def due(found: Due) -> Check:
 
 def cursors(found: Cursors) -> Check:
     """Whether a job was taken out of the index."""
-    part = "" if found.complete else f" (of the first {found.looked_at} items; the patrol looks at all)"
+    part = "" if found.complete else f" (of the first {found.looked_at} items; index repair reads all)"
     if not found.aside:
         return fine("cursors", f"none is quarantined{part}")
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])

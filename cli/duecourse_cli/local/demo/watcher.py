@@ -33,13 +33,13 @@ class RunStateChange:
 class RunWatcher:
     """Polls the runs of the given jobs; keeps the latest state of each.
 
-    A job that is gone is forgotten. One that cannot be asked for is told of and asked for again at the next poll.
+    A job that is gone is forgotten. One that cannot be asked for is reported and asked for again at the next poll.
     """
 
     def __init__(
         self, source: RunSource, trouble: Callable[[str, Exception], None], job_ids: Iterable[str] = ()
     ) -> None:
-        """`trouble` is told the job and what is wrong, once for as long as that stays the same."""
+        """`trouble` gets the job and what is wrong, once for as long as that stays the same."""
         self._source = source
         self._trouble = trouble
         self._told: dict[str, str] = {}

@@ -9,7 +9,7 @@ from duecourse_cli.errors import CliError
 from duecourse_cli.local.emulator.environment import REGION
 
 ERROR_BYTES = 2_000
-"""Of what a function that fails answers, as much as is told."""
+"""How much of a failing function's answer is shown."""
 
 READ_SECONDS = 120
 """The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""

@@ -1,4 +1,4 @@
-"""The token bucket at the door: a tenant that asks too often is told when to come again."""
+"""The token bucket at the door: a tenant that asks too often gets 429 with the time to come again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a target is told about the run that calls it."""
+"""What a target receives about the run that calls it."""
 
 from __future__ import annotations
 

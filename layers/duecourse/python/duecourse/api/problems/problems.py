@@ -103,7 +103,7 @@ def invalid(faults: Sequence[Fault], kind: str = "invalid-job") -> Problem:
 
 
 def later(kind: str, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
-    """What passes by itself: the caller is told when to come again."""
+    """What passes by itself: the caller gets the time to come again."""
     return Problem(kind, detail, headers={"retry-after": str(seconds)})
 
 
@@ -130,7 +130,7 @@ def unknown_job(job_id: str) -> Problem:
 
 
 def internal() -> Problem:
-    """A fault of our own, of which nothing is told."""
+    """A fault of our own, whose cause is not shown."""
     return Problem(
         "internal",
         "Something went wrong on our side. Try again, and name the request id if it goes on.",

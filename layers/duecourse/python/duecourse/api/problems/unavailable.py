@@ -1,4 +1,4 @@
-"""AWS that is too busy or out of reach: the caller is told to come again, since nothing is wrong with the request."""
+"""AWS that is too busy or out of reach: the caller is asked to come again, since nothing is wrong with the request."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create a job.
 
-    Without an `id` one is made up. All that is wrong is told at once, and nothing is created then. With an
+    Without an `id` one is made up. All that is wrong is named at once, and nothing is created then. With an
     `Idempotency-Key` the same request can be sent again for a day without creating a second job: the job that it has
     created is shown then (200).
     """

@@ -39,7 +39,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run.
 
-    A result above 2 KB is told by its size and by an address (`result_url`) that works for a while.
+    A result above 2 KB is shown by its size and an address (`result_url`) that works for a while.
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
@@ -54,7 +54,7 @@ def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Cancel a run.
 
-    One that has not started never will. One that is being worked on is told with its next heartbeat.
+    One that has not started never will. One that is being worked on learns it with its next heartbeat.
     """
     return _asked("cancel", parameters, lambda run_id: api.commands.cancel(request.tenant, run_id, request.principal))
 

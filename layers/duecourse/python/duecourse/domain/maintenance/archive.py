@@ -85,7 +85,7 @@ def day_of(run: Run) -> str:
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """A run as GET /v1/runs/{id} shows it, with its tenant; a large result is told by its key in the store of results,
+    """A run as GET /v1/runs/{id} shows it, with its tenant; a large result is shown by its key in the store of results,
     where it lies for some time yet.
     """
     own = {"schema_version": SCHEMA_VERSION, "tenant": run.tenant, "result_key": run.result_key}

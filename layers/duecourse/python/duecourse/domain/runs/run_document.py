@@ -11,7 +11,7 @@ from duecourse.domain.runs.run import Run
 
 def run_document(run: Run) -> dict[str, Any]:
     """A run: `started_at` and `lateness_seconds` are those of its first start. A result that lies in the store of
-    results is told by its size alone.
+    results is shown by its size alone.
     """
     started = run.started_at if run.first_started_at is None else run.first_started_at
     return {

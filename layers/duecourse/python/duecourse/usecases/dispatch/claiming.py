@@ -1,4 +1,4 @@
-"""What a claim writes besides the cursor, and what is told once it is won.
+"""What a claim writes besides the cursor, and what is announced once it is won.
 
 Nothing is left to be done after a claim: records of what is skipped are written with it, and a job whose schedule has
 ended with it is completed before it. Where that cannot be said yet, the claimed cursor stays in the index as `ending`

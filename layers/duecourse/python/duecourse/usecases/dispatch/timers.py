@@ -24,7 +24,7 @@ def send_due_timers(
 ) -> str | None:
     """Send and clear, those that a busy table puts off again and again. Why it stopped before the end, if it did: the
     time is out, or one could not be cleared for another reason than its condition, so that sending on would only repeat
-    itself. One that the table will never let be cleared is told and stops nobody; it is sent again by every round.
+    itself. One that the table will never let be cleared is reported and stops nobody; it is sent again by every round.
     """
     for begin in range(0, len(timers), GROUP_TIMERS):
         now = retry.clock.now()
