@@ -61,7 +61,7 @@ def play(world: World) -> None:
     if HAS_CALLBACKS:
         _tell(world)
     if by_hand is not None:
-        by_hand.ByHand(world).run(by_hand.Given({"given": "on its way"}), key="another-key")
+        by_hand.ByHand(world).run(_payload(by_hand, "on its way"), key="another-key")
     doomed = world.jobs.get("default", "deleted")
     assert doomed is not None
     assert world.jobs.delete(doomed, deleted_at=world.clock.now())
@@ -123,7 +123,7 @@ def _ask(world: World, by_hand: Any) -> None:
 
     world.add(job("0 * * * *", id="tick-tock", overlap=Overlap.ALLOW))
     anna = by_hand.ByHand(world)
-    anna.run(by_hand.Given({"given": "by hand"}), key="a-key")
+    anna.run(_payload(by_hand, "by hand"), key="a-key")
     anna.backfill(Backfill(int(NOON) - 4 * 3600, int(NOON), 1200, False))
     anna.pause()
 
@@ -176,3 +176,9 @@ def _optional(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError:
         return None
+
+
+def _payload(by_hand: Any, given: str) -> Any:
+    """A payload of a run by hand; releases up to 5 have another name for it."""
+    kind = by_hand.OwnPayload if hasattr(by_hand, "OwnPayload") else by_hand.Given
+    return kind({"given": given})
