@@ -211,8 +211,8 @@ def test_going_back_gives_what_is_kept_to_a_release_that_does_not_read_it(folder
         (folder / program).write_text(f"#!/bin/bash\nprintf '%s\\n' \"$@\" > {folder}/called\n")
         (folder / program).chmod(0o755)
     if reads_the_file:
-        (folder / "infra").mkdir()
-        (folder / "infra" / "deployment_settings.py").touch()
+        (folder / "infra" / "settings").mkdir(parents=True)
+        (folder / "infra" / "settings" / "deployment_settings.py").touch()
     path = f"{folder}/bin:{os.environ['PATH']}"
     subprocess.run(["bash", "-euc", commands], cwd=folder, env={"PATH": path, "STAGE": "prod"}, check=True)
     command, *words = (folder / "called").read_text().splitlines()
