@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
@@ -30,6 +30,7 @@ from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.queues import create_queue, receive
 from tests.support.runs import run
+from tests.support.varied import varied
 
 pytestmark = pytest.mark.emulator
 
@@ -212,6 +213,6 @@ def test_a_lane_without_a_queue_is_not_sent_to(sqs, queue_urls, caplog):
 
 
 def test_a_message_is_small(queue_urls):
-    longest = replace(a_message(tenant="t" * 64), job_id="j" * 64, suffix=".b" + "s" * 32, nonce="n" * 16)
-    longest = replace(longest, correlation_id="c" * 36)
+    longest = varied(a_message(tenant="t" * 64), job_id="j" * 64, suffix=".b" + "s" * 32, nonce="n" * 16)
+    longest = varied(longest, correlation_id="c" * 36)
     assert len(longest.to_json()) < 500

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from tests.support.jobs import job
 from tests.support.runs import run
 from tests.support.stream_events import TTL, event, expired, removed
 from tests.support.tables import Tables
+from tests.support.varied import varied
 
 JOB = job(id="nightly")
 RUNS = [run(JOB, RunState.SUCCEEDED, after=after, result={"row": after}) for after in (0, 10, 20)]
@@ -145,5 +145,5 @@ def test_other_refusals_are_raised() -> None:
 
 
 def test_the_records_of_one_batch_may_be_of_several_jobs_and_tenants() -> None:
-    other = replace(RUNS[0], tenant="acme", job_id="hourly")
+    other = varied(RUNS[0], tenant="acme", job_id="hourly")
     assert [change.content for change in handed(expired(RUNS[0], other))] == [RUNS[0], other]

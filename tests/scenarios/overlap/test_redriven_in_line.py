@@ -15,6 +15,7 @@ from duecourse.usecases.worker.line import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, the_run
 from tests.support.tables import Tables
+from tests.support.varied import varied
 from tests.support.world import World
 
 
@@ -29,7 +30,7 @@ def test_a_redriven_run_that_has_to_wait_for_another_one_of_its_job_is_not_lost(
     world.until(NOON + 330)
     (dead,) = world.wheel.dead_letters
     world.caller.answer = lambda _: Succeeded()
-    other = replace(world.runs(made.id)[0], occurrence=int(NOON) + 240, state=RunState.RUNNING, token="other")
+    other = varied(world.runs(made.id)[0], occurrence=int(NOON) + 240, state=RunState.RUNNING, token="other")
     alive = replace(other, lease_until=world.clock.now() + 60)
     assert world.run_store.write(alive, None) is None
     assert world.run_store.lock("default", made.id, Lock(alive.name.local, world.clock.now() + 60), None) is None
