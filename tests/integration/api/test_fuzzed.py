@@ -32,6 +32,7 @@ from tests.support.jobs import job as made_job
 from tests.support.openapi import strict_document
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
+from tests.support.varied import varied
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -60,7 +61,7 @@ def api(tables: Tables) -> ApiClient:
     for record in (
         run(nightly, RunState.SUCCEEDED, result={"status": 200}),
         run(nightly, RunState.DEAD, after=10, error="it broke", code="http.500"),
-        replace(waiting_run(nightly), occurrence=int(NOON) + 20),
+        varied(waiting_run(nightly), occurrence=int(NOON) + 20),
         run(nightly, RunState.RUNNING, after=30),
         run(nightly, RunState.SUCCEEDED, after=40, result_key="results/default/nightly/x/2.json", result_bytes=70_000),
         run(gone, RunState.DEAD, error="it broke too"),

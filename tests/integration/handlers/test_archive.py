@@ -92,8 +92,10 @@ def test_a_failure_is_logged_and_counted(archive: Handler, capsys: pytest.Captur
     (line,) = [each for each in written if each.get("action") == "archive_failed"]
     assert line["level"] == "ERROR"
     assert "NoSuchBucket" in line["error"]
-    (metrics,) = [each for each in written if "_aws" in each]
+    (metrics,) = [each for each in written if "ArchivesFailed" in each]
     assert metrics["ArchivesFailed"] == [1.0]
+    (failures,) = [each for each in written if "Failures" in each]
+    assert (failures["symptom"], failures["Failures"]) == ("maintenance", [1.0])
 
 
 def test_what_a_person_deletes_is_not_archived(archive: Handler, bucket: Bucket) -> None:
