@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 
 from infra.functions.python_function import PythonRuntime
-from infra.queues.dead_letters import DeadLetters
+from infra.queues.dead_letters import DeadLettersQueue
 from infra.queues.event_bus import EventBus
-from infra.queues.lanes import Lanes
-from infra.queues.notices import Notices
-from infra.queues.shard_queue import ShardQueue
+from infra.queues.lanes import LaneQueues
+from infra.queues.notices import NoticeTopics
+from infra.queues.shard_queue import ShardFifoQueue
 from infra.settings.config import StageConfig
 from infra.stores.jobs_table import JobsTable
-from infra.stores.results import Results
+from infra.stores.results import ResultsBucket
 from infra.stores.runs_table import RunsTable
-from infra.stores.tasks import Tasks
+from infra.stores.tasks import TaskParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +23,13 @@ class Parts:
     runtime: PythonRuntime
     jobs: JobsTable
     runs: RunsTable
-    lanes: Lanes
-    dead_letters: DeadLetters
-    shard_queue: ShardQueue
-    notices: Notices
+    lanes: LaneQueues
+    dead_letters: DeadLettersQueue
+    shard_queue: ShardFifoQueue
+    notices: NoticeTopics
     bus: EventBus
-    results: Results
-    tasks: Tasks
+    results: ResultsBucket
+    tasks: TaskParameters
 
     def settings(self, *names: str) -> dict[str, str]:
         """Environment variables by their names without `DUECOURSE_`. Raises KeyError."""

@@ -3,28 +3,28 @@
 from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
 
-from infra.functions.api import Api
+from infra.functions.api import HttpApi
 from infra.functions.auth import Auth
-from infra.functions.dispatch import Dispatch
+from infra.functions.dispatch import DispatchFunction
 from infra.functions.execute import Execute
 from infra.functions.live_alias import Release
 from infra.functions.python_function import PythonRuntime
 from infra.functions.scheduled import audit, patrol, sweep, tick
 from infra.observability import Observability, Watched
 from infra.parts import Parts
-from infra.queues.dead_letters import DeadLetters
+from infra.queues.dead_letters import DeadLettersQueue
 from infra.queues.event_bus import EventBus
-from infra.queues.lanes import Lanes
-from infra.queues.notices import Notices
-from infra.queues.shard_queue import ShardQueue
+from infra.queues.lanes import LaneQueues
+from infra.queues.notices import NoticeTopics
+from infra.queues.shard_queue import ShardFifoQueue
 from infra.settings.config import StageConfig
 from infra.stores.access_logs import AccessLogs
-from infra.stores.archive import Archive
+from infra.stores.archive import ArchiveStore
 from infra.stores.encryption import Encryption
 from infra.stores.jobs_table import JobsTable
-from infra.stores.results import Results
+from infra.stores.results import ResultsBucket
 from infra.stores.runs_table import RunsTable
-from infra.stores.tasks import Tasks
+from infra.stores.tasks import TaskParameters
 
 
 class DuecourseStack(Stack):
@@ -46,13 +46,13 @@ class DuecourseStack(Stack):
         logs = AccessLogs(self, "AccessLogs", config=config) if config.bucket_access_logs else None
         jobs = JobsTable(self, "Jobs", config=config, encryption=encryption)
         runs = RunsTable(self, "Runs", config=config, encryption=encryption)
-        dead_letters = DeadLetters(self, "DeadLetters", config=config, encryption=encryption)
-        lanes = Lanes(self, "Lanes", config=config, dead_letters=dead_letters, encryption=encryption)
-        shard_queue = ShardQueue(self, "Shards", config=config, encryption=encryption)
-        notices = Notices(self, "Notices", config=config, encryption=encryption)
+        dead_letters = DeadLettersQueue(self, "DeadLetters", config=config, encryption=encryption)
+        lanes = LaneQueues(self, "Lanes", config=config, dead_letters=dead_letters, encryption=encryption)
+        shard_queue = ShardFifoQueue(self, "Shards", config=config, encryption=encryption)
+        notices = NoticeTopics(self, "Notices", config=config, encryption=encryption)
         bus = EventBus(self, "Events", config=config, encryption=encryption)
-        results = Results(self, "Results", config=config, encryption=encryption, logs=logs)
-        tasks = Tasks(self, "Tasks", config=config)
+        results = ResultsBucket(self, "Results", config=config, encryption=encryption, logs=logs)
+        tasks = TaskParameters(self, "Tasks", config=config)
 
         runtime = PythonRuntime(self, "Python", config=config, encryption=encryption)
         parts = Parts(
@@ -70,12 +70,14 @@ class DuecourseStack(Stack):
         )
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
         execute = Execute(self, "Execute", parts, release)
-        archive = Archive(self, "Archive", config=config, encryption=encryption, logs=logs, runtime=runtime, runs=runs)
+        archive = ArchiveStore(
+            self, "Archive", config=config, encryption=encryption, logs=logs, runtime=runtime, runs=runs
+        )
         auth = Auth(self, "Auth", config=config, runtime=runtime)
-        api = Api(self, "Api", parts, auth)
+        api = HttpApi(self, "Api", parts, auth)
         functions = {
             "Tick": tick(self, parts),
-            "Dispatch": Dispatch(self, "Dispatch", parts, release).function,
+            "Dispatch": DispatchFunction(self, "Dispatch", parts, release).function,
             **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
             "Sweep": sweep(self, parts),
             "Patrol": patrol(self, parts),

@@ -7,14 +7,14 @@ from duecourse.domain.schedules.preview import COUNTED, PreviewEntry
 from duecourse.domain.schedules.schedule_preview import SchedulePreview, offset_text
 
 
-def preview_text(outlook: SchedulePreview, zone: str, after: int) -> str:
+def preview_text(preview: SchedulePreview, zone: str, after: int) -> str:
     """What the schedule was understood as, then a table: UTC, wall clock, what a DST rule did."""
-    head = f"understood as  {outlook.words}\ncanonical      {outlook.canonical}\n"
-    if not any(entry.instant is not None for entry in outlook.entries):
+    head = f"understood as  {preview.words}\ncanonical      {preview.canonical}\n"
+    if not any(entry.instant is not None for entry in preview.entries):
         head += f"\nno occurrence after {iso(after)}Z\n"
-    if not outlook.entries:
+    if not preview.entries:
         return head.rstrip("\n")
-    rows = [("UTC", zone, ""), *(_row(entry) for entry in outlook.entries)]
+    rows = [("UTC", zone, ""), *(_row(entry) for entry in preview.entries)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return "\n".join([head, *(f"{at:{widths[0]}}  {wall:{widths[1]}}  {mark}".rstrip() for at, wall, mark in rows)])
 

@@ -12,7 +12,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.execute import execute
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.work_item import ReceivedMessage
 
 logger = function_logger()
@@ -20,7 +20,7 @@ metrics = Metrics()
 
 
 @cache
-def _execute(*, bulk: bool) -> Worker:
+def _execute(*, bulk: bool) -> LaneWorker:
     return execute(os.environ, bulk=bulk)
 
 

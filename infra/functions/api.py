@@ -47,7 +47,7 @@ ACCESS_LOG_FIELDS = (
 
 
 @jsii.implements(apigateway.IAccessLogSettings)
-class AccessLogs:
+class AccessLogDestination:
     """One JSON line per request, with what support questions need."""
 
     def __init__(self, group: logs.LogGroup) -> None:
@@ -64,7 +64,7 @@ class AccessLogs:
         return rest.AccessLogFormat.custom(json.dumps({name: f"$context.{name}" for name in ACCESS_LOG_FIELDS}))
 
 
-class Api(Construct):
+class HttpApi(Construct):
     """Where programs post jobs and read runs; behind the stage's authorizer, but for a few routes.
 
     The routes of callbacks have no authorizer in any stage: targets have no credentials of this account, they show the
@@ -162,7 +162,7 @@ class Api(Construct):
             throttle=apigateway.ThrottleSettings(
                 rate_limit=config.api.requests_per_second, burst_limit=config.api.burst
             ),
-            access_log_settings=AccessLogs(log_group(self, config, runtime.encryption))
+            access_log_settings=AccessLogDestination(log_group(self, config, runtime.encryption))
             if config.api.access_logs
             else None,
         )

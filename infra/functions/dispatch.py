@@ -10,7 +10,7 @@ from infra.parts import Parts
 from infra.stores.jobs_table import DUE_INDEX
 
 
-class Dispatch(Construct):
+class DispatchFunction(Construct):
     """The function behind the shard queue. A shard's lock is its message group, whichever version has it."""
 
     def __init__(self, scope: Construct, construct_id: str, parts: Parts, release: Release | None) -> None:

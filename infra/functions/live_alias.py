@@ -16,9 +16,9 @@ from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
-from infra.observability.alarms import AlarmSpec, Severity, Watch, make_alarms
+from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric, make_alarms
 from infra.observability.metrics import failures
-from infra.queues.notices import Notices
+from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
 SHIFT = codedeploy.LambdaDeploymentConfig.CANARY_10_PERCENT_10_MINUTES
@@ -32,7 +32,7 @@ class Release(Construct):
     that does not costs runs.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: Notices) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: NoticeTopics) -> None:
         super().__init__(scope, construct_id)
         self.config, self.notices = config, notices
         (self.alarm,) = make_alarms(
@@ -47,7 +47,7 @@ class Release(Construct):
                 first="find the cause in the log of Dispatch or of the lane's function, correct it and deploy again.",
                 find="filter action in ['round_failed', 'cursor_set_aside', 'message_failed', 'message_unreadable'] | "
                 "stats count() by action, tenant, job_id, error",
-                watches={"failures": Watch(failures(config, "release", seconds=60), 0)},
+                watches={"failures": WatchedMetric(failures(config, "release", seconds=60), 0)},
             ),
             notices,
         )
@@ -80,7 +80,7 @@ class LiveAlias(Construct):
                 "deployment of it that is under way is taken back.",
                 first="read the end of its log: the error, `Task timed out`, or `Runtime exited`.",
                 find="filter @message like /Task timed out|Runtime exited|ERROR/ | stats count() by @log",
-                watches={"errors": Watch(self._errors(function.function), 0)},
+                watches={"errors": WatchedMetric(self._errors(function.function), 0)},
             ),
             release.notices,
         )

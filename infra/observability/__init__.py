@@ -7,7 +7,7 @@ from infra.observability.dashboards import make_dashboards
 from infra.observability.pages import pages
 from infra.observability.tickets import tickets
 from infra.observability.watched import Watched
-from infra.queues.notices import Notices
+from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
 __all__ = ["Observability", "Watched"]
@@ -17,7 +17,7 @@ class Observability(Construct):
     """The alarms are of what users feel, and of what nothing else shows; causes are on the dashboards."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: StageConfig, watched: Watched, notices: Notices
+        self, scope: Construct, construct_id: str, *, config: StageConfig, watched: Watched, notices: NoticeTopics
     ) -> None:
         super().__init__(scope, construct_id)
         specs = (*pages(config, watched), *tickets(config, watched))

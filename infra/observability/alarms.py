@@ -10,7 +10,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from infra.queues.notices import Notices
+from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
 
@@ -22,7 +22,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchedMetric:
     """A metric and the value above which it is wrong."""
 
     metric: cloudwatch.Metric
@@ -40,7 +40,7 @@ class AlarmSpec:
     first: str
     find: str
     """A query (CloudWatch Logs Insights) or a command that names the jobs, or whatever else is concerned."""
-    watches: Mapping[str, Watch] = field(default_factory=dict)
+    watches: Mapping[str, WatchedMetric] = field(default_factory=dict)
     """It goes off when any of them is wrong. Where a stage has metric math, one alarm watches all of them (at most ten,
     all with the same period); elsewhere each has an alarm of its own, with its label in the name.
     """
@@ -61,7 +61,9 @@ def alarm_name(config: StageConfig, name: str) -> str:
     return f"{config.metrics_namespace}/{name}"
 
 
-def make_alarms(scope: Construct, config: StageConfig, spec: AlarmSpec, notices: Notices) -> Iterator[cloudwatch.Alarm]:
+def make_alarms(
+    scope: Construct, config: StageConfig, spec: AlarmSpec, notices: NoticeTopics
+) -> Iterator[cloudwatch.Alarm]:
     """The alarm, or several where metric math would be needed for one."""
     if spec.expression is not None:
         yield _alarm(scope, config, spec, spec.name, spec.expression, 0, notices)
@@ -73,7 +75,7 @@ def make_alarms(scope: Construct, config: StageConfig, spec: AlarmSpec, notices:
             yield _alarm(scope, config, spec, name, watch.metric, watch.above, notices)
 
 
-def _any_of(watches: Mapping[str, Watch]) -> cloudwatch.MathExpression:
+def _any_of(watches: Mapping[str, WatchedMetric]) -> cloudwatch.MathExpression:
     """How far the worst of them is above its threshold. What has no data is left out of the maximum (Amazon CloudWatch
     User Guide, "Using math expressions with CloudWatch metrics").
     """
@@ -94,7 +96,7 @@ def _alarm(
     name: str,
     metric: cloudwatch.IMetric,
     above: float,
-    notices: Notices,
+    notices: NoticeTopics,
 ) -> cloudwatch.Alarm:
     comparison = cloudwatch.ComparisonOperator
     missing = cloudwatch.TreatMissingData

@@ -8,7 +8,7 @@ from functools import partial
 from aws_cdk import aws_sqs as sqs
 
 from duecourse.limits import MAX_DELAY_SECONDS, ROUND_SECONDS
-from infra.observability.alarms import AlarmSpec, Severity, Watch
+from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
 from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_function, of_queue, ours
 from infra.observability.watched import Watched
 from infra.settings.config import StageConfig
@@ -36,8 +36,8 @@ def pages(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         "minutes. Jobs go on firing.",
         first="read the error in the log of the function Api: throttling, a right, a key, or the last deployment.",
         find="filter action = 'request_failed' | stats count() by status, tenant, exception",
-        watches={"api": Watch(of_api(watched.api_id, "5xx", seconds=MINUTE), 0)}
-        | {label: Watch(metric, 0) for label, metric in users.items()},
+        watches={"api": WatchedMetric(of_api(watched.api_id, "5xx", seconds=MINUTE), 0)}
+        | {label: WatchedMetric(metric, 0) for label, metric in users.items()},
         periods=3,
         of=5,
     )
@@ -54,7 +54,7 @@ def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         means="there was no tick for three minutes. From five minutes on runs are late.",
         first="see whether the rule that starts the function Tick is enabled, and the function's errors and throttles.",
         find="duecourse doctor (due index: how many entries are overdue)",
-        watches={"ticks": Watch(ours(config, "tick", "TicksSent", seconds=MINUTE), 1)},
+        watches={"ticks": WatchedMetric(ours(config, "tick", "TicksSent", seconds=MINUTE), 1)},
         periods=3,
         silence=True,
     )
@@ -65,7 +65,7 @@ def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         first="read the error in the log of the function Dispatch: throttling, a right, a key, or the last deployment.",
         find="filter action in ['round_failed', 'round_stopped', 'claims_refused', 'claim_deferred', 'send_refused'] | "
         "stats count() by action, tenant, job_id, reason, error",
-        watches={"failures": Watch(failures(config, "dispatch", seconds=MINUTE), 0)},
+        watches={"failures": WatchedMetric(failures(config, "dispatch", seconds=MINUTE), 0)},
         periods=3,
         of=5,
     )
@@ -76,7 +76,7 @@ def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         first="see errors and throttles of the function Dispatch, and whether its event source is enabled.",
         find="filter action = 'dispatched' | stats count() by shard, complete",
         watches={
-            "age": Watch(
+            "age": WatchedMetric(
                 of_queue(watched.parts.shard_queue.queue, "ApproximateAgeOfOldestMessage"), limits.shard_queue_seconds
             )
         },
@@ -90,7 +90,7 @@ def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         "passes by itself.",
         find="filter action = 'dispatched' | stats sortsFirst(first_bucket) as oldest by shard | sort oldest",
         watches={
-            "age": Watch(
+            "age": WatchedMetric(
                 ours(config, "dispatch", "WatermarkAge", statistic="Maximum", seconds=MINUTE), limits.watermark_seconds
             )
         },
@@ -111,7 +111,7 @@ def _starting(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         find="filter action = 'run_settled' and lateness_seconds > 5 | "
         "stats count(), max(lateness_seconds) by tenant, job_id",
         watches={
-            lane: Watch(ours(config, "execute", "Lateness", lane=lane, statistic="p99"), seconds * 1000)
+            lane: WatchedMetric(ours(config, "execute", "Lateness", lane=lane, statistic="p99"), seconds * 1000)
             for lane, seconds in limits.lateness_seconds.items()
         },
         periods=2,
@@ -132,13 +132,13 @@ def _starting(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         "messages come again.",
         first="read the error in the log of the lane's function: throttling, a right, or a defect.",
         find="filter action in ['message_failed', 'rescue_read_failed'] | stats count() by tenant, job_id, error",
-        watches={"failures": Watch(failures(config, "workers"), 0)},
+        watches={"failures": WatchedMetric(failures(config, "workers"), 0)},
         periods=2,
         of=3,
     )
 
 
-def _lanes(config: StageConfig, watched: Watched) -> Iterator[tuple[str, Watch]]:
+def _lanes(config: StageConfig, watched: Watched) -> Iterator[tuple[str, WatchedMetric]]:
     """Whether each queue is worked on. A message is in its queue from up to 15 minutes before its time on, and until
     the worker has finished with it. SQS leaves what was received three times or more out of the age.
     """
@@ -148,16 +148,16 @@ def _lanes(config: StageConfig, watched: Watched) -> Iterator[tuple[str, Watch]]
         label = f"{lane}_queue"
         if lane in urgent:
             waiting = of_queue(queue, "ApproximateNumberOfMessagesVisible", statistic="Minimum", seconds=FIVE_MINUTES)
-            yield label, Watch(waiting, 0)
+            yield label, WatchedMetric(waiting, 0)
         else:
             yield label, _old(config, lane, queue)
     for lane, queue in watched.parts.lanes.bulk.items():
         yield f"{lane}_bulk", _old(config, lane, queue)
 
 
-def _old(config: StageConfig, lane: str, queue: sqs.IQueue) -> Watch:
+def _old(config: StageConfig, lane: str, queue: sqs.IQueue) -> WatchedMetric:
     age = of_queue(queue, "ApproximateAgeOfOldestMessage", seconds=FIVE_MINUTES)
-    return Watch(age, MAX_DELAY_SECONDS + config.alarms.patience_seconds[lane])
+    return WatchedMetric(age, MAX_DELAY_SECONDS + config.alarms.patience_seconds[lane])
 
 
 def _ending(config: StageConfig) -> Iterator[AlarmSpec]:
@@ -169,12 +169,12 @@ def _ending(config: StageConfig) -> Iterator[AlarmSpec]:
         first="read which jobs and occurrences they are, run what is missing by a backfill, then look for the cause.",
         find="filter action in ['occurrence_lost', 'occurrence_doubled', 'entry_below_watermark', "
         "'cursor_outside_index', 'run_settled'] | stats count() by action, tenant, job_id",
-        watches={"failures": Watch(failures(config, "completeness"), 0)},
+        watches={"failures": WatchedMetric(failures(config, "completeness"), 0)},
     )
     yield page(
         name="runs-dying",
         means=f"more than {config.alarms.deaths} runs died within five minutes.",
         first="see whether they call the same target, and pause its jobs while it is down; redrive afterwards.",
         find="filter action = 'run_settled' and state = 'DEAD' | stats count() by tenant, job_id, error",
-        watches={"deaths": Watch(ours(config, "execute", "RunsDead"), config.alarms.deaths)},
+        watches={"deaths": WatchedMetric(ours(config, "execute", "RunsDead"), config.alarms.deaths)},
     )

@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
-from infra.observability.alarms import AlarmSpec, Severity, Watch
+from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
 from infra.observability.metrics import (
     FIVE_MINUTES,
     failures,
@@ -50,7 +50,7 @@ def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         find="duecourse dead-letters list",
         # The reconciler hides them for some seconds every few minutes, which must not look as if they were gone.
         watches={
-            "dead_letters": Watch(
+            "dead_letters": WatchedMetric(
                 of_queue(watched.parts.dead_letters.queue, "ApproximateNumberOfMessagesVisible", seconds=FIVE_MINUTES),
                 0,
             )
@@ -64,7 +64,7 @@ def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         "on.",
         find="filter action in ['cursor_set_aside', 'cursor_found_set_aside', 'job_paused', 'job_not_paused'] | "
         "stats count() by action, tenant, job_id, error, reason",
-        watches={"failures": Watch(failures(config, "stopped_jobs"), 0)},
+        watches={"failures": WatchedMetric(failures(config, "stopped_jobs"), 0)},
     )
     letters = watched.letters.get("Events")
     yield ticket(
@@ -74,8 +74,8 @@ def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         first="read the error in the log: a quota, a policy or a key. What the bus has put into its queue of failures "
         "can be sent again.",
         find="filter action in ['event_refused', 'result_lost'] | stats count() by action, tenant, job_id, error",
-        watches={"failures": Watch(failures(config, "outcomes"), 0)}
-        | ({} if letters is None or not config.alarms.metric_math else {"events": Watch(_waiting(letters), 0)}),
+        watches={"failures": WatchedMetric(failures(config, "outcomes"), 0)}
+        | ({} if letters is None or not config.alarms.metric_math else {"events": WatchedMetric(_waiting(letters), 0)}),
     )
 
 
@@ -89,7 +89,7 @@ def _load(config: StageConfig) -> Iterator[AlarmSpec]:
         first="compare what the tables consume with what they are warmed up for, and the shards with what comes due: "
         "docs/sizing.md has the arithmetic.",
         find="filter action = 'dispatched' | stats sum(counts.CursorsRead), sum(counts.StatementsThrottled) by shard",
-        watches={"failures": Watch(failures(config, "capacity", seconds=MINUTE), 0)},
+        watches={"failures": WatchedMetric(failures(config, "capacity", seconds=MINUTE), 0)},
         periods=minutes,
     )
     yield ticket(
@@ -98,7 +98,7 @@ def _load(config: StageConfig) -> Iterator[AlarmSpec]:
         "dispatcher from running, and the lanes are filling.",
         first="find out what it was (tick, shard queue, throttling), then watch the age of the lanes.",
         find="filter action = 'caught_up' | stats sum(missed) as occurrences by tenant, job_id | sort occurrences desc",
-        watches={"missed": Watch(ours(config, "dispatch", "Missed"), size)},
+        watches={"missed": WatchedMetric(ours(config, "dispatch", "Missed"), size)},
     )
 
 
@@ -111,7 +111,7 @@ def _maintenance(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         first="read the error in the log of the function: throttling, a right, or a defect. The next one tries again.",
         find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'patrol_failed', 'audit_failed', "
         "'audit_waits', 'clean_up_failed', 'archive_failed'] | stats count() by action, tenant, job_id, error",
-        watches={"failures": Watch(failures(config, "maintenance"), 0)},
+        watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
     )
     yield ticket(
         name="maintenance-silent",
@@ -122,7 +122,7 @@ def _maintenance(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
         watches={}
         if config.alarms.metric_math
         else {
-            name.lower(): Watch(of_function(watched.functions[name].function, "Invocations", seconds=HOUR), 1)
+            name.lower(): WatchedMetric(of_function(watched.functions[name].function, "Invocations", seconds=HOUR), 1)
             for name in MAINTENANCE
         },
         expression=_succeeding(watched) if config.alarms.metric_math else None,
@@ -153,14 +153,14 @@ def _archive(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
     """What expires must have been written before the stream forgets it, a day later."""
     late = config.archive.give_up_after_hours * HOUR // 2
     age = of_function(watched.functions["Archive"].function, "IteratorAge", statistic="Maximum")
-    letters = {"letters": Watch(_waiting(watched.letters["Archive"]), 0)} if config.alarms.metric_math else {}
+    letters = {"letters": WatchedMetric(_waiting(watched.letters["Archive"]), 0)} if config.alarms.metric_math else {}
     yield ticket(
         name="archive-behind",
         means=f"the archive reads what expired more than {late / HOUR:g} hours ago, or what it could not write waits "
         "in its queue of failures. The stream forgets records 24 hours after they expired.",
         first="see whether the function Archive fails or is throttled; then let it have the queue's records again.",
         find="filter action in ['archived', 'archive_failed'] | stats count(), sum(rows) by action, error",
-        watches={"age": Watch(age, late * 1000)} | letters,
+        watches={"age": WatchedMetric(age, late * 1000)} | letters,
     )
     if config.alarms.metric_math:
         yield ticket(

@@ -9,7 +9,7 @@ from infra.settings.config import StageConfig
 from infra.stores.encryption import Encryption
 
 
-class DeadLetters(Construct):
+class DeadLettersQueue(Construct):
     """One queue for all lanes; SQS itself moves messages here, so the console's redrive knows their source."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:

@@ -7,12 +7,12 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from infra.queues.dead_letters import DeadLetters
+from infra.queues.dead_letters import DeadLettersQueue
 from infra.settings.config import StageConfig
 from infra.stores.encryption import Encryption
 
 
-class Lanes(Construct):
+class LaneQueues(Construct):
     """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs that have a seat, `bulk` for
     the others (docs/sizing.md).
     """
@@ -23,7 +23,7 @@ class Lanes(Construct):
         construct_id: str,
         *,
         config: StageConfig,
-        dead_letters: DeadLetters,
+        dead_letters: DeadLettersQueue,
         encryption: Encryption,
     ) -> None:
         super().__init__(scope, construct_id)

@@ -13,7 +13,7 @@ from infra.settings.config import StageConfig
 from infra.stores.encryption import Encryption
 
 
-class Notices(Construct):
+class NoticeTopics(Construct):
     """Where people and programs subscribe. `pages` and `tickets` have the alarms of one severity each; `alarms` has all
     of them, as it had before there were severities, and the address `alarm_email`.
     """

@@ -10,7 +10,7 @@ from infra.settings.config import StageConfig
 from infra.stores.encryption import Encryption
 
 
-class ShardQueue(Construct):
+class ShardFifoQueue(Construct):
     """FIFO, short-lived, without a dead-letter queue: a round that is lost is repeated by the next tick."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:

@@ -223,8 +223,8 @@ class StageConfig:
         checks.append(("account_concurrency", fits, f"must be at least {taken}, which the lanes and the reserved take"))
         with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
         fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
-        told = f"must be at least {with_rest}, as AWS keeps {UNRESERVED_CONCURRENCY} beside what is reserved"
-        checks.append(("account_concurrency", fits, told))
+        remedy = f"must be at least {with_rest}, as AWS keeps {UNRESERVED_CONCURRENCY} beside what is reserved"
+        checks.append(("account_concurrency", fits, remedy))
         yield from ((name, problem) for name, fine, problem in checks if not fine)
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())

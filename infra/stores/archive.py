@@ -29,7 +29,7 @@ EXPIRED_RUNS = {
 """What the function is invoked for: a firing writes its record twice or more and expires once."""
 
 
-class Archive(Construct):
+class ArchiveStore(Construct):
     """A bucket, a function at the runs table's stream, a queue of what it could not archive, a table for queries.
 
     A bucket that still holds history is not deleted with its stack (see infra/stores/private_bucket.py).

@@ -12,7 +12,7 @@ from infra.stores.private_bucket import private_bucket
 PREFIX = "results/"
 
 
-class Results(Construct):
+class ResultsBucket(Construct):
     """A private bucket; what lies in it goes some time after the record that names it.
 
     A bucket that still holds results is not deleted with its stack: empty it first (docs/deleting.md).

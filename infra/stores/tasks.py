@@ -8,7 +8,7 @@ from infra.settings.config import StageConfig
 from infra.settings.targets_config import task_json
 
 
-class Tasks(Construct):
+class TaskParameters(Construct):
     """What the operator registered, where the functions look a name up at each call; so a deployment changes it."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:

@@ -19,7 +19,7 @@ from duecourse.domain.runs.run import RunState
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.work_item import ReceivedMessage
 from tests.support import emulators
 from tests.support.clock import SettableClock
@@ -90,7 +90,7 @@ def together(number: int, act: Callable[[int], T]) -> list[T]:
         return list(threads.map(act, range(number)))
 
 
-def work(sqs: Any, url: str, execute: Worker, number: int, deadline: float) -> int:
+def work(sqs: Any, url: str, execute: LaneWorker, number: int, deadline: float) -> int:
     """Be a worker until the queue is empty; how many messages it was given."""
     seen = 0
     while True:

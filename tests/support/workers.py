@@ -27,7 +27,7 @@ from duecourse.usecases.worker.failing_jobs import FailingJobs
 from duecourse.usecases.worker.finish import TransitionWriter
 from duecourse.usecases.worker.line import Line
 from duecourse.usecases.worker.overlap import Overlaps
-from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.requeue import Forwarder, Requeue
 from duecourse.usecases.worker.side_effects import SideEffects
 from duecourse.usecases.worker.start import Starter
@@ -53,13 +53,13 @@ class Workshop:
     randomness: Randomness
     inputs: Inputs = field(default_factory=MemoryInputs)
 
-    def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> Worker:
+    def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> LaneWorker:
         """A worker of a lane."""
         rules = WorkerRules(lane, max_receive_count, 90)
         transitions, coverage = self.transitions(lane), Coverage(self.runs)
         requeue = Requeue(self.runs, self.clock, self.randomness, transitions.effects.forwarder, rules)
         starter = Starter(Calls(self.caller, self.inputs, self.clock), transitions, requeue, coverage)
-        return Worker(self.jobs, starter, transitions, requeue, coverage)
+        return LaneWorker(self.jobs, starter, transitions, requeue, coverage)
 
     def transitions(self, lane: Lane | None) -> TransitionWriter:
         """What writes records, for a worker or (without a lane) for the dead-letter reconciler."""

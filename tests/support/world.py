@@ -40,7 +40,7 @@ from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
-from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.receive import LaneWorker
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
 from tests.support.notifications import Announced, RecordedEvents, StoredResults
@@ -141,7 +141,7 @@ class World:
         self.reports.append(report)
         return report
 
-    def worker(self) -> Worker:
+    def worker(self) -> LaneWorker:
         """A worker of the lane `normal`."""
         return self._workshop(self.worker_clock).worker(Lane.NORMAL, self.wheel.max_receive_count)
 

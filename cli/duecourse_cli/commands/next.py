@@ -61,13 +61,13 @@ def next_command(
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)
-        outlook = preview_schedule(_spec(expression, **more), since, _count(count))
+        preview = preview_schedule(_spec(expression, **more), since, _count(count))
     except ScheduleError as error:
         raise UsageError(f"{OPTIONS.get(error.field, _named(error.field))}: {error.detail}") from None
     if as_json:
-        click.echo(orjson.dumps(outlook.document(), option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps(preview.document(), option=orjson.OPT_INDENT_2))
     else:
-        click.echo(preview_text(outlook, more["tz"], since))
+        click.echo(preview_text(preview, more["tz"], since))
 
 
 def _spec(

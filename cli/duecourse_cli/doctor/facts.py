@@ -173,7 +173,7 @@ class AuditState:
 
 
 @dataclass(frozen=True, slots=True)
-class Patrol:
+class RepairState:
     """How long ago the last pass of index repair began (None: none has), whether it has ended, and what it counted."""
 
     begun: float | None

@@ -9,7 +9,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse_cli.doctor.facts import AuditState, Found, Patrol
+from duecourse_cli.doctor.facts import AuditState, Found, RepairState
 from duecourse_cli.doctor.stage import Stage
 from duecourse_cli.doctor.tables import item_of
 
@@ -23,13 +23,13 @@ def audit(stage: Stage) -> AuditState:
     return AuditState(None if last is None else stage.now - last, found, more, stage.age)
 
 
-def patrol(stage: Stage) -> Patrol:
+def patrol(stage: Stage) -> RepairState:
     """The item PATROL/LAST."""
     item = item_of(stage, "PATROL", "LAST")
     if item is None:
-        return Patrol(None, False, {}, stage.age)
+        return RepairState(None, False, {}, stage.age)
     counts = {name: int(count) for name, count in json.loads(item["counts"]["S"]).items()}
-    return Patrol(stage.now - float(item["begun_at"]["N"]), "finished_at" in item, counts, stage.age)
+    return RepairState(stage.now - float(item["begun_at"]["N"]), "finished_at" in item, counts, stage.age)
 
 
 def _partition(stage: Stage, name: str) -> tuple[list[dict[str, Any]], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from duecourse_cli.doctor.check import Check, CheckStatus, fine, runbook, span
-from duecourse_cli.doctor.facts import Alarms, AuditState, Function, Patrol, Queue, Quotas, Table
+from duecourse_cli.doctor.facts import Alarms, AuditState, Function, Queue, Quotas, RepairState, Table
 
 PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
 """How long (s) the oldest message of a lane may be there beyond the time for which it may have been held back. A
@@ -221,7 +221,7 @@ def audit(found: AuditState) -> Check:
     )
 
 
-def patrol(found: Patrol) -> Check:
+def patrol(found: RepairState) -> Check:
     """Whether the daily index repair runs, and what the last one found."""
     if found.begun is None or found.begun > 2 * DAY:
         if found.begun is None and found.stack_age < 2 * DAY:

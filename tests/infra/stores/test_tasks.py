@@ -12,7 +12,7 @@ from aws_cdk import App, Stack
 from duecourse.domain.targets.target_document import target_of
 from infra.settings.targets_config import task_json
 from infra.stages import STAGES
-from infra.stores.tasks import Tasks
+from infra.stores.tasks import TaskParameters
 
 TASKS = {
     "send-invoice": {
@@ -30,7 +30,7 @@ def parameters() -> dict[str, dict[str, Any]]:
     """The parameters of a stage with tasks, by name."""
     app = App(analytics_reporting=False)
     stack = Stack(app, "Tasks")
-    Tasks(stack, "Tasks", config=replace(STAGES["dev"], tasks=TASKS))
+    TaskParameters(stack, "Tasks", config=replace(STAGES["dev"], tasks=TASKS))
     made = app.synth().get_stack_by_name("Tasks").template["Resources"].values()
     return {each["Properties"]["Name"]: each["Properties"] for each in made if each["Type"] == "AWS::SSM::Parameter"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.api.identity import SCOPES, Caller, caller_of
+from duecourse.api.identity import SCOPES, Principal, caller_of
 from duecourse.api.problems.problems import Problem
 from duecourse.api.request import Request
 from duecourse.api.route import Route
@@ -33,7 +33,7 @@ def refusal(authorizer: Any, method: str = "GET", path: str = "/v1/jobs", settin
 
 def test_a_token_names_tenant_subject_and_scopes() -> None:
     found = caller_of(jwt_caller("acme", "openid", "jobs:read", "ops"), TOKENS)
-    assert found == Caller("acme", "ann", frozenset({"jobs:read", "ops"}))
+    assert found == Principal("acme", "ann", frozenset({"jobs:read", "ops"}))
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_who_was_not_authenticated_is_refused_though_the_gateway_let_them_throug
 
 def test_who_signs_acts_for_the_default_tenant_with_every_scope() -> None:
     settings = api_settings(auth="iam")
-    assert caller_of(iam_caller(ARN), settings) == Caller("default", ARN, SCOPES)
+    assert caller_of(iam_caller(ARN), settings) == Principal("default", ARN, SCOPES)
     assert refusal(jwt_caller("acme", *SCOPES), settings=settings).status == 401
     assert refusal({}, settings=settings).status == 401
 
 
 def test_the_local_stack_asks_nobody() -> None:
-    assert caller_of({}, api_settings(auth="none")) == Caller("default", "local", SCOPES)
+    assert caller_of({}, api_settings(auth="none")) == Principal("default", "local", SCOPES)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse_cli.doctor import surroundings
 from duecourse_cli.doctor.check import CheckStatus
-from duecourse_cli.doctor.facts import Alarm, Alarms, AuditState, Found, Function, Patrol, Queue, Quotas, Table
+from duecourse_cli.doctor.facts import Alarm, Alarms, AuditState, Found, Function, Queue, Quotas, RepairState, Table
 
 DAY, OLD = 86_400.0, 1e7
 OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
@@ -123,15 +123,15 @@ def test_a_loss_is_told_with_its_job_and_its_first_occurrence() -> None:
 @pytest.mark.parametrize(
     ("patrol", "verdict", "anchor"),
     [
-        (Patrol(3_600, True, {"EntriesPatrolled": 40}, OLD), OK, ""),
-        (Patrol(3_600, True, {"EntriesBelowWatermark": 2}, OLD), BAD, "entriesbelowwatermark"),
-        (Patrol(3_600, True, {"CursorsOutsideIndex": 1}, OLD), BAD, "cursorsoutsideindex"),
-        (Patrol(3_600, False, {"CursorsSetAsideFound": 1}, OLD), BAD, "cursorssetasidefound"),
-        (Patrol(3 * DAY, True, {}, OLD), WARNING, "patrolsfailed"),
-        (Patrol(None, False, {}, 600), OK, ""),
+        (RepairState(3_600, True, {"EntriesPatrolled": 40}, OLD), OK, ""),
+        (RepairState(3_600, True, {"EntriesBelowWatermark": 2}, OLD), BAD, "entriesbelowwatermark"),
+        (RepairState(3_600, True, {"CursorsOutsideIndex": 1}, OLD), BAD, "cursorsoutsideindex"),
+        (RepairState(3_600, False, {"CursorsSetAsideFound": 1}, OLD), BAD, "cursorssetasidefound"),
+        (RepairState(3 * DAY, True, {}, OLD), WARNING, "patrolsfailed"),
+        (RepairState(None, False, {}, 600), OK, ""),
     ],
 )
-def test_what_the_last_index_repair_found_is_told(patrol: Patrol, verdict: CheckStatus, anchor: str) -> None:
+def test_what_the_last_index_repair_found_is_told(patrol: RepairState, verdict: CheckStatus, anchor: str) -> None:
     check = surroundings.patrol(patrol)
     assert check.verdict is verdict
     assert (check.runbook or "").partition("#")[2] == anchor

@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.jobs.plan import MAX_FIRINGS, Firing, Plan, plan
-from duecourse.domain.maintenance.index import Entry, Fault, ReadSlots, fault_of
+from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
 from tests.support.jobs import NOON, cursor, job
@@ -89,7 +89,7 @@ def test_a_schedule_that_newer_zone_data_end_has_what_was_passed_last_as_its_las
     assert (made.firings, made.skipped, made.reason) == ((), (), "exhausted")
     assert (made.cursor.occurrence, made.cursor.due, made.cursor.last) == (None, None, T0 - 3600)
     over = Entry(("JOB#default#tick-tock", "CURSOR"), "default", "tick-tock", None, None, made.cursor)
-    assert fault_of(over, ReadSlots({0: None}, "2026-11-14T12"), now=NOON) is Fault.ENDED
+    assert fault_of(over, ReadSlots({0: None}, "2026-11-14T12"), now=NOON) is IndexFault.ENDED
 
 
 def test_an_exhausted_cursor_has_nothing_to_plan_and_keeps_its_last_occurrence() -> None:

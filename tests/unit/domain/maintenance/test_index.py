@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import (
     GIVEN_UP_SECONDS,
     Entry,
-    Fault,
+    IndexFault,
     ReadSlots,
     fault_of,
     long_over,
@@ -32,7 +32,7 @@ def entry(slot: str | None = "2026-11-21T12/0000", **changes: Any) -> Entry:
     return Entry(("JOB#default#tick-tock", "CURSOR"), "default", "tick-tock", slot, due, of, **changes)
 
 
-def fault(each: Entry, now: float = NOON) -> Fault | None:
+def fault(each: Entry, now: float = NOON) -> IndexFault | None:
     return fault_of(each, SLOTS, now=now)
 
 
@@ -47,8 +47,8 @@ def test_what_a_round_will_read_stands_well(slot: str) -> None:
     "slot", ["2026-11-21T09/0000", "2026-11-14T11/0001", "2026-11-21T12/0002", "2026-11-21T12", "nonsense", "/"]
 )
 def test_what_no_round_will_read_is_found_whether_or_not_it_can_be_read(slot: str) -> None:
-    assert fault(entry(slot)) is Fault.UNREAD
-    assert fault(entry(slot, cursor=None, unreadable=True)) is Fault.UNREAD
+    assert fault(entry(slot)) is IndexFault.UNREAD
+    assert fault(entry(slot, cursor=None, unreadable=True)) is IndexFault.UNREAD
 
 
 def test_an_unreadable_entry_in_a_slot_is_left_to_dispatch() -> None:
@@ -57,10 +57,10 @@ def test_an_unreadable_entry_in_a_slot_is_left_to_dispatch() -> None:
 
 @pytest.mark.parametrize(
     ("tzdata", "stands", "expected"),
-    [("2020a", 4 * HOUR, Fault.OUTDATED), ("2020a", 3 * HOUR, None), ("2020a", 2 * HOUR, None)],
+    [("2020a", 4 * HOUR, IndexFault.OUTDATED), ("2020a", 3 * HOUR, None), ("2020a", 2 * HOUR, None)],
     ids=["earlier today", "the same", "later today"],
 )
-def test_only_a_time_that_moved_earlier_cannot_wait(tzdata: str, stands: int, expected: Fault | None) -> None:
+def test_only_a_time_that_moved_earlier_cannot_wait(tzdata: str, stands: int, expected: IndexFault | None) -> None:
     at = int(NOON) + stands
     old = replace(cursor(job("0 15 * * *")), occurrence=at, due=at, tzdata=tzdata)
     assert fault(entry(cursor=old)) is expected
@@ -72,31 +72,36 @@ def test_a_cursor_of_today_is_not_computed_anew() -> None:
 
 
 def test_a_cursor_that_has_an_error_is_quarantined() -> None:
-    assert fault(entry(None, cursor=replace(cursor(job()), error="no"))) is Fault.QUARANTINED
-    assert fault(entry(None, cursor=None, unreadable=True)) is Fault.QUARANTINED
+    assert fault(entry(None, cursor=replace(cursor(job()), error="no"))) is IndexFault.QUARANTINED
+    assert fault(entry(None, cursor=None, unreadable=True)) is IndexFault.QUARANTINED
 
 
 def test_what_does_not_fire_on_purpose_is_not_missed_and_a_timer_always_is() -> None:
     for state in (JobState.PAUSED, JobState.COMPLETED):
         assert fault(entry(None, cursor=replace(cursor(job()), error="no"), state=state)) is None
         assert fault(entry(None, cursor=None, unreadable=True, state=state)) is None
-        assert fault(entry(None, cursor=None, state=state)) is Fault.QUARANTINED
-    assert fault(entry(None, cursor=None)) is Fault.QUARANTINED
+        assert fault(entry(None, cursor=None, state=state)) is IndexFault.QUARANTINED
+    assert fault(entry(None, cursor=None)) is IndexFault.QUARANTINED
 
 
 @pytest.mark.parametrize(
     ("state", "expected"),
-    [(JobState.ACTIVE, Fault.OUTSIDE), (None, Fault.OUTSIDE), (JobState.PAUSED, None), (JobState.COMPLETED, None)],
+    [
+        (JobState.ACTIVE, IndexFault.OUTSIDE),
+        (None, IndexFault.OUTSIDE),
+        (JobState.PAUSED, None),
+        (JobState.COMPLETED, None),
+    ],
 )
 def test_what_has_an_occurrence_and_no_slot_is_outside_if_its_job_may_be_active(
-    state: JobState | None, expected: Fault | None
+    state: JobState | None, expected: IndexFault | None
 ) -> None:
     assert fault(entry(None, state=state)) is expected
 
 
 def test_a_cursor_that_lost_its_occurrence_is_outside_until_nothing_may_come_any_more() -> None:
     stuck = replace(cursor(job("rate(5 minutes)")), occurrence=None, due=None)
-    assert fault(entry(None, cursor=stuck, state=JobState.ACTIVE)) is Fault.OUTSIDE
+    assert fault(entry(None, cursor=stuck, state=JobState.ACTIVE)) is IndexFault.OUTSIDE
     again = recomputed(stuck)
     assert again is not None
     assert again.due == NOON + 300
@@ -108,7 +113,7 @@ def test_a_cursor_that_lost_its_occurrence_is_outside_until_nothing_may_come_any
 def test_a_schedule_has_ended_once_its_last_occurrence_has_come_due() -> None:
     over = moved(cursor(job("at(2026-11-21T12:05:00)")), None)
     assert fault(entry(None, cursor=over, state=JobState.ACTIVE), NOON + 299) is None
-    assert fault(entry(None, cursor=over, state=JobState.ACTIVE), NOON + 300) is Fault.ENDED
+    assert fault(entry(None, cursor=over, state=JobState.ACTIVE), NOON + 300) is IndexFault.ENDED
     assert fault(entry(None, cursor=over, state=JobState.COMPLETED), NOON + 300) is None
 
 

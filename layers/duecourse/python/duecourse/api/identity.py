@@ -25,7 +25,7 @@ _BETWEEN = re.compile(r"[\s,\[\]\"]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Principal:
     """`principal` is the token's subject, an IAM ARN or `local`; `scopes` are those of ours that were granted."""
 
     tenant: str
@@ -33,18 +33,18 @@ class Caller:
     scopes: frozenset[str]
 
 
-def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Caller:
+def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal:
     """The caller by the event's `requestContext.authorizer`.
 
     Raises Problem: 401 where the authorizer says nothing, 403 where the token names no tenant.
     """
     if settings.auth == "none":
-        return Caller(DEFAULT_TENANT, "local", SCOPES)
+        return Principal(DEFAULT_TENANT, "local", SCOPES)
     if settings.auth == "iam":
         arn = _mapping(authorizer.get("iam")).get("userArn")
         if not arn:
             raise _unknown_caller()
-        return Caller(DEFAULT_TENANT, _principal(arn), SCOPES)
+        return Principal(DEFAULT_TENANT, _principal(arn), SCOPES)
     claims = _mapping(_mapping(authorizer.get("jwt")).get("claims"))
     if not claims:
         raise _unknown_caller()
@@ -55,7 +55,7 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Caller:
             f"The token's claim {settings.tenant_claim} must name a tenant: 1 to 64 letters (a-z), digits, - or _.",
         )
     name = next((claims[name] for name in _NAMES if claims.get(name)), "")
-    return Caller(tenant, _principal(name), _scopes(claims.get("scope")) | _scopes(claims.get("scp")))
+    return Principal(tenant, _principal(name), _scopes(claims.get("scope")) | _scopes(claims.get("scp")))
 
 
 def _scopes(claim: object) -> frozenset[str]:

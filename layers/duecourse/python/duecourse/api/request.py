@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duecourse.api.bodies.jsontext import read_json
-from duecourse.api.problems.problems import Fault, Problem, malformed
+from duecourse.api.problems.problems import FieldFault, Problem, malformed
 
 MAX_BODY_BYTES = 256 * 1024
 
@@ -93,7 +93,7 @@ def _unsupported(what: str) -> Problem:
     return Problem(
         "unsupported-content-type",
         f"The content type {what}; {remedy}.",
-        faults=[Fault(f"{what}; {remedy}", header="content-type")],
+        faults=[FieldFault(f"{what}; {remedy}", header="content-type")],
         headers={"accept-post": "application/json"},
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.api.identity import Caller, caller_of
+from duecourse.api.identity import Principal, caller_of
 from duecourse.api.problems.problems import Problem
 from duecourse.api.request import Request
 from duecourse.settings import ApiSettings
@@ -26,7 +26,7 @@ def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) ->
     return replace(request, tenant=caller.tenant, principal=caller.principal, scopes=caller.scopes)
 
 
-def _scope_missing(needed: frozenset[str], caller: Caller) -> Problem:
+def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
     wanted = " or ".join(sorted(needed))
     has = ", ".join(sorted(caller.scopes)) or "none of Duecourse's"
     return Problem(

@@ -18,13 +18,13 @@ from duecourse.ports import Secrets
 from duecourse.settings import ExecuteSettings
 from duecourse.usecases.worker.call import Calls
 from duecourse.usecases.worker.coverage import Coverage
-from duecourse.usecases.worker.receive import Worker
+from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.requeue import Forwarder, Requeue
 from duecourse.usecases.worker.start import Starter
 from duecourse.usecases.worker.work_item import WorkerRules
 
 
-def execute(environ: Mapping[str, str], *, bulk: bool = False) -> Worker:
+def execute(environ: Mapping[str, str], *, bulk: bool = False) -> LaneWorker:
     """The workers of this environment's lane, for its own queue or its bulk queue. Raises SettingsError."""
     settings = ExecuteSettings.from_env(environ)
     clock, randomness = SystemClock(), SystemRandomness()
@@ -55,7 +55,7 @@ def execute(environ: Mapping[str, str], *, bulk: bool = False) -> Worker:
     rules = WorkerRules(settings.lane, settings.max_receive_count, settings.run_retention_days)
     requeue, coverage = Requeue(stores.runs, clock, randomness, forwarder, rules), Coverage(stores.runs)
     starter = Starter(Calls(targets, stores.inputs, clock), transitions, requeue, coverage)
-    return Worker(stores.jobs, starter, transitions, requeue, coverage)
+    return LaneWorker(stores.jobs, starter, transitions, requeue, coverage)
 
 
 def _secrets(settings: ExecuteSettings, clock: SystemClock) -> Secrets:

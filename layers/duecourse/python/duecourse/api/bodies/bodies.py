@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from duecourse.api.bodies.jsontext import unfit
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import faults_in
-from duecourse.api.problems.problems import Fault, invalid
+from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
 
 Model = TypeVar("Model", bound=Body)
@@ -22,7 +22,7 @@ def read_body(
     *,
     optional: bool = False,
     kind: str = "invalid-command",
-    more: Callable[[Mapping[str, Any]], Iterable[Fault]] = lambda _: (),
+    more: Callable[[Mapping[str, Any]], Iterable[FieldFault]] = lambda _: (),
     apart: str | None = None,
 ) -> Model:
     """The request's body. One that is `optional` may be left out, which says as much as an empty object.

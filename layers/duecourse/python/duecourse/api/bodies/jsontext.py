@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, NoReturn
 
-from duecourse.api.problems.problems import Fault, malformed, pointer
+from duecourse.api.problems.problems import FieldFault, malformed, pointer
 
 MAX_DEPTH = 32
 """Levels of objects and arrays inside the payload."""
@@ -38,7 +38,7 @@ def write_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def unfit(value: Any) -> Iterator[Fault]:
+def unfit(value: Any) -> Iterator[FieldFault]:
     """What JSON may say and nobody could hand on: text that is not Unicode, numbers beyond 64 bits, too many levels.
 
     NUL, too, in any field but HANDED_ON. Every body is looked at by this.
@@ -48,16 +48,16 @@ def unfit(value: Any) -> Iterator[Fault]:
         path, here = pending.pop()
         match here:
             case dict() | list() if len(path) > MAX_DEPTH:
-                yield Fault(f"is nested too deeply; use at most {MAX_DEPTH} levels", pointer(path))
+                yield FieldFault(f"is nested too deeply; use at most {MAX_DEPTH} levels", pointer(path))
             case dict():
                 if wrong := sum(_complaint(name, (*path, name)) is not None for name in here):
-                    yield Fault(f"{wrong} of its names hold half of a surrogate pair, or NUL", pointer(path))
+                    yield FieldFault(f"{wrong} of its names hold half of a surrogate pair, or NUL", pointer(path))
                 pending.extend(((*path, key), inside) for key, inside in here.items())
             case list():
                 pending.extend(((*path, index), inside) for index, inside in enumerate(here))
             case _:
                 if complaint := _complaint(here, path):
-                    yield Fault(complaint, pointer(path))
+                    yield FieldFault(complaint, pointer(path))
 
 
 def _complaint(value: object, path: tuple[str | int, ...]) -> str | None:

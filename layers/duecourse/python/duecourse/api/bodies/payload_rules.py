@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from duecourse.api.problems.problems import Fault, pointer
+from duecourse.api.problems.problems import FieldFault, pointer
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
 
 MAX_PAYLOAD_BYTES = 200 * 1024
@@ -20,7 +20,7 @@ _TEMPLATED = {"sqs": ("group",), "sns": ("subject", "group")}
 _REMEDY = "store it elsewhere and pass its address"
 
 
-def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, Fault]) -> Iterator[Fault]:
+def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
     """What is wrong with payload and target that no model can see; what has `known` faults is not looked at."""
     target = value.get("target")
     target = target if isinstance(target, dict) else {}
@@ -32,28 +32,28 @@ def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, Fault]) 
         if not _within(f"/{place}", known):
             yield from _sizes(place, part, target)
             for path, problem in check_document(part, names):
-                yield Fault(_hint(problem, value), pointer([*place.split("/"), *path]))
+                yield FieldFault(_hint(problem, value), pointer([*place.split("/"), *path]))
     if not _within("/target/headers", known) and (problems := list(_header_problems(target, names))):
-        yield Fault(_hint("; ".join(problems[:5]), value), "/target/headers")
+        yield FieldFault(_hint("; ".join(problems[:5]), value), "/target/headers")
     for field in _TEMPLATED.get(str(target.get("type")), ()):
         text = target.get(field)
         if isinstance(text, str) and not _within(f"/target/{field}", known) and (wrong := check_template(text, names)):
-            yield Fault(_hint("; ".join(wrong[:5]), value), f"/target/{field}")
+            yield FieldFault(_hint("; ".join(wrong[:5]), value), f"/target/{field}")
 
 
-def _within(place: str, known: Mapping[str | None, Fault]) -> bool:
+def _within(place: str, known: Mapping[str | None, FieldFault]) -> bool:
     """Whether anything there is known to be wrong, or the whole of which it is a part."""
     return any(at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/") for at in known if at)
 
 
-def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[Fault]:
+def _sizes(place: str, part: Any, target: Mapping[str, Any]) -> Iterator[FieldFault]:
     text = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
     limit = MAX_PARAMETER_BYTES if place == "target/parameters" else MAX_PAYLOAD_BYTES
     if (size := len(text.encode())) > limit:
-        yield Fault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
+        yield FieldFault(f"has {size} bytes as JSON; at most {limit} are allowed: {_REMEDY}", f"/{place}")
     elif place == "payload" and target.get("type") == "ecs" and (count := len(json.dumps(text))) > MAX_ECS_CHARACTERS:
         limits = f"an ECS task's environment takes {MAX_ECS_CHARACTERS}"
-        yield Fault(f"has {count} characters as JSON inside JSON; {limits}: {_REMEDY}", f"/{place}")
+        yield FieldFault(f"has {count} characters as JSON inside JSON; {limits}: {_REMEDY}", f"/{place}")
 
 
 def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[str]:

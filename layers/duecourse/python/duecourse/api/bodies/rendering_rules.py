@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from duecourse.api.problems.problems import Fault
+from duecourse.api.problems.problems import FieldFault
 from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.rendering import (
     TemplateTooLargeError,
@@ -21,9 +21,9 @@ _MAX_ID = "x" * 64
 """Stands for an id that is yet to be made up."""
 
 
-def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[Fault]:
+def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
     """What would be too large to be sent. How long secrets are is known at the call alone: here they count nothing."""
-    faults: list[Fault] = []
+    faults: list[FieldFault] = []
     with _noted(faults, "/idempotency_key", "choose a shorter template"):
         callback = job.completion is Completion.CALLBACK
         key = job.idempotency_key
@@ -36,8 +36,8 @@ def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[Fault]:
     return faults
 
 
-def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> list[Fault]:
-    faults: list[Fault] = []
+def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> list[FieldFault]:
+    faults: list[FieldFault] = []
     match target:
         case HttpTarget(headers=headers):
             with _noted(faults, "/target/headers", "shorten them, or put into the payload what is long"):
@@ -47,14 +47,14 @@ def _target_faults(target: Target, values: Mapping[str, str], tasks: Tasks) -> l
                 check_document_size(parameters, values)
         case TaskTarget(name=name) if (task := tasks.get(name)) is not None:
             found = [fault.detail for fault in _target_faults(task.target, values, tasks)]
-            faults += [Fault(f"what the task sends {detail}", "/target/name") for detail in found]
+            faults += [FieldFault(f"what the task sends {detail}", "/target/name") for detail in found]
     return faults
 
 
 @contextmanager
-def _noted(faults: list[Fault], place: str, remedy: str) -> Iterator[None]:
+def _noted(faults: list[FieldFault], place: str, remedy: str) -> Iterator[None]:
     """Whatever is too large becomes a fault at that place."""
     try:
         yield
     except TemplateTooLargeError as problem:
-        faults.append(Fault(f"makes {problem}: {remedy}", place))
+        faults.append(FieldFault(f"makes {problem}: {remedy}", place))

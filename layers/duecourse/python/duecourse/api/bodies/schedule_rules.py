@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from duecourse.api.problems.problems import Fault
+from duecourse.api.problems.problems import FieldFault
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.parsed_input import read_instant
@@ -17,8 +17,8 @@ CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 
 
 def schedule_faults(
-    value: Mapping[str, Any], known: Mapping[str | None, Fault], check: CheckSchedule
-) -> Iterator[Fault]:
+    value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
+) -> Iterator[FieldFault]:
     """What is wrong with them, as far as each can be looked at: those with `known` faults are left out."""
     expression = value.get("schedule")
     if "/schedule" in known or not isinstance(expression, str):
@@ -42,9 +42,9 @@ def schedule_faults(
     try:
         check(spec, exclude)
     except ExclusionError as problem:
-        yield Fault(problem.detail, f"/exclude/{problem.index}")
+        yield FieldFault(problem.detail, f"/exclude/{problem.index}")
     except ScheduleError as problem:
-        yield Fault(problem.detail, f"/{problem.field}")
+        yield FieldFault(problem.detail, f"/{problem.field}")
         # The engine stops at the first fault; what it has not looked at then is asked about by itself.
         if problem.field == "timezone":
             yield from schedule_faults({"schedule": spec.expression}, {}, check)

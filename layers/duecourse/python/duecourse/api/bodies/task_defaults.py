@@ -8,7 +8,7 @@ from typing import Any
 
 from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.target_rules import task_problem
-from duecourse.api.problems.problems import Fault, pointer
+from duecourse.api.problems.problems import FieldFault, pointer
 from duecourse.ports import Tasks
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
@@ -31,15 +31,15 @@ class WrittenOut:
     task: str = ""
     short: bool = False
     defaulted: tuple[str, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FieldFault, ...] = ()
 
-    def placed(self, fault: Fault) -> Fault:
+    def placed(self, fault: FieldFault) -> FieldFault:
         """A fault of the validated value, as the caller knows it: at `/task`, or at the default that it is."""
         place = fault.pointer or ""
         if self.short and (place == "/target" or place.startswith("/target/")):
-            return Fault(fault.detail, "/task")
+            return FieldFault(fault.detail, "/task")
         if any(place == default or place.startswith(f"{default}/") for default in self.defaulted):
-            return Fault(
+            return FieldFault(
                 f"{fault.detail}; this is a default of the task {self.task}: write a value of your own, "
                 "or have the operator mend the task",
                 fault.pointer,
@@ -56,7 +56,7 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
     written, short = dict(value), value.get("task") is not None
     if short and value.get("target") is not None:
         del written["task"]
-        return WrittenOut(written, faults=(Fault("stands beside target; keep one of the two", "/task"),))
+        return WrittenOut(written, faults=(FieldFault("stands beside target; keep one of the two", "/task"),))
     if short:
         written["target"] = {"type": "task", "name": written.pop("task")}
     name = _task_of(written.get("target"))
@@ -67,7 +67,7 @@ def write_out(value: Any, tasks: Tasks) -> WrittenOut:
     foreign = sorted(set(task.defaults) - DEFAULT_FIELDS)
     place = "/task" if short else "/target/name"
     wrong = f"cannot be used: its defaults hold {', '.join(foreign)}, which no task may have; have the operator mend it"
-    return WrittenOut(written, name, short, defaulted, (Fault(wrong, place),) if foreign else ())
+    return WrittenOut(written, name, short, defaulted, (FieldFault(wrong, place),) if foreign else ())
 
 
 def _task_of(target: object) -> str | None:

@@ -19,7 +19,7 @@ from duecourse.api.bodies.schedule_rules import CheckSchedule, schedule_faults
 from duecourse.api.bodies.target_bodies import TARGET_BODIES
 from duecourse.api.bodies.task_defaults import write_out
 from duecourse.api.instants import OWN
-from duecourse.api.problems.problems import MAX_FAULTS, Fault, invalid, pointer
+from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
 from duecourse.domain.jobs.job_document import definition_fields
 from duecourse.usecases.jobs.jobs import Draft
 
@@ -104,9 +104,9 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
         draft = _draft(body, tenant, rules)
         faults = {fault.pointer: fault for fault in rendering_faults(draft, rules.tasks)}
     if draft is None or faults or written.faults:
-        told = {fault.pointer: fault for fault in map(written.placed, faults.values())}
-        told |= {fault.pointer: fault for fault in written.faults}
-        raise invalid(sorted(told.values(), key=lambda fault: fault.pointer or ""))
+        faults_by_pointer = {fault.pointer: fault for fault in map(written.placed, faults.values())}
+        faults_by_pointer |= {fault.pointer: fault for fault in written.faults}
+        raise invalid(sorted(faults_by_pointer.values(), key=lambda fault: fault.pointer or ""))
     return draft
 
 
@@ -116,7 +116,7 @@ def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
     return Draft(tenant=tenant, id=body.id, **definition_fields(document | {"precision": precision}))
 
 
-def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
+def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[FieldFault]:
     """Pydantic's errors about a body, said so that they can be acted upon.
 
     What an unknown field may have meant is looked for in the first of them only: that takes 50 µs each, and a body can
@@ -126,7 +126,7 @@ def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[Fault]:
         yield _fault(each, root, hinted=number < MAX_FAULTS)
 
 
-def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> Fault:
+def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> FieldFault:
     path = list(error["loc"])
     if len(path) > 1 and path[0] in _UNIONS:
         del path[1]
@@ -136,8 +136,8 @@ def _fault(error: ErrorDetails, root: type[BaseModel], *, hinted: bool) -> Fault
         path.pop()
     place = pointer(path)
     if error["type"] == "extra_forbidden":
-        return Fault(_unknown_field(error["loc"], root) if hinted else "is not known here", place)
-    return Fault(_sentence(error, place, error["loc"], root), place)
+        return FieldFault(_unknown_field(error["loc"], root) if hinted else "is not known here", place)
+    return FieldFault(_sentence(error, place, error["loc"], root), place)
 
 
 def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], root: type[BaseModel]) -> str:

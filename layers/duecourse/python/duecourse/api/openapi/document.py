@@ -216,9 +216,9 @@ def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:
         content["application/problem+json"] = {"schema": {"allOf": [_ref(base), types]}}
     if by_gateway:
         content["application/json"] = {"schema": _ref("GatewayMessage")}
-    told = ", ".join(f"`{kind}`" for kind in kinds) or "said by the gateway"
+    listed = ", ".join(f"`{kind}`" for kind in kinds) or "said by the gateway"
     phrase = HTTPStatus(status).phrase
-    return {"description": f"{phrase}: {told}.", "headers": _headers(*names), "content": content}
+    return {"description": f"{phrase}: {listed}.", "headers": _headers(*names), "content": content}
 
 
 def _headers(*names: str) -> Document:

@@ -43,7 +43,7 @@ MAX_POINTER = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FieldFault:
     """One thing that is wrong: `pointer` (RFC 6901) into the body, or the name of a query `parameter` or `header`."""
 
     detail: str
@@ -65,7 +65,7 @@ class Problem(Exception):
         kind: str,
         detail: str,
         *,
-        faults: Sequence[Fault] = (),
+        faults: Sequence[FieldFault] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """`kind` is one of KINDS (the last part of `type`), `detail` is for people."""
@@ -96,7 +96,7 @@ def pointer(path: Sequence[str | int]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def invalid(faults: Sequence[Fault], kind: str = "invalid-job") -> Problem:
+def invalid(faults: Sequence[FieldFault], kind: str = "invalid-job") -> Problem:
     """A body that was understood and cannot be acted upon."""
     count = "One field is" if len(faults) == 1 else f"{len(faults)} fields are"
     return Problem(kind, f"{count} wrong; nothing was changed.", faults=faults)
@@ -114,14 +114,14 @@ def malformed(detail: str) -> Problem:
 
 def bad_parameter(name: str, detail: str) -> Problem:
     """A query parameter that is not understood."""
-    fault = Fault(detail, parameter=name)
+    fault = FieldFault(detail, parameter=name)
     sentence = f"The query parameter {shortened(name)} {detail}."
     return Problem("bad-parameter", sentence, faults=[fault])
 
 
 def bad_header(name: str, detail: str) -> Problem:
     """A request header that is not understood."""
-    return Problem("bad-header", f"The header {name} {detail}.", faults=[Fault(detail, header=name)])
+    return Problem("bad-header", f"The header {name} {detail}.", faults=[FieldFault(detail, header=name)])
 
 
 def unknown_job(job_id: str) -> Problem:

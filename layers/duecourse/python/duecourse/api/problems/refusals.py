@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from duecourse.api.idempotency import HEADER
-from duecourse.api.problems.problems import Fault, Problem, invalid, later, shortened, unknown_job
+from duecourse.api.problems.problems import FieldFault, Problem, invalid, later, shortened, unknown_job
 from duecourse.domain.jobs.backfill import BackfillTooLargeError
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.schedules import ScheduleError
@@ -88,7 +88,7 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
                 "Delete it and create it anew, or ask the operator. Nothing was changed.",
             )
         case JobExistsError():
-            fault = Fault("is taken; choose another id, or delete that job first", "/id")
+            fault = FieldFault("is taken; choose another id, or delete that job first", "/id")
             return Problem("job-exists", f'There is a job "{error}" already.', faults=[fault])
         case KeyReusedError():
             detail = "stands for a request with another body; send a new key with a new request"
@@ -105,9 +105,9 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
             detail = "The registered tasks cannot be looked up just now; nothing was changed."
             return later("tasks-unavailable", f"{detail} Try again in some seconds.")
         case ExclusionError():
-            return invalid([Fault(error.detail, f"/exclude/{error.index}")])
+            return invalid([FieldFault(error.detail, f"/exclude/{error.index}")])
         case ScheduleError():
-            return invalid([Fault(error.detail, f"/{error.field}")])
+            return invalid([FieldFault(error.detail, f"/{error.field}")])
         case BackfillTooLargeError():
             return _too_large(error)
         case NothingToSkipError():
@@ -137,17 +137,17 @@ def _version(error: JobVersionError) -> Problem:
     else:
         detail = f'The job is at "{error.version}" now; read it again and decide anew'
         header = "if-none-match" if error.absent else "if-match"
-    return Problem("etag-mismatch", f"{detail}. Nothing was changed.", faults=[Fault(detail, header=header)])
+    return Problem("etag-mismatch", f"{detail}. Nothing was changed.", faults=[FieldFault(detail, header=header)])
 
 
 def _key(kind: str, detail: str) -> Problem:
-    return Problem(kind, f"The Idempotency-Key {detail}.", faults=[Fault(detail, header=HEADER)])
+    return Problem(kind, f"The Idempotency-Key {detail}.", faults=[FieldFault(detail, header=HEADER)])
 
 
 def _too_large(error: BackfillTooLargeError) -> Problem:
     count = f"more than {error.count}" if error.at_least else str(error.count)
     detail = f"The range has {count} occurrences; at most {error.limit} can be backfilled at once"
-    fault = Fault(f"leaves {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to")
+    fault = FieldFault(f"leaves {count} occurrences; at most {error.limit} are allowed: choose a shorter range", "/to")
     return Problem("backfill-too-large", f"{detail}. Nothing was started.", faults=[fault])
 
 

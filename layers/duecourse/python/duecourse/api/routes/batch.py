@@ -18,7 +18,7 @@ from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body
 from duecourse.api.idempotency import read_key
 from duecourse.api.limiting import charge
-from duecourse.api.problems.problems import Fault, Problem, internal
+from duecourse.api.problems.problems import FieldFault, Problem, internal
 from duecourse.api.problems.refusals import busy, refusing
 from duecourse.api.problems.unavailable import unavailable
 from duecourse.api.request import Request
@@ -105,7 +105,7 @@ def _check_time(api: Api, until: float) -> None:
 def _placed(problem: Problem, index: int, request_id: str) -> Document:
     """The problem of one job, its pointers from the root of the whole body."""
     faults = [
-        fault if fault.pointer is None else Fault(fault.detail, f"/jobs/{index}{fault.pointer}")
+        fault if fault.pointer is None else FieldFault(fault.detail, f"/jobs/{index}{fault.pointer}")
         for fault in problem.faults
     ]
     placed = Problem(problem.kind, problem.detail, faults=faults)

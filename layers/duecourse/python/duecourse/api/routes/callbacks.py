@@ -16,7 +16,7 @@ from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
 from duecourse.api.api import Answer, Api
 from duecourse.api.bodies.bodies import read_body
 from duecourse.api.bodies.models import Body, refuse
-from duecourse.api.problems.problems import Fault
+from duecourse.api.problems.problems import FieldFault
 from duecourse.api.problems.refusals import bad_token
 from duecourse.api.request import Request
 from duecourse.api.route import route
@@ -142,19 +142,19 @@ def _token(request: Request) -> CallbackToken:
     raise bad_token()
 
 
-def _result_faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+def _result_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
     text = json.dumps(value.get("result"), ensure_ascii=False, separators=(",", ":"))
     size = len(text.encode())
     if size > MAX_RESULT_BYTES:
         remedy = "store it elsewhere and give its address"
-        yield Fault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
+        yield FieldFault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
     elif _UNSENDABLE.search(text):
-        yield Fault(_unsendable(), "/result")
+        yield FieldFault(_unsendable(), "/result")
 
 
-def _error_faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+def _error_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
     if _UNSENDABLE.search(str(value["error"])):
-        yield Fault(_unsendable(), "/error")
+        yield FieldFault(_unsendable(), "/error")
 
 
 def _unsendable() -> str:

@@ -18,7 +18,7 @@ from duecourse.api.identity import OPS
 from duecourse.api.instants import Instant
 from duecourse.api.limiting import charge
 from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token, read_limit
-from duecourse.api.problems.problems import Fault, bad_parameter, invalid
+from duecourse.api.problems.problems import FieldFault, bad_parameter, invalid
 from duecourse.api.request import Request
 from duecourse.api.route import route
 from duecourse.domain.ids import ID_PATTERN, is_id
@@ -122,5 +122,5 @@ def _read(request: Request) -> RedriveBody:
     """The body, which may be left out. Raises Problem."""
     body = read_body(request, RedriveBody, optional=True)
     if body.since is not None and body.until is not None and body.since >= body.until:
-        raise invalid([Fault("must be later than since", "/until")], "invalid-command")
+        raise invalid([FieldFault("must be later than since", "/until")], "invalid-command")
     return body

@@ -20,7 +20,7 @@ from duecourse.api.bodies.validation import read_job
 from duecourse.api.etag import etag_of, read_absent, read_expected
 from duecourse.api.idempotency import read_key, request_key
 from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
-from duecourse.api.problems.problems import Fault, Problem, bad_parameter, invalid, unknown_job
+from duecourse.api.problems.problems import FieldFault, Problem, bad_parameter, invalid, unknown_job
 from duecourse.api.request import Request
 from duecourse.api.route import route
 from duecourse.domain.ids import ID_PATTERN, is_id
@@ -167,8 +167,8 @@ def job_answer(action: str, view: JobView, **facts: object) -> Answer:
 
 def made_answer(made: Created) -> Answer:
     """201: a new job."""
-    told = {"sent": made.sent, "unsent": made.unsent, "send_error": made.send_error}
-    answer = job_answer("job_created", made.view, **told)
+    facts = {"sent": made.sent, "unsent": made.unsent, "send_error": made.send_error}
+    answer = job_answer("job_created", made.view, **facts)
     location = {"location": f"/v1/jobs/{made.view.job.id}"}
     return replace(answer, status=HTTPStatus.CREATED, headers={**answer.headers, **location}, counts=_refused(made))
 
@@ -203,7 +203,7 @@ def read_filter(query: Mapping[str, str]) -> JobFilter:
 def _own_draft(api: Api, tenant: str, job_id: str, value: Any, check: CheckSchedule) -> Draft:
     """The draft of a value that may leave out its id, or must repeat the path's. Raises Problem with all its faults."""
     mine = not isinstance(value, dict) or value.get("id") in (None, job_id)
-    fault = Fault("is another id than the path's; an id cannot be changed", "/id")
+    fault = FieldFault("is another id than the path's; an id cannot be changed", "/id")
     try:
         draft = read_job(
             value | {"id": job_id} if isinstance(value, dict) else value, tenant, rules_of_stage(api), check
@@ -217,8 +217,8 @@ def _own_draft(api: Api, tenant: str, job_id: str, value: Any, check: CheckSched
 
 def _edited(action: str, edited: Edited) -> Answer:
     made = edited.made
-    told = {"changed": edited.changed, "skipped": edited.skipped, "sent": made.sent, "unsent": made.unsent}
-    return replace(job_answer(action, edited.view, fields=list(edited.fields), **told), counts=_refused(made))
+    facts = {"changed": edited.changed, "skipped": edited.skipped, "sent": made.sent, "unsent": made.unsent}
+    return replace(job_answer(action, edited.view, fields=list(edited.fields), **facts), counts=_refused(made))
 
 
 def _repeated(view: JobView) -> Answer:

@@ -21,7 +21,7 @@ from duecourse.api.etag import read_expected
 from duecourse.api.idempotency import read_key
 from duecourse.api.instants import Instant
 from duecourse.api.limiting import charge
-from duecourse.api.problems.problems import Fault, invalid
+from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
 from duecourse.api.route import route
 from duecourse.api.routes.jobs import job_id_in
@@ -187,7 +187,7 @@ def _own_payload(request: Request) -> OwnPayload | None:
     return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
 
 
-def _payload_faults(api: Api, job: Job, own: OwnPayload) -> list[Fault]:
+def _payload_faults(api: Api, job: Job, own: OwnPayload) -> list[FieldFault]:
     """What the job's payload may not be, this one may not be either."""
     value = {"payload": own.payload, "completion": job.completion.value, "target": {"type": type_of(job.target)}}
     faults = {fault.pointer: fault for fault in payload_faults(value, {})}

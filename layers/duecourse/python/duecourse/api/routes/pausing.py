@@ -18,7 +18,7 @@ from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.etag import read_expected
 from duecourse.api.identity import OPS
 from duecourse.api.paging import job_page_token, read_job_page_token
-from duecourse.api.problems.problems import Fault, Problem, invalid
+from duecourse.api.problems.problems import FieldFault, Problem, invalid
 from duecourse.api.request import Request
 from duecourse.api.route import route
 from duecourse.api.routes.jobs import job_answer, job_id_in
@@ -183,7 +183,7 @@ def resume_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
 def _chosen(body: ManyBody) -> tuple[JobSelection, str | None]:
     """Which jobs are meant, and the id after which to go on. Raises Problem where nobody says so."""
     if body.tag is None and not body.all:
-        fault = Fault('is required: name a tag, or write "all": true to mean every job', "/tag")
+        fault = FieldFault('is required: name a tag, or write "all": true to mean every job', "/tag")
         raise invalid([fault], "invalid-command")
     after = None if body.cursor is None else read_job_page_token({"cursor": body.cursor})
     return JobSelection(body.tag), after

@@ -16,7 +16,7 @@ from duecourse.api.bodies.models import Whole
 from duecourse.api.bodies.schedule_body import ScheduleBody
 from duecourse.api.identity import READ
 from duecourse.api.instants import Instant
-from duecourse.api.problems.problems import Fault, invalid
+from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
 from duecourse.api.route import route
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
@@ -77,5 +77,5 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     try:
         preview = api.preview.look(body.spec, after=body.after, count=body.count)
     except ScheduleError as error:
-        raise invalid([Fault(error.detail, f"/{error.field}")], "invalid-preview") from None
+        raise invalid([FieldFault(error.detail, f"/{error.field}")], "invalid-preview") from None
     return Answer(HTTPStatus.OK, "schedule_previewed", preview.document(), facts={"items": len(preview.entries)})

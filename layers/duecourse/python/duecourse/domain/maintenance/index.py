@@ -19,7 +19,7 @@ SQS Developer Guide, "Amazon SQS message quotas").
 """
 
 
-class Fault(StrEnum):
+class IndexFault(StrEnum):
     """UNREAD: no round of dispatch reads its slot. OUTDATED: by today's zone data it is due earlier than where it
     stands. OUTSIDE: it has an occurrence to come and is in no slot. QUARANTINED: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
@@ -84,24 +84,24 @@ class ReadSlots:
         return slot_of(max(due, int(now)), shard)
 
 
-def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> Fault | None:
+def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None:
     """What is wrong with an entry, None if nothing is. Where its job's state is unknown the job is to be read before
     anything is believed. Raises ScheduleError or ExclusionError for a cursor that cannot be computed anew.
     """
     cursor = entry.cursor
     if entry.slot is not None:
         if not slots.read(entry.slot):
-            return Fault.UNREAD
-        return Fault.OUTDATED if cursor is not None and _earlier(cursor) else None
+            return IndexFault.UNREAD
+        return IndexFault.OUTDATED if cursor is not None and _earlier(cursor) else None
     if cursor is None and not entry.unreadable:
-        return Fault.QUARANTINED  # a timer: its run waits, whatever has become of its job's schedule
+        return IndexFault.QUARANTINED  # a timer: its run waits, whatever has become of its job's schedule
     if entry.state not in (JobState.ACTIVE, None):
         return None  # it does not fire, and is not meant to
     if cursor is None or cursor.error is not None:
-        return Fault.QUARANTINED
+        return IndexFault.QUARANTINED
     if cursor.occurrence is None and cursor.last is not None:
-        return Fault.ENDED if cursor.last <= now else None
-    return Fault.OUTSIDE if recomputed(cursor) is not None else None
+        return IndexFault.ENDED if cursor.last <= now else None
+    return IndexFault.OUTSIDE if recomputed(cursor) is not None else None
 
 
 def recomputed(cursor: Cursor) -> Cursor | None:

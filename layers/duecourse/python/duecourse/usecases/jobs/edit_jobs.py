@@ -143,19 +143,19 @@ class EditJobs:
         record = changed(ChangeAction.EDITED, job, change.job, by)
         if not self.store.change(job, cursor, change.job, change.cursor, records, record, seats):
             return None
-        told = tuple(record.fields)
+        changed_fields = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)
         if change.job.generation == job.generation:
-            return Edited(Created(view, 0, 0), fields=told)
+            return Edited(Created(view, 0, 0), fields=changed_fields)
         count = sum(record.count for record in records)
         if change.job.state is not JobState.ACTIVE:
-            return Edited(Created(view, 0, 0), skipped=count, fields=told)
+            return Edited(Created(view, 0, 0), skipped=count, fields=changed_fields)
         if cursor.due is not None and cursor.due <= min(sent_until, now):
             # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
             planned = plan(cursor, now=now, horizon=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
             self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
-        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=told)
+        return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
 
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Until when occurrences were sent without a claim."""

@@ -19,7 +19,7 @@ from typing import Any
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.sharding import bucket_of
-from duecourse.domain.maintenance.index import Entry, Fault, ReadSlots, fault_of, long_over, recomputed
+from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of, long_over, recomputed
 from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended
 from duecourse.usecases.dispatch.dispatch import FIRST_LOOK_BACK_SECONDS
@@ -75,15 +75,15 @@ class _Mend:
             match fault_of(self.entry, self.slots, now=self.now):
                 case None:
                     return
-                case Fault.UNREAD:
+                case IndexFault.UNREAD:
                     self._move()
-                case Fault.OUTDATED:
+                case IndexFault.OUTDATED:
                     self._bring_forward()
-                case Fault.OUTSIDE:
+                case IndexFault.OUTSIDE:
                     self._put_into_index()
-                case Fault.QUARANTINED:
+                case IndexFault.QUARANTINED:
                     self._count_quarantined()
-                case Fault.ENDED:
+                case IndexFault.ENDED:
                     self._complete()
         except UNREADABLE as problem:
             if self.entry.slot is not None:  # dispatch reads it in time, and quarantines it with the error

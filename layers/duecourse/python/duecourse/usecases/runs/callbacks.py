@@ -42,7 +42,7 @@ class ReportedFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class HeartbeatAnswer:
+class HeartbeatResult:
     """The answer to a heartbeat: the run with its new deadline, and why the work should stop, if it should."""
 
     run: Run
@@ -62,15 +62,15 @@ class Callbacks:
     clock: Clock
     orders: CommandSender
 
-    def heartbeat(self, run_id: str, token: CallbackToken) -> HeartbeatAnswer:
+    def heartbeat(self, run_id: str, token: CallbackToken) -> HeartbeatResult:
         """See that a whole heartbeat is left: where it is, nothing is written, else the deadline alone."""
         run = _alive(self._admitted(run_id, token))
         if run.heartbeat_until is None:
-            return HeartbeatAnswer(run, run.cancel_requested)
+            return HeartbeatResult(run, run.cancel_requested)
         job = own_job(self.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
             # What it waits for is not extended: a run without a job ends at its next step.
-            return HeartbeatAnswer(run, run.cancel_requested or "deleted")
+            return HeartbeatResult(run, run.cancel_requested or "deleted")
         if job.heartbeat_seconds is None:
             until = run.waiting_until or run.heartbeat_until
         else:
@@ -78,11 +78,11 @@ class Callbacks:
             # It is never lowered: while the call has not returned it lies further off than one heartbeat.
             until = run.heartbeat_until if until <= run.heartbeat_until else until + BEAT_SECONDS
         if until == run.heartbeat_until:
-            return HeartbeatAnswer(run, run.cancel_requested)
+            return HeartbeatResult(run, run.cancel_requested)
         conflict = self.runs.heartbeat(run, heartbeat_until=until)
         if conflict is not None:
             run = _alive(_opened(conflict.found, token))
-        return HeartbeatAnswer(replace(run, heartbeat_until=until), run.cancel_requested)
+        return HeartbeatResult(replace(run, heartbeat_until=until), run.cancel_requested)
 
     def complete(self, run_id: str, token: CallbackToken, result: object) -> Run:
         """Ask for the run's success; one that has succeeded with this token already is as it should be."""

@@ -40,7 +40,7 @@ class RedriveSelection:
 
 
 @dataclass(frozen=True, slots=True)
-class Redriven:
+class RedriveResult:
     """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is gone; `following` goes on
     after the last that was looked at (None: there are no more).
     """
@@ -74,7 +74,7 @@ class DeadLetters:
         before: DeadMark | None = None,
         by: str | None = None,
         charge: Charge = free,
-    ) -> Redriven:
+    ) -> RedriveResult:
         """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark, as
         `by` asks. It ends early when its time is up, and after a portion of which nothing was accepted.
 
@@ -103,7 +103,7 @@ class DeadLetters:
             if self.orders.clock.now() > until:
                 break
         following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
-        return Redriven(sent, refused, orphaned, following)
+        return RedriveResult(sent, refused, orphaned, following)
 
     def _chosen(self, tenant: str, choice: RedriveSelection, limit: int, before: DeadMark | None) -> DeadPage:
         until = None if choice.until is None else DeadMark(float(choice.until), "")

@@ -14,18 +14,18 @@ CANCELLED = "cancelled"
 
 def event_of(message: RunMessage, draw: float) -> Event:
     """What a message means for its run; `draw` is a random number in [0, 1)."""
-    offer = start_request_of(message)
+    request = start_request_of(message)
     match message.kind:
         case MessageKind.START | MessageKind.REDRIVE:
-            return offer
+            return request
         case MessageKind.COMPLETE:
-            return Completed(offer, message.result)
+            return Completed(request, message.result)
         case MessageKind.FAIL:
-            return GivenUp(offer, _failed(message), draw)
+            return GivenUp(request, _failed(message), draw)
         case MessageKind.DEADLINE:
-            return DeadlineCame(offer, draw, message.armed)
+            return DeadlineCame(request, draw, message.armed)
         case MessageKind.CANCEL:
-            return CancelAsked(offer, message.reason or CANCELLED)
+            return CancelAsked(request, message.reason or CANCELLED)
         case other:
             assert_never(other)
 

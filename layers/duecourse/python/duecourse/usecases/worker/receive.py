@@ -55,7 +55,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class LaneWorker:
     """The use case; one instance serves many invocations and all their threads."""
 
     jobs: JobStore

@@ -67,14 +67,14 @@ class DynamoRunChanges:
 
 def _change(record: Mapping[str, Any]) -> RunChange:
     """The service that did it is named in small letters by Lambda's events, in capitals by the stream itself."""
-    told, kind = record["dynamodb"], record["eventName"]
+    change, kind = record["dynamodb"], record["eventName"]
     identity = record.get("userIdentity") or {}
-    is_run = told["Keys"]["SK"].get("S", "").startswith(RUN_PREFIX)
+    is_run = change["Keys"]["SK"].get("S", "").startswith(RUN_PREFIX)
     return RunChange(
-        sequence=told["SequenceNumber"],
+        sequence=change["SequenceNumber"],
         kind=kind,
         by=identity.get("principalId") or identity.get("PrincipalId"),
-        content=_content(told.get("OldImage"), told["Keys"]) if kind == REMOVE and is_run else None,
+        content=_content(change.get("OldImage"), change["Keys"]) if kind == REMOVE and is_run else None,
     )
 
 

@@ -19,7 +19,7 @@ from duecourse.adapters.targets.answer import excerpt, kept
 from duecourse.adapters.targets.http.deadline import Deadline, DeadlineSocket
 from duecourse.adapters.targets.http.endpoint import Endpoint
 from duecourse.adapters.targets.http.redaction import Redaction
-from duecourse.adapters.targets.http.request import Request, RequestError, request_of
+from duecourse.adapters.targets.http.request import HttpRequest, RequestError, request_of
 from duecourse.adapters.targets.http.resolve import AddressRefusedError, Resolver, addresses_of, system_resolver
 from duecourse.adapters.targets.http.response import Response
 from duecourse.adapters.targets.http.retry_after import retry_after_seconds
@@ -94,7 +94,7 @@ class HttpCaller:
             return Failed(f"{request.name}: {_plainly(problem)}", code=code)
         return self._judge(request, answer, target.expect)
 
-    def _exchange(self, request: Request, deadline: Deadline) -> _Answer:
+    def _exchange(self, request: HttpRequest, deadline: Deadline) -> _Answer:
         endpoint = request.endpoint
         addresses = addresses_of(endpoint.host, endpoint.port, self._resolve, deadline, private=self._private)
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
@@ -114,7 +114,7 @@ class HttpCaller:
         sock.settimeout(deadline.left())
         return self._trust().wrap_socket(sock, server_hostname=endpoint.host)
 
-    def _judge(self, request: Request, answer: _Answer, expect: tuple[str, ...]) -> Outcome:
+    def _judge(self, request: HttpRequest, answer: _Answer, expect: tuple[str, ...]) -> Outcome:
         status = answer.status
         if _is_expected(status, expect):
             json = "json" in answer.content_type.lower()

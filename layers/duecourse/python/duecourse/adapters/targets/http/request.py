@@ -35,7 +35,7 @@ class RequestError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """`resolved` are the secrets that the job named and the callback token: never to be kept of an answer. `secrets`
     are these and what else the job put into headers, path and query: never to be repeated in messages.
     """
@@ -59,7 +59,7 @@ class Request:
         return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
 
 
-def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline, *, now: float) -> Request:
+def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadline, *, now: float) -> HttpRequest:
     """The request of an attempt, its templates rendered and its secrets fetched before the deadline; `now` (UTC
     seconds) is when it is signed. Raises RequestError.
 
@@ -101,7 +101,7 @@ def request_of(call: Call, target: HttpTarget, secrets: Secrets, deadline: Deadl
             raise RequestError(wrong)
     resolved = frozenset(_with_words(secret for secret in (*found.values(), call.token) if secret))
     known = frozenset(values.values())  # a run's id in a header is no secret
-    return Request(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
+    return HttpRequest(endpoint, method, headers, body, (_private(endpoint, own) - known) | resolved, resolved)
 
 
 def _signature(call: Call, name: str, secret: str, body: bytes, now: int) -> dict[str, str]:
