@@ -13,7 +13,7 @@ from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.run import RunState
 from duecourse.usecases.dispatch.claiming import Claiming

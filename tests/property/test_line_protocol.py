@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, MissedPolicy, Overlap
+from duecourse.domain.jobs.policies import Completion, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from tests.support.jobs import job
 from tests.support.line_explorer import Case, Explorer, Found

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Succeeded

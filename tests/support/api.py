@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.api.api import Api
 from duecourse.api.app import Application
 from duecourse.domain.jobs.bucket import BucketRules
-from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.messages import RunMessage
 from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Timers
 from duecourse.settings import AllowedTargets, ApiSettings

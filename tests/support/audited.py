@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth, Undecided

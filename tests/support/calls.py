@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.instants import from_basic
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec

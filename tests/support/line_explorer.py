@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.targets.targets import Failed, Succeeded

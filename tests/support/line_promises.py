@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Completion, Job, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.runs.overlap import NEWEST_ONLY
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind, RunMessage

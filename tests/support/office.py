@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.jobs.job import Job, Precision
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget

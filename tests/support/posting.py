@@ -10,7 +10,7 @@ from duecourse.api.bodies.models import Rules
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.problems.problems import Problem
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import Precision
+from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.ports import RegisteredTask

@@ -35,6 +35,7 @@ MOVED = {
     "duecourse.adapters.dynamodb.runs.run_item": "duecourse.adapters.dynamodb.run_item",
     "duecourse.domain.jobs.backfill": "duecourse.domain.backfill",
     "duecourse.domain.jobs.job": "duecourse.domain.job",
+    "duecourse.domain.jobs.policies": "duecourse.domain.job",
     "duecourse.domain.jobs.retry": "duecourse.domain.retry",
     "duecourse.domain.targets.targets": "duecourse.domain.targets",
 }

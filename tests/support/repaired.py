@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.index import Entry
 from duecourse.ports import IndexPage, Timer, Watch
 from duecourse.usecases.maintenance.index_check import IndexCheck

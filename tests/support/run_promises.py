@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.jobs.job import Delivery, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.runs.decision import (
     CancelAsked,
     Completed,

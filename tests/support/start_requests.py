@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, StartRequest
 from duecourse.domain.runs.run import Run, RunState

@@ -10,8 +10,9 @@ from typing import Any
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity

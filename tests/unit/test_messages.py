@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunName
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.json_values import LATEST
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.schedules import ScheduleSpec

@@ -13,8 +13,9 @@ import pytest
 from duecourse.adapters.clock import SystemClock
 from duecourse.adapters.dynamodb.jobs.job_count import total
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, JobStore
 from duecourse.usecases.dispatch.skipping import Skipping

@@ -9,7 +9,8 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.job_count import part_of, total
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.ports import JobQuotaError, JobStore, KeyUsedError, UsedKey
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job

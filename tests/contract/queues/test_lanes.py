@@ -14,8 +14,8 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
-from duecourse.domain.jobs.job import Lane
 from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import MessageKind, RunMessage, read_run_message

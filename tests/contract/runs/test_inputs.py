@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import shard_of, slot_of
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.instants import to_basic
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.clock import SystemClock
-from duecourse.domain.jobs.job import Job, Lane, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.seats import Seats
 from duecourse.ports import SeatsChangedError
 from duecourse.usecases.dispatch.skipping import Skipping

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cost.idle import ALARM_METRICS
-from duecourse.domain.jobs.job import Completion, Overlap
+from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded

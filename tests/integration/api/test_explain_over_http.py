@@ -9,8 +9,9 @@ import pytest
 
 from duecourse.domain.instants import to_basic, to_iso
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import SkippedRange
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import LinePosition
 from duecourse.domain.runs.run import RunState
 from duecourse.messages import RunMessage

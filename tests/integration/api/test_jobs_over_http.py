@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, Precision
+from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.messages import read_run_message

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from duecourse.domain.jobs.job import Completion, Job, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import MissedMode, MissedPolicy
+from duecourse.domain.jobs.policies import MissedMode, MissedPolicy
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import World

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from duecourse.domain.jobs.backfill import Backfill, BackfillTooLargeError
-from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import KeyReusedError

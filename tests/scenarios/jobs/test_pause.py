@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Succeeded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import RunStore

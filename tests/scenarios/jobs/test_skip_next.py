@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.runs.run import RunState
 from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
 from tests.support.by_hand import ByHand

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from duecourse.domain.jobs.job import Job, JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.schedules import ScheduleError

@@ -10,7 +10,8 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.job_count import total
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
-from duecourse.domain.jobs.job import Gone, Job, JobState
+from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.run import RunState
 from duecourse.ports import IndexPage

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Succeeded

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded

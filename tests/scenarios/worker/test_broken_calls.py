@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import Delivery
+from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_document import run_document

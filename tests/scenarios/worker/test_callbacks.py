@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Delivery, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.callback import read_token
 from duecourse.domain.runs.run import Run, RunState

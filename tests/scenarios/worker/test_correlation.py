@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from duecourse.domain.jobs.backfill import Backfill
-from duecourse.domain.jobs.job import Completion, Overlap
+from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, JobState
+from duecourse.domain.jobs.policies import Completion, JobState
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded

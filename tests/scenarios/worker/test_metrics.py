@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Succeeded
 from duecourse.messages import MessageKind

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Delivery, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Succeeded

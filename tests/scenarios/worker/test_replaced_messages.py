@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Succeeded

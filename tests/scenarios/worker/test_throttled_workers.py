@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Delivery, MissedMode, MissedPolicy
+from duecourse.domain.jobs.policies import Completion, Delivery, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Succeeded

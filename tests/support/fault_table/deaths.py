@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from duecourse.domain.jobs.job import Completion
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.callback import read_token
 from duecourse.domain.targets.targets import Failed

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from duecourse.domain.jobs.job import Precision
+from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import CursorStore

@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
-from duecourse.domain.jobs.job import Job, Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call
@@ -105,7 +106,7 @@ def _jobs() -> list[Job]:
 
 def _wait(world: World) -> None:
     """Runs whose work goes on elsewhere."""
-    from duecourse.domain.jobs.job import Completion  # not in every release
+    from duecourse.domain.jobs.policies import Completion  # not in every release
 
     soon = "at(2026-11-21T12:01:{:02d})".format
     waits: dict[str, Any] = {"completion": Completion.CALLBACK, "completion_seconds": 3600}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.api.answers import job_document
-from duecourse.domain.jobs.job import Completion, EventKind, Overlap
+from duecourse.domain.jobs.policies import Completion, EventKind, Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.usecases.jobs.jobs import JobView
 from tests.support.jobs import job

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.usecases.jobs.draft import made_up_id
 from duecourse.usecases.jobs.jobs import anchored, at_once_until, first_occurrence, view_of

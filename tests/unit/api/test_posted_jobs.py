@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from duecourse.api.bodies.payload_rules import MAX_PAYLOAD_BYTES
 from duecourse.api.problems.problems import MAX_FAULTS, Problem
-from duecourse.domain.jobs.job import (
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import (
     Completion,
     Delivery,
     EventKind,
-    Job,
     Lane,
     MissedMode,
     MissedPolicy,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, EventKind
+from duecourse.domain.jobs.policies import Completion, EventKind
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import TaskTarget
 from duecourse.usecases.jobs.jobs import Draft

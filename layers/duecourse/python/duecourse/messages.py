@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 from duecourse.domain.schedules import ScheduleSpec

@@ -10,16 +10,8 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.domain.jobs.job import (
-    Delivery,
-    Job,
-    JobState,
-    Lane,
-    MissedMode,
-    MissedPolicy,
-    Overlap,
-    Precision,
-)
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Delivery, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity

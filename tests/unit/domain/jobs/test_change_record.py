@@ -14,8 +14,9 @@ from duecourse.domain.jobs.change_record import (
     created,
     deleted,
 )
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.job_document import definition_document
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
 from tests.support.jobs import NOON, job

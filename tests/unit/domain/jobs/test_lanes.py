@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.domain.jobs.job import Delivery, Lane
+from duecourse.domain.jobs.policies import Delivery, Lane
 from duecourse.domain.jobs.retry import RetryPolicy
 from tests.support.jobs import job
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState, Lane, Overlap
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState, Lane, Overlap
 from duecourse.domain.jobs.seats import Seats, has_left, has_seat, keeps_seat, loses_seat, may_have_seat
 from tests.support.jobs import NOON, job
 

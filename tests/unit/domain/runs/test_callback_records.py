@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.run import Run, RunState

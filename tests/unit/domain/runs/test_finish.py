@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Delivery, Gone, Job, JobSnapshot
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import Transition
 from duecourse.domain.runs.finish import decide_finish

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Gone, Job, JobState, MissedMode, MissedPolicy
+from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.policies import JobState, MissedMode, MissedPolicy
 from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.start import decide_start

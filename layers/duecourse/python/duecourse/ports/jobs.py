@@ -8,7 +8,8 @@ from typing import Protocol
 
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, Lane
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
 

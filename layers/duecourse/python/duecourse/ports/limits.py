@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from duecourse.domain.jobs.bucket import Bucket
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Lane, Precision
+from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.settings.reading import FromEnvironment
 

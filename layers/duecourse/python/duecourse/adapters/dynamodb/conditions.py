@@ -6,7 +6,8 @@ from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState
 
 
 def still(gone: Gone) -> dict[str, Any]:

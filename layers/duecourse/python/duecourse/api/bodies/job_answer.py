@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from duecourse.api.answers import JobId, Millisecond, Second
 from duecourse.api.bodies.job_body import JobBody
-from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.policies import JobState
 
 
 def _without_task(schema: dict[str, Any]) -> None:

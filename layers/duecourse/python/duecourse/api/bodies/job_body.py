@@ -20,7 +20,7 @@ from duecourse.api.bodies.models import LINE, UNIQUE, Body, Whole, each_once, no
 from duecourse.api.bodies.schedule_body import ScheduleBody
 from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.jobs.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS, EventKind
+from duecourse.domain.jobs.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS
 from duecourse.domain.jobs.job_limits import (
     MAX_AGE_SECONDS,
     MAX_ATTEMPTS,
@@ -39,6 +39,7 @@ from duecourse.domain.jobs.job_limits import (
     MIN_HEARTBEAT_SECONDS,
 )
 from duecourse.domain.jobs.plan import MAX_FIRINGS
+from duecourse.domain.jobs.policies import EventKind
 from duecourse.domain.runs.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS

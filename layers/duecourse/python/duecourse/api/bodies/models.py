@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from duecourse.api.instants import OWN
-from duecourse.domain.jobs.job import Precision
+from duecourse.domain.jobs.policies import Precision
 from duecourse.ports import Tasks
 from duecourse.settings import AllowedTargets
 

@@ -9,7 +9,8 @@ from typing import Any
 from duecourse.api.answers import Document, job_document
 from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.jsontext import write_json
-from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job
+from duecourse.domain.jobs.job import COMPLETION_SECONDS, Job
+from duecourse.domain.jobs.policies import Completion
 from duecourse.usecases.jobs.job_view import JobView
 
 POSTABLE = tuple(name for name in JobBody.model_fields if name != "task")

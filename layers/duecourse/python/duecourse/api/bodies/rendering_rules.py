@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from duecourse.api.problems.problems import FieldFault
-from duecourse.domain.jobs.job import Completion, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.rendering import (
     TemplateTooLargeError,
     check_document_size,

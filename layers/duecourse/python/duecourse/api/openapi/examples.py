@@ -22,7 +22,7 @@ from duecourse.api.routes.manual import BackfillAnswer, BackfillBody, RunBody, S
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
 from duecourse.api.routes.stats import StatsAnswer
-from duecourse.domain.jobs.job import Precision
+from duecourse.domain.jobs.policies import Precision
 from duecourse.settings import AllowedTargets
 from duecourse.usecases.jobs.job_view import JobView
 

@@ -24,7 +24,8 @@ from duecourse.api.problems.problems import FieldFault, Problem, bad_parameter, 
 from duecourse.api.request import Request
 from duecourse.api.route import route
 from duecourse.domain.ids import ID_PATTERN, is_id
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import CheckSchedule, Edited
 from duecourse.usecases.jobs.job_view import JobFilter, JobView

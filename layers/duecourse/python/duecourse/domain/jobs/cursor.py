@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from duecourse.domain.jobs.job import Job, Lane, MissedPolicy, Precision
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Lane, MissedPolicy, Precision
 from duecourse.domain.jobs.sharding import shard_of, slot_of
 from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
 from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of

@@ -11,9 +11,10 @@ from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
-from duecourse.domain.jobs.job import Job, JobDefinition, JobState
+from duecourse.domain.jobs.job import Job, JobDefinition
 from duecourse.domain.jobs.pause import PauseChange, given_back
 from duecourse.domain.jobs.plan import Row, SkippedRange, range_before, standing
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.exclusions import ExclusionError, excluding
 from duecourse.domain.schedules.parsed_input import counted_from

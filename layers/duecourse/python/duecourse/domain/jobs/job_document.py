@@ -8,14 +8,8 @@ from typing import Any
 
 from duecourse.domain.documents import part_of, read_fields
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import (
-    COMPLETION_SECONDS,
-    Completion,
-    JobDefinition,
-    MissedMode,
-    MissedPolicy,
-    Overlap,
-)
+from duecourse.domain.jobs.job import COMPLETION_SECONDS, JobDefinition
+from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.targets.target_document import target_document, target_of

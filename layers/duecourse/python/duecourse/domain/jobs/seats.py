@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState, Lane, Overlap
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState, Lane, Overlap
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS

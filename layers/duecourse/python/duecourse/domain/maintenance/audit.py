@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job, JobState, Lane
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.scan import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.verdict import Verdict

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.sharding import shard_of, slot_of
 from duecourse.domain.runs.run import Run
 from duecourse.domain.schedules import TZDATA_VERSION

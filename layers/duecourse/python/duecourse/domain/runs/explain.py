@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, JobSnapshot, JobState
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.verdict import Explanation, Verdict, in_line, recorded
 from duecourse.domain.schedules import ScheduleError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Completion, Delivery, Job, JobSnapshot
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.runs.decision import Transition
 from duecourse.domain.runs.records import ended
 from duecourse.domain.runs.run import Run, RunState

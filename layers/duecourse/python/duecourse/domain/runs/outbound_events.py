@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import EventKind, Job
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import EventKind
 from duecourse.domain.runs.run import Run, RunState
 
 LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Job, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 

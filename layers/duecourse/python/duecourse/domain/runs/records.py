@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, Lane
+from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.policies import Completion, Lane
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, Start, StartRequest, Transition
 from duecourse.domain.runs.run import Run, RunState

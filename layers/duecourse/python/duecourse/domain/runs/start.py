@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.domain.jobs.job import Delivery, Gone, Job, JobSnapshot, JobState, MissedMode
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import Delivery, JobState, MissedMode
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,

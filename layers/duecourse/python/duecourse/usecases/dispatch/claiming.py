@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.job import EventKind
 from duecourse.domain.jobs.plan import Plan
+from duecourse.domain.jobs.policies import EventKind
 from duecourse.domain.runs.run import Run
 from duecourse.ports import Claim, Clock, JobStore
 from duecourse.usecases.announce import Announcements

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import ceil, floor
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Precision
 from duecourse.domain.jobs.plan import Firing, Plan
+from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import MissedMode
 from duecourse.domain.jobs.plan import Plan, plan
+from duecourse.domain.jobs.policies import MissedMode
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import BrokenCursor, Clock, RunStore

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from duecourse.domain.jobs.job import Precision
+from duecourse.domain.jobs.policies import Precision
 from duecourse.ports import ClaimResult, CursorStore, Lanes, Outgoing, Randomness, Timer
 from duecourse.usecases.dispatch.enqueue import delay
 from duecourse.usecases.report import Report

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from duecourse.domain.jobs.change_record import ChangeAction, changed
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.edit import edit, meant
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion
 from duecourse.domain.schedules.occurrences import occurrences_of

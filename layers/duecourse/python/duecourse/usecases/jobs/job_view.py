@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import MAX_FIRINGS, Row
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import Occurrences
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from duecourse.domain.jobs.change_record import created, deleted
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.edit import meant, nothing_left
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import Plan, plan
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.interval import check_interval
 from duecourse.domain.schedules.occurrences import occurrences_of

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.change_record import ChangeAction, changed
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import Clock, JobStore, StoreBusyError

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Gone, Job, Lane
+from duecourse.domain.jobs.job import Gone, Job
 from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import LOOK_SECONDS, Seats, keeps_seat, loses_seat, may_have_seat
 from duecourse.ports import Clock, JobStore, SeatsChangedError, SeatStore, UsedKey
 

@@ -21,7 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.job import Job, Lane
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.maintenance.audit import UNDECIDED, Turn, next_turn
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.verdict import Verdict

@@ -10,7 +10,8 @@ from itertools import pairwise
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState, Lane
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.audit import compare, few, grouped, held_back
 from duecourse.domain.runs.coverage import OccurrenceRange, between
 from duecourse.domain.runs.explain import ExplainContext, explain

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.audit import Turn, audited_from, compare, few
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
 from duecourse.domain.schedules import ScheduleError

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of, long_over, recomputed
 from duecourse.ports import Clock, IndexPage, JobStore, Lines, RepairStore, RunStore, TickMark, Timer, Timers

@@ -9,7 +9,8 @@ from itertools import islice
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.recreated import binds_nobody
 from duecourse.domain.runs.run import Run, RunState

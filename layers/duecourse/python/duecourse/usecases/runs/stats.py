@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.ports import Depth, Depths, RunStore, TenantLimits
 from duecourse.usecases.jobs.limits import Limits
 from duecourse.usecases.runs.health import ClockHealth, Health

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.change_record import ChangeAction, changed
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import pause
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.pause_on_failure import deaths_in_a_row
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Clock, JobStore, RunStore

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Job, Overlap
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.overlap import (
     NEWEST_ONLY,
     Await,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.decision import AttemptContext
 from duecourse.messages import RunMessage
 from duecourse.usecases.report import Report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, owner_of
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.policies import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.schedules import ScheduleSpec
 
 

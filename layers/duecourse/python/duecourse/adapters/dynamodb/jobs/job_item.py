@@ -9,7 +9,8 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.domain.documents import part_of, read_fields
-from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Overlap
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition
+from duecourse.domain.jobs.policies import JobState, Overlap
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.target_document import target_document, target_of
 from duecourse.domain.targets.targets import HttpTarget, Target

@@ -12,7 +12,8 @@ from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import GONE, JOB, Item, job_key, owner_of, tenant_key
 from duecourse.adapters.dynamodb.reading import read_item
-from duecourse.domain.jobs.job import Gone, JobSnapshot, Lane
+from duecourse.domain.jobs.job import Gone, JobSnapshot
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import Seats
 
 SEATS_PREFIX = "SEATS#"

@@ -14,7 +14,7 @@ from duecourse.adapters.dynamodb.keys import CURSOR, JOB, TIMER_PREFIX, Item, ke
 from duecourse.adapters.dynamodb.maintenance.scan import position_of, save_position, scan_page
 from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.index import CompletedJob, Entry
 from duecourse.domain.maintenance.scan import RepairPass
 from duecourse.ports import IndexPage

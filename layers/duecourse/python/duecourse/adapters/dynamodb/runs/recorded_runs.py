@@ -9,7 +9,7 @@ from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item, job_partition
 from duecourse.adapters.dynamodb.reading import read_items
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import to_basic
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.coverage import Recorded
 
 _AFTER_SUFFIXES = "~"

@@ -9,7 +9,7 @@ from zlib import crc32
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
