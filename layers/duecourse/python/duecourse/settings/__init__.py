@@ -12,17 +12,3 @@ from duecourse.settings.functions import (
     TickSettings,
 )
 from duecourse.settings.reading import PREFIX, SettingsError
-
-__all__ = [
-    "PREFIX",
-    "AllowedTargets",
-    "ApiSettings",
-    "ArchiveSettings",
-    "AuditSettings",
-    "DispatchSettings",
-    "ExecuteSettings",
-    "ReconcilerSettings",
-    "RepairSettings",
-    "SettingsError",
-    "TickSettings",
-]

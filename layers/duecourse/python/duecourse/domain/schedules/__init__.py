@@ -12,14 +12,3 @@ from duecourse.domain.schedules.schedule import Schedule
 from duecourse.domain.schedules.spec import ScheduleSpec
 from duecourse.domain.schedules.zones.tzif import TZDATA_VERSION, zone_names
 from duecourse.domain.schedules.zones.zone import Zone, load_zone
-
-__all__ = [
-    "TZDATA_VERSION",
-    "Schedule",
-    "ScheduleError",
-    "ScheduleSpec",
-    "Zone",
-    "compile_schedule",
-    "load_zone",
-    "zone_names",
-]
