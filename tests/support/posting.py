@@ -14,7 +14,8 @@ from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.ports import RegisteredTask
-from duecourse.usecases.jobs.jobs import Draft, anchored, first_occurrence
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.jobs import anchored, first_occurrence
 from tests.support.api import ALLOWED, BODY
 from tests.support.tasks import Registered
 

@@ -9,7 +9,7 @@ import pytest
 from duecourse.api.answers import job_document
 from duecourse.domain.jobs.policies import Completion, EventKind, Overlap
 from duecourse.domain.jobs.retry import RetryPolicy
-from duecourse.usecases.jobs.jobs import JobView
+from duecourse.usecases.jobs.job_view import JobView
 from tests.support.jobs import job
 from tests.support.posting import errors, posted, read
 

@@ -13,7 +13,8 @@ from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.usecases.jobs.draft import made_up_id
-from duecourse.usecases.jobs.jobs import anchored, at_once_until, first_occurrence, view_of
+from duecourse.usecases.jobs.job_view import at_once_until, view_of
+from duecourse.usecases.jobs.jobs import anchored, first_occurrence
 from tests.support.jobs import NOON, cursor, job, moved
 
 

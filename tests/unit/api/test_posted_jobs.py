@@ -25,7 +25,7 @@ from duecourse.domain.jobs.policies import (
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
-from duecourse.usecases.jobs.jobs import Draft
+from duecourse.usecases.jobs.draft import Draft
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.posting import errors, posted, read
 

@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.jobs.policies import Completion, EventKind
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import TaskTarget
-from duecourse.usecases.jobs.jobs import Draft
+from duecourse.usecases.jobs.draft import Draft
 from tests.support.api import HTTP_TARGET
 from tests.support.posting import errors, read
 

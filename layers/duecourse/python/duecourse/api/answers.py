@@ -15,7 +15,7 @@ from duecourse.domain.jobs.job_document import definition_document
 from duecourse.domain.runs import run_document as documents
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.usecases.jobs.jobs import JobView
+from duecourse.usecases.jobs.job_view import JobView
 
 Document = dict[str, Any]
 Item = TypeVar("Item")

@@ -16,7 +16,7 @@ from duecourse.domain.runs.rendering import (
 )
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.ports import Tasks
-from duecourse.usecases.jobs.jobs import Draft
+from duecourse.usecases.jobs.draft import Draft
 
 _MAX_ID = "x" * 64
 """Stands for an id that is yet to be made up."""

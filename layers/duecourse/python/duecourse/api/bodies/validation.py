@@ -21,7 +21,7 @@ from duecourse.api.bodies.task_defaults import write_out
 from duecourse.api.instants import OWN
 from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
 from duecourse.domain.jobs.job_document import definition_fields
-from duecourse.usecases.jobs.jobs import Draft
+from duecourse.usecases.jobs.draft import Draft
 
 _MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBody, "overlap": QueueBody}
 

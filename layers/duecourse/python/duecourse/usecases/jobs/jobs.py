@@ -26,24 +26,9 @@ from duecourse.usecases.jobs.job_errors import (
     KeySpentError,
     Precondition,
 )
-from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, at_once_until, view_of
+from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, view_of
 from duecourse.usecases.jobs.seating import Seating
 from duecourse.usecases.report import in_words
-
-__all__ = [
-    "Created",
-    "Draft",
-    "JobChangedError",
-    "JobExistsError",
-    "JobLimits",
-    "JobUnknownError",
-    "JobView",
-    "JobViewPage",
-    "Jobs",
-    "RequestKey",
-    "at_once_until",
-    "view_of",
-]
 
 ID_TRIES = 3
 TRIES = 3

@@ -22,7 +22,8 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnreadableError,
     Precondition,
 )
-from duecourse.usecases.jobs.jobs import Jobs, JobView
+from duecourse.usecases.jobs.job_view import JobView
+from duecourse.usecases.jobs.jobs import Jobs
 
 TRIES = 3
 

@@ -20,8 +20,8 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.occurrences import Occurrences
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, JobStore, RunStore
-from duecourse.usecases.jobs.job_view import since_when
-from duecourse.usecases.jobs.jobs import JobUnknownError, at_once_until
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.jobs.job_view import at_once_until, since_when
 
 Window = tuple[int, int]
 """The instants after the first and up to the second."""
