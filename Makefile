@@ -26,8 +26,8 @@ demo: setup ## the whole system on this machine for two minutes, four jobs, ever
 local: setup ## the whole system on this machine until Ctrl-C; it keeps its data
 	@$(BIN)/duecourse local
 
-check: setup lint ## format, lint, types, imports, unit tests: under a minute
-	$(BIN)/pytest -q tests/unit
+check: setup lint ## format, lint, types, imports, unit tests: three minutes
+	$(BIN)/pytest -q -n 2 tests/unit
 
 test: setup ## everything: the checks and all tests, side by side
 	@$(MAKE) --no-print-directory -j 2 lint all-tests

@@ -71,7 +71,7 @@ def check_answer(event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         f"{'/'.join(map(str, error.instance_path))}: {error.message[:500]}"
         for error in validator(json.dumps(content[kind]["schema"])).iter_errors(json.loads(text))
     ]
-    assert not errors, f"{label} breaks its schema (http/openapi, then `make openapi`): {errors[:3]}"
+    assert not errors, f"{label} breaks its schema (api/openapi, then `make openapi`): {errors[:3]}"
 
 
 @cache

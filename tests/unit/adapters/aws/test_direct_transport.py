@@ -154,13 +154,17 @@ def test_a_trailing_slash_of_the_endpoint_changes_nothing() -> None:
         assert len(server.seen) == 1
 
 
-def test_the_authorities_are_those_that_botocore_trusts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("variable", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
+def test_the_authorities_are_those_that_botocore_trusts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
     authority, bundle = Authority(), tmp_path / "authority.pem"
     bundle.write_bytes(authority.pem)
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(bundle))
+    monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
+    monkeypatch.setenv(variable, str(bundle))
     failed = said(400, __type="x#ConditionalCheckFailedException", message="no")
     with http_target(failed, tls=authority.server("localhost", tmp_path)) as server:
-        client = direct(f"https://localhost:{server.port}")
+        client = direct(f"https://localhost:{server.port}", once=True)  # botocore would not make up for a refusal
         with pytest.raises(client.exceptions.ConditionalCheckFailedException):
             client.delete_item(**ASKED)
         assert len(server.seen) == 1

@@ -32,7 +32,8 @@ OPERATIONS = {
 model to be read by.
 """
 
-_CA_BUNDLE = "AWS_CA_BUNDLE"
+_CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
+"""Where the environment names authorities for botocore; the first counts."""
 _OK = 200
 _REFUSED = range(400, 500)
 """HTTP statuses by which a service says that it has done nothing. Of any other but 200 nobody knows."""
@@ -52,7 +53,7 @@ def install_direct_transport(
     """Send the client's frequent requests directly, with these time-outs (seconds) and `credentials` (those of its
     session, None: it has none). `once`: a request whose fate is unknown is not made again.
 
-    Certificates are checked against `AWS_CA_BUNDLE`, else botocore's own authorities. Behind a proxy, or where the
+    Certificates are checked against the authorities that botocore trusts. Behind a proxy, or where the
     endpoint has a path, botocore makes all requests.
     """
     operations, url = OPERATIONS.get(service, ()), client.meta.endpoint_url.removesuffix("/")
@@ -61,7 +62,8 @@ def install_direct_transport(
         return
     trust = {}
     if parts.scheme == "https":
-        trust = {"cert_reqs": "CERT_REQUIRED", "ca_certs": get_cert_path(os.environ.get(_CA_BUNDLE) or True)}
+        named = next((bundle for name in _CA_BUNDLES if (bundle := os.environ.get(name))), None)
+        trust = {"cert_reqs": "CERT_REQUIRED", "ca_certs": get_cert_path(named or True)}
     timeout = urllib3.Timeout(connect=connect, read=read)
     pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout, retries=False, **trust)
     transport = _DirectTransport(url, pool, Signer(service, client.meta.region_name), credentials, once=once)
