@@ -11,11 +11,13 @@ from duecourse.domain.runs.decision import (
     Completed,
     DeadlineCame,
     Decision,
+    Evaluated,
     Event,
     GivenUp,
     Start,
     StartRequest,
     Transition,
+    WorkflowOutcome,
 )
 from duecourse.domain.runs.run import Run
 from duecourse.domain.targets.targets import Failed
@@ -57,6 +59,8 @@ class Letter:
                 return GivenUp(self.request, Failed("given up", code="callback.failed"), 0.5)
             case MessageKind.DEADLINE:
                 return DeadlineCame(self.request, 0.5)
+            case MessageKind.EVALUATE:
+                return Evaluated(self.request, WorkflowOutcome.OPEN)
             case MessageKind.CANCEL:
                 return CancelAsked(self.request, "cancelled")
 

@@ -12,6 +12,7 @@ from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.ports import Clock
 from tests.support.template import table_definitions
 
@@ -38,6 +39,9 @@ class Tables:
 
     def inputs(self) -> DynamoInputs:
         return DynamoInputs(self.client, self.runs)
+
+    def workflows(self) -> DynamoWorkflows:
+        return DynamoWorkflows(self.client, self.jobs, self.runs)
 
     def run_store(self) -> DynamoRunStore:
         return DynamoRunStore(self.client, self.runs)

@@ -19,8 +19,10 @@ from duecourse.ports import (
     Results,
     RunStore,
     Timers,
+    WorkflowStore,
 )
 from duecourse.usecases.announce import Announcements
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.worker.call import Calls
 from duecourse.usecases.worker.coverage import Coverage
 from duecourse.usecases.worker.failing_jobs import FailingJobs
@@ -28,11 +30,13 @@ from duecourse.usecases.worker.finish import TransitionWriter
 from duecourse.usecases.worker.line import Line
 from duecourse.usecases.worker.overlap import Overlaps
 from duecourse.usecases.worker.receive import LaneWorker
-from duecourse.usecases.worker.requeue import Forwarder, Requeue
+from duecourse.usecases.worker.requeue import Requeue
 from duecourse.usecases.worker.side_effects import SideEffects
 from duecourse.usecases.worker.start import Starter
 from duecourse.usecases.worker.work_item import WorkerRules
+from duecourse.usecases.workflows.workflows import Workflows
 from tests.support.inputs import MemoryInputs
+from tests.support.workflows import NoWorkflows
 
 
 @dataclass(frozen=True)
@@ -52,14 +56,16 @@ class Workshop:
     clock: Clock
     randomness: Randomness
     inputs: Inputs = field(default_factory=MemoryInputs)
+    workflows: WorkflowStore = field(default_factory=NoWorkflows)
 
     def worker(self, lane: Lane = Lane.NORMAL, max_receive_count: int = 5) -> LaneWorker:
         """A worker of a lane."""
         rules = WorkerRules(lane, max_receive_count, 90)
         transitions, coverage = self.transitions(lane), Coverage(self.runs)
         requeue = Requeue(self.runs, self.clock, self.randomness, transitions.effects.forwarder, rules)
-        starter = Starter(Calls(self.caller, self.inputs, self.clock), transitions, requeue, coverage)
-        return LaneWorker(self.jobs, starter, transitions, requeue, coverage)
+        workflows = transitions.effects.workflows
+        starter = Starter(Calls(self.caller, self.inputs, self.clock, workflows), transitions, requeue, coverage)
+        return LaneWorker(self.jobs, starter, transitions, requeue, coverage, workflows)
 
     def transitions(self, lane: Lane | None) -> TransitionWriter:
         """What writes records, for a worker or (without a lane) for the dead-letter reconciler."""
@@ -75,5 +81,6 @@ class Workshop:
             Overlaps(self.runs, self.lines, self.clock),
             Line(self.lines, forwarder, self.clock, self.randomness),
             forwarder,
+            Workflows(self.workflows, forwarder, self.clock, self.randomness),
         )
         return TransitionWriter(effects, self.results)

@@ -29,6 +29,7 @@ from duecourse.ports import (
     Outgoing,
     RepairStore,
     RunStore,
+    WorkflowStore,
 )
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch.claiming import Claiming
@@ -118,6 +119,7 @@ class World:
         self.lines: Lines = tables.lines()
         self.timers = tables.timers(rules.shards)
         self.inputs = tables.inputs()
+        self.workflows: WorkflowStore = tables.workflows()
         self.round_id: str | None = None
         """What the dispatcher's invocations are called."""
         self.reports: list[Report] = []
@@ -186,6 +188,7 @@ class World:
             results=self.results,
             clock=clock,
             randomness=self.randomness,
+            workflows=self.workflows,
         )
 
     def tell(self, message: RunMessage) -> None:

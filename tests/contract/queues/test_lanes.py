@@ -22,9 +22,9 @@ from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
 from duecourse.usecases.dispatch.enqueue import outgoing
 from duecourse.usecases.dispatch.timers import send_due_timers
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
-from duecourse.usecases.worker.requeue import Forwarder
 from duecourse.usecases.write_retry import WriteRetry
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job

@@ -12,6 +12,7 @@ import orjson
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.json_values import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
+from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
@@ -29,7 +30,8 @@ class MessageError(ValueError):
 
 class MessageKind(StrEnum):
     """What a message asks of its worker. START an attempt; everything else is about a run whose attempt was started:
-    look whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, or REDRIVE it from the dead.
+    look whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, REDRIVE it from the dead, or
+    EVALUATE a workflow's run: look whether its members have ended.
     """
 
     START = "start"
@@ -38,6 +40,7 @@ class MessageKind(StrEnum):
     FAIL = "fail"
     CANCEL = "cancel"
     REDRIVE = "redrive"
+    EVALUATE = "evaluate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,20 @@ class RunMessage(OfRun):
         )
 
 
+def message_about(run: Run, kind: MessageKind, *, now: float, nonce: str, **said: Any) -> RunMessage:
+    """A message about a run's present attempt, for now. `said` are the fields of that kind."""
+    return RunMessage(
+        run.identity,
+        run.lane,
+        now,
+        nonce,
+        max(run.attempt, 1),  # of a queued run nothing has started: its first
+        kind=kind,
+        unstarted=kind is MessageKind.REDRIVE and run.attempt == 0,
+        **said,
+    )
+
+
 def _is_empty(value: object) -> bool:
     return value is False or value in ("", ())
 
@@ -196,6 +213,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "own_payload": FLAG,
     "requested_by": TEXT,
     "correlation_id": TEXT,
+    "workflow": TEXT,
     "unstarted": FLAG,
     "waited": FLAG,
     "following": INSTANT,

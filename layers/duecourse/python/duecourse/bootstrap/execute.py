@@ -13,13 +13,15 @@ from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.targets import Targets
 from duecourse.adapters.targets.aws.arns import Arns
 from duecourse.adapters.targets.callers import Callers
+from duecourse.adapters.threads import Threads
 from duecourse.bootstrap.transitions import stores_of, transitions_of
 from duecourse.ports import Secrets
 from duecourse.settings import ExecuteSettings
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.worker.call import Calls
 from duecourse.usecases.worker.coverage import Coverage
 from duecourse.usecases.worker.receive import LaneWorker
-from duecourse.usecases.worker.requeue import Forwarder, Requeue
+from duecourse.usecases.worker.requeue import Requeue
 from duecourse.usecases.worker.start import Starter
 from duecourse.usecases.worker.work_item import WorkerRules
 
@@ -30,7 +32,14 @@ def execute(environ: Mapping[str, str], *, bulk: bool = False) -> LaneWorker:
     clock, randomness = SystemClock(), SystemRandomness()
     stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
     forwarder = Forwarder(
-        lanes=SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls),
+        lanes=SqsLanes(
+            client("sqs", once=True),
+            settings.queue_urls,
+            clock,
+            randomness,
+            bulk_urls=settings.bulk_urls,
+            executor=Threads(),
+        ),
         received=SqsReceived(client("sqs"), settings.bulk_url if bulk else settings.queue_url),
         timers=stores.timers,
         clock=clock,
@@ -54,8 +63,9 @@ def execute(environ: Mapping[str, str], *, bulk: bool = False) -> LaneWorker:
     targets = Targets(callers, SsmTasks(client("ssm"), settings.stage, clock), settings.allowed_targets)
     rules = WorkerRules(settings.lane, settings.max_receive_count, settings.run_retention_days)
     requeue, coverage = Requeue(stores.runs, clock, randomness, forwarder, rules), Coverage(stores.runs)
-    starter = Starter(Calls(targets, stores.inputs, clock), transitions, requeue, coverage)
-    return LaneWorker(stores.jobs, starter, transitions, requeue, coverage)
+    workflows = transitions.effects.workflows
+    starter = Starter(Calls(targets, stores.inputs, clock, workflows), transitions, requeue, coverage)
+    return LaneWorker(stores.jobs, starter, transitions, requeue, coverage, workflows)
 
 
 def _secrets(settings: ExecuteSettings, clock: SystemClock) -> Secrets:

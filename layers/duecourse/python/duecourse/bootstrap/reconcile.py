@@ -12,8 +12,8 @@ from duecourse.adapters.sqs.received import SqsReceived
 from duecourse.adapters.threads import Threads
 from duecourse.bootstrap.transitions import stores_of, transitions_of
 from duecourse.settings import ReconcilerSettings
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
-from duecourse.usecases.worker.requeue import Forwarder
 
 
 def reconcile_dead_letters(environ: Mapping[str, str]) -> ReconcileDeadLetters:

@@ -14,13 +14,15 @@ from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.usecases.announce import Announcements
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.worker.failing_jobs import FailingJobs
 from duecourse.usecases.worker.finish import TransitionWriter
 from duecourse.usecases.worker.line import Line
 from duecourse.usecases.worker.overlap import Overlaps
-from duecourse.usecases.worker.requeue import Forwarder
 from duecourse.usecases.worker.side_effects import SideEffects
+from duecourse.usecases.workflows.workflows import Workflows
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Stores:
     timers: DynamoTimers
     lines: DynamoLines
     inputs: DynamoInputs
+    workflows: DynamoWorkflows
 
 
 def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
@@ -43,6 +46,7 @@ def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
         timers=DynamoTimers(dynamodb, jobs, shards=shards),
         lines=DynamoLines(dynamodb, runs),
         inputs=DynamoInputs(dynamodb, runs),
+        workflows=DynamoWorkflows(dynamodb, jobs, runs),
     )
 
 
@@ -62,5 +66,6 @@ def transitions_of(
         overlaps=Overlaps(stores.runs, stores.lines, clock),
         line=Line(stores.lines, forwarder, clock, randomness),
         forwarder=forwarder,
+        workflows=Workflows(stores.workflows, forwarder, clock, randomness),
     )
     return TransitionWriter(effects, S3Results(client("s3"), bucket))

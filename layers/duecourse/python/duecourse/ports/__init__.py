@@ -41,3 +41,4 @@ from duecourse.ports.targets import (
     Tasks,
     TasksUnavailableError,
 )
+from duecourse.ports.workflows import GraphMissingError, WorkflowRead, WorkflowStore

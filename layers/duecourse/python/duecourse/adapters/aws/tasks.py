@@ -13,7 +13,7 @@ import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.domain.targets.target_document import target_of
-from duecourse.domain.targets.targets import TaskTarget
+from duecourse.domain.targets.targets import TaskTarget, WorkflowTarget
 from duecourse.limits import TASK_NAME
 from duecourse.ports import Clock, RegisteredTask, TasksUnavailableError
 
@@ -100,8 +100,8 @@ def task_of(text: str) -> RegisteredTask:
         defaults = document.get("defaults", {})
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise TaskError(f"{type(problem).__name__}: {problem}") from problem
-    if isinstance(target, TaskTarget):
-        raise TaskError("a task cannot be another task")
+    if isinstance(target, TaskTarget | WorkflowTarget):
+        raise TaskError("a task cannot be another task, or a workflow")
     if not isinstance(defaults, dict):
         raise TaskError("its defaults are no object")
     return RegisteredTask(target, defaults)

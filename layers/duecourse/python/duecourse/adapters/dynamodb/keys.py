@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from duecourse.domain.ids import RunName
+
 Item = dict[str, Any]
 """A low-level item: attribute name -> {"S": …} and the like."""
 
@@ -20,6 +22,8 @@ TIMER_PREFIX = "WAKE#"
 LIMITS = "LIMITS"
 CHANGE_PREFIX = "CHANGE#"
 KEY_PREFIX = "KEY#"
+GRAPH_PREFIX = "GRAPH#"
+ENDS = "ENDS"
 MARKER_PREFIX = "JOB#"
 
 
@@ -59,6 +63,13 @@ def tag_partition(tenant: str, tag: str) -> str:
 def marker_key(tenant: str, tag: str, job_id: str) -> Item:
     """The key of the item that says that a job has a tag."""
     return key(tag_partition(tenant, tag), f"{MARKER_PREFIX}{job_id}")
+
+
+def ends_key(tenant: str, run: RunName, part: int) -> Item:
+    """The key of a part of the ends of a workflow's run: a partition of its own, since a partition takes a thousand
+    writes a second (Amazon DynamoDB Developer Guide, "Best practices for designing and using partition keys").
+    """
+    return key(f"ENDS#{tenant}#{run.job_id}#{run.local}#{part}", ENDS)
 
 
 def shard_key(shard: int) -> Item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duecourse.adapters.targets.callers import Callers
 from duecourse.domain.targets.allowed_targets import AllowedTargets, target_refusal
 from duecourse.domain.targets.target_document import type_of
-from duecourse.domain.targets.targets import CallableTarget, Failed, Outcome, TaskTarget
+from duecourse.domain.targets.targets import CallableTarget, Failed, Outcome, TaskTarget, WorkflowTarget
 from duecourse.ports import Call, Tasks, TasksUnavailableError
 
 
@@ -21,6 +21,8 @@ class Targets:
     def call(self, call: Call) -> Outcome:
         """Call the target and judge its answer; never raises for what the target does."""
         target = call.job.target
+        if isinstance(target, WorkflowTarget):
+            raise TypeError("a workflow is begun by its worker; nothing is called")
         if not isinstance(target, TaskTarget):
             if problem := target_refusal(target, self._allowed):
                 return Failed(f"{type_of(target)} target: {problem}", retryable=False, code="target_not_allowed")

@@ -64,9 +64,9 @@ def _alive(
     """The attempt is RUNNING (its call has not returned yet) or WAITING."""
     match event:
         case Completed(request, result):
-            return _carried(succeed(run, result, now), request, context)
+            return carried(succeed(run, result, now), request, context)
         case GivenUp(request, failed, draw):
-            return _carried(decide_finish(run, job, failed, now=now, draw=draw), request, context)
+            return carried(decide_finish(run, job, failed, now=now, draw=draw), request, context)
         case DeadlineCame():
             return _deadline(event, job, run, context, now)
         case other:
@@ -87,7 +87,7 @@ def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptC
         failed = Failed("it was not completed in time", code="callback.timeout")
     else:
         failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
-    return _carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
+    return carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)
 
 
 def _rescheduled(event: DeadlineCame, run: Run, until: float, reason: str) -> Decision:
@@ -104,9 +104,9 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
         case RunState.SUCCEEDED | RunState.DEAD | RunState.SKIPPED:
             return _late(run)
         case RunState.RETRYING | RunState.QUEUED:
-            return _carried(cancel(run, event.reason, now), event.request, context)
+            return carried(cancel(run, event.reason, now), event.request, context)
         case RunState.WAITING if run.heartbeat_until is None:
-            return _carried(cancel(run, event.reason, now), event.request, context)
+            return carried(cancel(run, event.reason, now), event.request, context)
         case RunState.RUNNING | RunState.WAITING:
             if run.cancel_requested is not None:
                 return Drop("its cancellation is asked for already")
@@ -129,7 +129,7 @@ def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, n
     return Transition(record, None, event.reason)
 
 
-def _carried(transition: Transition, request: StartRequest, context: AttemptContext) -> Transition:
-    """This message carries the run from now on: if the run dies, the message becomes its dead letter."""
+def carried(transition: Transition, request: StartRequest, context: AttemptContext) -> Transition:
+    """The same, and this message carries the run from now on: if the run dies, it becomes its dead letter."""
     run = replace(transition.run, token=context.token, message_id=context.message_id, nonce=request.nonce)
     return replace(transition, run=replace(run, expires_at=context.expires_at))

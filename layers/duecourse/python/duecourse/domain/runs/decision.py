@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.run import Run
@@ -25,12 +26,40 @@ class AttemptContext:
     secret: str = ""
 
 
+class Readiness(StrEnum):
+    """What a workflow's run says about the start of one of its jobs: it may start; it waits for others; the workflow's
+    run has ended; or why it will not run, as its record says it.
+    """
+
+    READY = "ready"
+    WAITS = "waits"
+    OVER = "over"
+    UPSTREAM_FAILED = "upstream_failed"
+    UPSTREAM_SKIPPED = "upstream_skipped"
+    NOT_NEEDED = "not_needed"
+    NOT_ITS_TIME = "not_its_time"
+
+    @property
+    def skips(self) -> bool:
+        """Whether the job will not run."""
+        return self not in (Readiness.READY, Readiness.WAITS, Readiness.OVER)
+
+
+class WorkflowOutcome(StrEnum):
+    """What has become of a workflow's run by the ends of its jobs: some are outstanding; all is done; one failed."""
+
+    OPEN = "open"
+    DONE = "done"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class StartRequest(OfRun):
     """What a message asks for (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
     start. `redrive`: somebody asks for another allowance of attempts for a dead run. `following` is when the occurrence
     after it is due by the definition that enqueued it; `rules` are that definition's, which a catch-up brings.
-    `replaces` are ids and nonces of the messages that it was sent instead of.
+    `replaces` are ids and nonces of the messages that it was sent instead of. `readiness`: what a workflow's run says
+    of its member's first attempt.
     """
 
     identity: RunIdentity
@@ -42,6 +71,7 @@ class StartRequest(OfRun):
     following: int | None = None
     rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
+    readiness: Readiness | None = None
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
         """What the definition names that enqueued it; None where that is not known any more. Raises ScheduleError or
@@ -67,8 +97,10 @@ class StartRequest(OfRun):
 
     @property
     def manual(self) -> bool:
-        """Whether somebody asked for this run by itself (run now, backfill): no change of the schedule is about it."""
-        return bool(self.suffix)
+        """Whether this run was asked for by itself (run now, backfill, by a workflow): no change of its schedule
+        is about it.
+        """
+        return bool(self.suffix) or self.is_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +148,17 @@ class CancelAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Somebody asked what has become of a workflow's run by the ends of its jobs: `outcome`, with the `error` that its
+    record will have where one failed.
+    """
+
+    request: StartRequest
+    outcome: WorkflowOutcome
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLettered:
     """The message of the named attempt was found among the dead letters. `starts`: it asks for an attempt's start."""
 
@@ -123,7 +166,7 @@ class DeadLettered:
     starts: bool
 
 
-Event = DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame | CancelAsked
+Event = DeadLettered | StartRequest | Ended | Completed | GivenUp | DeadlineCame | CancelAsked | Evaluated
 """What happens to a run."""
 
 

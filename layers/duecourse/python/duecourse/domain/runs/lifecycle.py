@@ -1,7 +1,8 @@
 """The one function that decides every transition of a run. Its table is in ARCHITECTURE.
 
 Each kind of event has a module of its own: `start` for messages that may start an attempt, `finish` for the end of a
-call, `command` for callbacks, deadlines and cancellation, `dead_lettered` for messages found among the dead letters.
+call, `command` for callbacks, deadlines and cancellation, `member` for jobs of workflows and workflows' runs,
+`dead_lettered` for messages found among the dead letters.
 """
 
 from __future__ import annotations
@@ -19,27 +20,35 @@ from duecourse.domain.runs.decision import (
     DeadlineCame,
     Decision,
     Ended,
+    Evaluated,
     Event,
     GivenUp,
+    Readiness,
     StartRequest,
 )
 from duecourse.domain.runs.finish import decide_finish
+from duecourse.domain.runs.member import decide_evaluated, decide_member_start
+from duecourse.domain.runs.recreated import of_generation
 from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.start import decide_start
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
     """What becomes of a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
-    match event:
-        case StartRequest():
+    match of_generation(event, job, run):
+        case StartRequest(readiness=Readiness() as readiness) as event:
+            return decide_member_start(event, readiness, job, run, context, now=now)
+        case StartRequest() as event:
             return decide_start(event, job, run, context, now=now)
         case Ended(outcome, draw):
             if run is None:
                 raise ValueError("an attempt ends on the record that it was started with")
             return decide_finish(run, job, outcome, now=now, draw=draw)
-        case Completed() | GivenUp() | DeadlineCame() | CancelAsked():
+        case Completed() | GivenUp() | DeadlineCame() | CancelAsked() as event:
             return decide_command(event, job, run, context, now=now)
-        case DeadLettered():
+        case Evaluated() as event:
+            return decide_evaluated(event, job, run, context, now=now)
+        case DeadLettered() as event:
             return decide_dead_lettered(event, job, run, context, now=now)
         case other:
             assert_never(other)

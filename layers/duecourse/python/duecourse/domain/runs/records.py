@@ -9,6 +9,7 @@ from duecourse.domain.jobs.policies import Completion, Lane
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, Start, StartRequest, Transition
 from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import WorkflowTarget
 
 OVERLAP = "overlap"
 """What a run waits for that waits for another run of its job."""
@@ -16,8 +17,11 @@ OVERLAP = "overlap"
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Run:
     """The record of a run that has none yet, before its first attempt."""
+    identity = request.identity
+    if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
+        identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
     return Run(
-        request.identity,
+        identity,
         RunState.QUEUED,
         job.lane if isinstance(job, Job) else Lane.NORMAL,
         attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.decision import Decision, Start, StartRequest, Transition
+from duecourse.domain.runs.decision import Decision, Ended, Event, Start, StartRequest, Transition
 from duecourse.domain.runs.run import Run
 
 
@@ -30,3 +30,17 @@ def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
     """The job that a run belongs to: one re-created after that one was deleted is another job."""
     anew = isinstance(job, Job) and run.generation < job.created_generation
     return None if anew else job
+
+
+def of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
+    """The event with its job's generation. Whoever starts a member of a workflow has not read the member: it is the job
+    as it stands when the message is received.
+    """
+    if isinstance(event, Ended):
+        return event
+    request = event if isinstance(event, StartRequest) else event.request
+    if request.workflow is None or request.generation > 0:
+        return event
+    generation = run.generation if run is not None else job.generation if isinstance(job, Job) else 0
+    bound = replace(request, identity=replace(request.identity, generation=generation))
+    return bound if isinstance(event, StartRequest) else replace(event, request=bound)

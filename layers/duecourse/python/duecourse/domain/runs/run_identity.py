@@ -19,7 +19,8 @@ class RunIdentity:
     for: `requested_by`, with `own_payload` where it is called with the payload that was given then (ports.Inputs)
     instead of its job's. `count` and `through`: the missed occurrences that it stands for, and the last of them.
     `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in what
-    was written before there was one.
+    was written before there was one. `workflow` is the graph (`nightly@3f2a…`) of a workflow's own run, and of the
+    runs of its members, whose names are its own but for the job.
     """
 
     tenant: str
@@ -33,6 +34,7 @@ class RunIdentity:
     own_payload: bool = False
     requested_by: str | None = None
     correlation_id: str | None = None
+    workflow: str | None = None
 
 
 class _Field(Generic[T]):
@@ -63,6 +65,13 @@ class OfRun:
     own_payload = _Field[bool]()
     requested_by = _Field[str | None]()
     correlation_id = _Field[str | None]()
+    workflow = _Field[str | None]()
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it is the run of a workflow's member, and not the workflow's own."""
+        workflow = self.workflow
+        return workflow is not None and workflow.partition("@")[0] != self.job_id
 
     @property
     def name(self) -> RunName:

@@ -38,7 +38,7 @@ def decide_start(
     if run is not None:
         # The message that carries the run has sent on what the run does not stand for.
         rest = None if request.carries(run, context.message_id) else _remaining(request, job, run)
-        return rest or _go_on(request, own_job(job, run), run, context, now)
+        return rest or go_on(request, own_job(job, run), run, context, now)
     if request.attempt > 1 or request.redrive:
         return Drop("the record of an earlier attempt is gone")
     if not isinstance(job, Job):
@@ -146,7 +146,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
     return RemainingCatchUp(uncovered, occurrences.due(uncovered), left, "the first of the missed ones has run already")
 
 
-def _go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
+def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
     """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
     redriven = request.is_known_to(run) and not request.carries(run, context.message_id)
     match run.state:

@@ -18,6 +18,7 @@ from duecourse.domain.targets.targets import (
     StepFunctionsTarget,
     Target,
     TaskTarget,
+    WorkflowTarget,
 )
 
 Document = dict[str, Any]
@@ -44,6 +45,8 @@ def type_of(target: Target) -> str:
             return "aws"
         case TaskTarget():
             return "task"
+        case WorkflowTarget():
+            return "workflow"
         case other:
             assert_never(other)
 
@@ -81,6 +84,8 @@ def target_of(document: Mapping[str, Any]) -> Target:
             return AwsTarget(**(fields | {"parameters": document["parameters"]}))
         case "task":
             return TaskTarget(**fields)
+        case "workflow":
+            return WorkflowTarget(**fields)
         case other:
             raise ValueError(f"unknown target type {other!r}")
 

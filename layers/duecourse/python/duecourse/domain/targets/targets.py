@@ -103,12 +103,19 @@ class TaskTarget:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class WorkflowTarget:
+    """A graph of jobs, by its hash: its run waits until they have ended."""
+
+    graph: str
+
+
 CallableTarget = (
     HttpTarget | LambdaTarget | SqsTarget | SnsTarget | EventBridgeTarget | StepFunctionsTarget | EcsTarget | AwsTarget
 )
 """What can be called as it stands."""
 
-Target = CallableTarget | TaskTarget
+Target = CallableTarget | TaskTarget | WorkflowTarget
 
 
 @dataclass(frozen=True, slots=True)

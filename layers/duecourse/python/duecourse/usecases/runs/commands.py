@@ -10,7 +10,7 @@ from typing import Any
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord, asked
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import MessageKind, RunMessage, message_about
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.worker.decide import CANCELLED
@@ -72,16 +72,7 @@ class CommandSender:
 
     def message(self, kind: MessageKind, run: Run, **said: Any) -> RunMessage:
         """A message about a run's present attempt, for now."""
-        return RunMessage(
-            run.identity,
-            lane=run.lane,
-            not_before=self.clock.now(),
-            nonce=self.randomness.nonce(),
-            attempt=max(run.attempt, 1),  # of a queued run nothing has started: its first
-            kind=kind,
-            unstarted=kind is MessageKind.REDRIVE and run.attempt == 0,
-            **said,
-        )
+        return message_about(run, kind, now=self.clock.now(), nonce=self.randomness.nonce(), **said)
 
 
 @dataclass(frozen=True, slots=True)

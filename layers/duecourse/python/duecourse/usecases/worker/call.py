@@ -9,10 +9,11 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.rendering import idempotency_key
 from duecourse.domain.runs.run import Run
-from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Inputs
 from duecourse.usecases.worker.work_item import WorkItem
+from duecourse.usecases.workflows.workflows import Workflows
 
 FINISH_MARGIN_SECONDS = 3
 """What a worker keeps of its invocation to record the end of an attempt."""
@@ -29,6 +30,7 @@ class Calls:
     caller: Caller
     inputs: Inputs
     clock: Clock
+    workflows: Workflows
 
     def prepared(self, job: Job, run: Run) -> Job | None:
         """The job as this run calls it; None where the payload that was given for the run is not kept any more."""
@@ -44,6 +46,8 @@ class Calls:
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
         try:
+            if isinstance(prepared.target, WorkflowTarget):
+                return self.workflows.begin(run, item.message, item.report)
             key = idempotency_key(run, prepared)
             outcome = self.caller.call(Call(prepared, run, key, min(float(prepared.timeout_seconds), spare), token))
         except TemplateError as problem:  # a job of before its strings were templates, or before they had a bound

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
-from duecourse.domain.runs.decision import CancelAsked, Completed, DeadlineCame, Event, GivenUp, StartRequest
+from duecourse.domain.runs.decision import (
+    CancelAsked,
+    Completed,
+    DeadlineCame,
+    Evaluated,
+    Event,
+    GivenUp,
+    Readiness,
+    StartRequest,
+    WorkflowOutcome,
+)
 from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind, RunMessage
+from duecourse.usecases.workflows.workflows import Evaluation, Found
 
 CANCELLED = "cancelled"
 """Why a run was cancelled when nobody says more."""
 
 
-def event_of(message: RunMessage, draw: float) -> Event:
-    """What a message means for its run; `draw` is a random number in [0, 1)."""
+def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
+    """What a message means for its run; `draw` is a random number in [0, 1). `found` is what a workflow's run says
+    about it.
+    """
     request = start_request_of(message)
     match message.kind:
         case MessageKind.START | MessageKind.REDRIVE:
-            return request
+            return replace(request, readiness=found) if isinstance(found, Readiness) else request
+        case MessageKind.EVALUATE:
+            evaluation = found if isinstance(found, Evaluation) else Evaluation(WorkflowOutcome.OPEN)
+            return Evaluated(request, evaluation.outcome, evaluation.error)
         case MessageKind.COMPLETE:
             return Completed(request, message.result)
         case MessageKind.FAIL:

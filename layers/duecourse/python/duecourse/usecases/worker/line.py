@@ -15,9 +15,9 @@ from duecourse.domain.runs.overlap import NEWEST_ONLY
 from duecourse.domain.runs.run import Run
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Lines, Randomness, Watch
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.worker.overlap import position_of
-from duecourse.usecases.worker.requeue import Forwarder
 
 WATCH_SECONDS = 30
 """How often the first of a line is called, whatever else happens."""

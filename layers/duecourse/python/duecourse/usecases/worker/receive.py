@@ -25,6 +25,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.lifecycle import decide
+from duecourse.domain.runs.member import as_member
 from duecourse.domain.runs.run import Run
 from duecourse.messages import MessageError, MessageKind, read_run_message
 from duecourse.ports import Conflict, JobStore
@@ -36,6 +37,7 @@ from duecourse.usecases.worker.finish import TransitionWriter
 from duecourse.usecases.worker.requeue import Requeue
 from duecourse.usecases.worker.start import Starter
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem
+from duecourse.usecases.workflows.workflows import Found, Workflows
 
 MAX_DECISIONS = 6
 """How often a message is decided anew after a condition failed. Each failure means that another writer won, so a row
@@ -63,6 +65,7 @@ class LaneWorker:
     transitions: TransitionWriter
     requeue: Requeue
     coverage: Coverage
+    workflows: Workflows
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
         """Handle each message in a thread of its own before `deadline` (UTC seconds, when Lambda kills the invocation);
@@ -130,24 +133,26 @@ class LaneWorker:
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
             self.requeue.clock.sleep_until(message.not_before)
+        # Before the record: who finds nothing to do must have seen what others did until then.
+        found = self.workflows.look(message)
         # A first delivery of a first attempt is nearly always new: let the conditional write find out, not a read. One
         # that has waited has a record.
-        first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited
+        first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
-            outcome = self._step(item, job, run)
+            outcome = self._step(item, as_member(job) if message.is_member else job, run, found)
             if isinstance(outcome, Disposition):
                 return outcome
-            run = outcome.found
+            run, found = outcome.found, self.workflows.look(message)
         item.report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Disposition.RETAIN
 
-    def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None) -> Disposition | Conflict:
+    def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
         """Decide once and act; a Conflict means that another writer was there first."""
         message, report, now = item.message, item.report, self.requeue.clock.now()
-        decision = decide(event_of(message, self.requeue.randomness.draw()), job, run, item.context, now=now)
-        if run is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
+        decision = decide(event_of(message, self.requeue.randomness.draw(), found), job, run, item.context, now=now)
+        if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
             decision = Drop(f"{covering.name} stands for it")
         match decision:
             case Start() if isinstance(job, Job):
@@ -173,7 +178,7 @@ class LaneWorker:
             case RetryLater(until, reason):
                 if self.requeue.rules.near_limit(item):
                     return self.requeue.defer(item, run, until, reason)
-                self.requeue.forwarder.postpone(item, ceil(until - now))
+                self.requeue.forwarder.postpone(item.received.receipt, ceil(until - now))
                 report.add("message_left", until=until, reason=reason)
                 return Disposition.RETAIN
             case other:

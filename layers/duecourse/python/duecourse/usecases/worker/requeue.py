@@ -1,4 +1,4 @@
-"""Send messages, and put a fresh copy in the place of a received one: waiting is never a failed delivery."""
+"""Put a fresh copy in the place of a received message: waiting is never a failed delivery."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Clock, Lanes, Outgoing, Randomness, Received, RunStore, Timer, Timers
+from duecourse.ports import Clock, Randomness, RunStore
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import in_words
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules, WorkItem
 
@@ -36,35 +37,6 @@ cannot wait for the queue's visibility time-out; then twice as long each time, s
 """
 
 STARTS = (MessageKind.START, MessageKind.REDRIVE)
-
-
-@dataclass(frozen=True, slots=True)
-class Forwarder:
-    """Sends into the worker's own lane, where the run already is, unless another one is given; without a `lane` each
-    message goes to the one that it names.
-    """
-
-    lanes: Lanes
-    received: Received
-    timers: Timers
-    clock: Clock
-    lane: Lane | None
-
-    def send(self, message: RunMessage, not_before: float, lane: Lane | None = None) -> bool:
-        """Send, held back until `not_before` (UTC seconds): by the lane for up to the 900 s that SQS allows, by a timer
-        in the due index for longer. Raises for a timer that was not written.
-        """
-        wait = ceil(not_before - self.clock.now())
-        ours = replace(message, lane=lane or self.lane or message.lane)
-        if wait > MAX_DELAY_SECONDS:
-            # One item for each purpose: whoever comes from there is the only one.
-            self.timers.put(Timer(replace(ours, armed=None), ceil(not_before)))
-            return True
-        return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
-
-    def postpone(self, item: WorkItem, seconds: int) -> None:
-        """Let the message become visible again after `seconds`."""
-        self.received.postpone(item.received.receipt, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +75,7 @@ class Requeue:
         """After a fault on our side: retain the message, or send it again before it counts as dead."""
         message, received, report = item.message, item.received, item.report
         if not self.rules.near_limit(item):
-            self.forwarder.postpone(item, self._pause(item))
+            self.forwarder.postpone(item.received.receipt, self._pause(item))
             return Disposition.RETAIN
         now = self.clock.now()
         again_at = now + self._rest(message)

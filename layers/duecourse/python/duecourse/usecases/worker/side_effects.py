@@ -15,12 +15,13 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Death, JobStore, Notices, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.worker.failing_jobs import FailingJobs
 from duecourse.usecases.worker.line import Line
 from duecourse.usecases.worker.overlap import Overlaps
-from duecourse.usecases.worker.requeue import Forwarder
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
+from duecourse.usecases.workflows.workflows import Workflows
 
 DEAD_VISIBILITY_SECONDS = 1
 """A dead run's message is failed until SQS itself moves it: only so does the console's redrive know its source."""
@@ -40,9 +41,12 @@ class SideEffects:
     overlaps: Overlaps
     line: Line
     forwarder: Forwarder
+    workflows: Workflows
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Do it; what becomes of the message then. `job` may be as old as the attempt."""
+        if run.workflow is not None and run.state.final:
+            self.workflows.ended(run, item.report)
         match run.state:
             case RunState.RETRYING:
                 self._publish(item, run, job)
@@ -55,7 +59,7 @@ class SideEffects:
                 self._end(run, job, item.report)
                 self._notify(item, run, job)
                 self._pause_failing(job, item.report)
-                self.forwarder.postpone(item, DEAD_VISIBILITY_SECONDS)
+                self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
                 return Disposition.ACK  # another message carries it on: its own, its callback, its deadline or a call
@@ -91,7 +95,8 @@ class SideEffects:
         if run.notified:
             return
         died_at = run.finished_at if run.finished_at is not None else self.clock.now()
-        self.notices.death(Death(run, died_at))
+        if not run.is_member:  # whose death its workflow's run makes known, with all others
+            self.notices.death(Death(run, died_at))
         self._publish(item, run, job)
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1

@@ -13,7 +13,7 @@ from duecourse.domain.runs.records import queued, refused
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.target_document import type_of
-from duecourse.messages import MessageKind, RunMessage
+from duecourse.messages import MessageKind, RunMessage, message_about
 from duecourse.ports import Conflict
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, Calls
@@ -112,15 +112,8 @@ class Starter:
     def _preempt(self, holder: Run, report: Report) -> None:
         """Ask another run of the job to end, by a message like anybody's."""
         now = self.requeue.clock.now()
-        asked = RunMessage(
-            holder.identity,
-            holder.lane,
-            now,
-            self.requeue.randomness.nonce(),
-            max(holder.attempt, 1),
-            kind=MessageKind.CANCEL,
-            reason="replaced",
-        )
+        nonce = self.requeue.randomness.nonce()
+        asked = message_about(holder, MessageKind.CANCEL, now=now, nonce=nonce, reason="replaced")
         sent = self.requeue.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=str(holder.name), sent=sent)
 
@@ -131,8 +124,8 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     report.count("AttemptsStarted", target)
     if previous is None or previous.state is RunState.QUEUED:
         report.counts["CaughtUp"] += decision.run.caught_up
-        # One that has waited for its turn is late from when it was called.
-        since = message.not_before if message.waited else float(message.due)
+        # One that has waited for its turn, or for other members of its workflow, is late from when it was called.
+        since = message.not_before if message.waited or message.is_member else float(message.due)
         if decision.run.first_started_at is not None:
             report.measure("Lateness", decision.run.first_started_at - since)
     elif previous.state is RunState.RUNNING:

@@ -1,0 +1,122 @@
+"""Graphs in the jobs table, ends of members in the runs table."""
+
+from __future__ import annotations
+
+import gzip
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from botocore.exceptions import ClientError
+
+from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.batch_get import batch_get
+from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
+from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, RUN_PREFIX, Item, ends_key, job_key
+from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.runs import run_item
+from duecourse.domain.documents import from_document, to_document
+from duecourse.domain.ids import RunName
+from duecourse.domain.runs.run import Run
+from duecourse.domain.workflows.ends import BY_RANK, End, MemberEnds
+from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
+from duecourse.ports import GraphMissingError, WorkflowRead
+
+REMEMBERED = 64
+"""Graphs that a worker keeps in its memory; one of 1,000 members takes about a megabyte."""
+
+HASH_CHARACTERS = 24
+"""96 bits: within one workflow nobody meets the same by chance."""
+
+
+class DynamoWorkflows:
+    """ports.WorkflowStore: `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table, and
+    `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table, an attribute for each member that has
+    ended: its number, and the rank of its end.
+    """
+
+    def __init__(self, client: Any, jobs_table: str, runs_table: str) -> None:
+        self._client = client
+        self._jobs_table = jobs_table
+        self._runs_table = runs_table
+        self._remembered = lru_cache(REMEMBERED)(self._read_graph)
+
+    def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
+        """See ports.WorkflowStore."""
+        return self._remembered(tenant, ref)
+
+    def _read_graph(self, tenant: str, ref: WorkflowRef) -> Graph:
+        item = read_item(self._client, self._jobs_table, job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph))
+        if item is None:
+            raise GraphMissingError(f"graph {ref} of tenant {tenant} is not kept any more")
+        return from_document(Graph, orjson.loads(gzip.decompress(b64decode(values.text(item, "graph")))))
+
+    def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
+        """See ports.WorkflowStore. One that was to expire is kept again."""
+        text = orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
+        ref = WorkflowRef(workflow, sha256(text).hexdigest()[:HASH_CHARACTERS])
+        packed = b64encode(gzip.compress(text, mtime=0)).decode()  # as text: what makes JSON fast here takes no bytes
+        item = values.pack({"expires_at": expires_at, "graph": packed})
+        key = job_key(tenant, workflow, GRAPH_PREFIX + ref.graph)
+        self._client.put_item(TableName=self._jobs_table, Item=key | item)
+        return ref
+
+    def expire_graph(self, tenant: str, ref: WorkflowRef, *, at: int) -> None:
+        """See ports.WorkflowStore."""
+        conditional(
+            self._client.update_item,
+            TableName=self._jobs_table,
+            Key=job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph),
+            UpdateExpression="SET expires_at = :at",
+            ConditionExpression="attribute_exists(PK)",
+            ExpressionAttributeValues={":at": values.number(at)},
+        )
+
+    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
+        """See ports.WorkflowStore. Answers may be lost: the same end twice changes nothing."""
+        part = number // PART_MEMBERS
+        try:
+            item = self._client.update_item(
+                TableName=self._runs_table,
+                Key=ends_key(tenant, run, part),
+                UpdateExpression="SET #number = :rank, expires_at = :expires",
+                ConditionExpression="attribute_not_exists(#number) OR #number < :rank",
+                ExpressionAttributeNames={"#number": str(number)},
+                ExpressionAttributeValues=values.pack({":rank": end.rank, ":expires": expires_at}),
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )["Attributes"]
+        except ClientError as error:
+            if not condition_failed(error):
+                raise
+            item = found(error)
+            if item is None:
+                return self.read(tenant, run, [part], with_run=False).ends
+        return _ends([item])
+
+    def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
+        """See ports.WorkflowStore."""
+        keys = [ends_key(tenant, run, part) for part in parts]
+        if with_run:
+            keys.append(job_key(tenant, run.job_id, RUN_PREFIX + run.local))
+        items = batch_get(self._client, self._runs_table, keys, consistent=True)
+        record = next((item for item in items if item["SK"]["S"] != ENDS), None)
+        ends = _ends([item for item in items if item["SK"]["S"] == ENDS])
+        return WorkflowRead(None if record is None else run_item.from_item(record), ends)
+
+    def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
+        """See ports.WorkflowStore."""
+        keys = [job_key(tenant, run.job_id, RUN_PREFIX + run.local) for run in runs]
+        return [run_item.from_item(item) for item in batch_get(self._client, self._runs_table, keys, consistent=True)]
+
+
+def _ends(items: Sequence[Item]) -> MemberEnds:
+    masks = dict.fromkeys(End, 0)
+    for item in items:
+        for name, value in item.items():
+            if name.isdecimal():
+                masks[BY_RANK[int(value["N"])]] |= 1 << int(name)
+    return MemberEnds(**masks)

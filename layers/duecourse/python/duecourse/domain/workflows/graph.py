@@ -1,0 +1,173 @@
+"""The graph of a workflow: which jobs it runs, and after which others each of them starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.workflows.ends import End, MemberEnds
+
+PART_MEMBERS = 128
+"""Members whose ends one item of the runs table holds: it stays under 1 KB, so that a write of it is one unit."""
+
+
+class Rule(StrEnum):
+    """When a member starts, by the ends of the jobs that it comes after: all succeeded; all ended; one succeeded; one
+    failed; none failed, and one succeeded at least.
+    """
+
+    ALL_SUCCESS = "all_success"
+    ALL_DONE = "all_done"
+    ANY_SUCCESS = "any_success"
+    ANY_FAILURE = "any_failure"
+    NONE_FAILED = "none_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """How a member ended that a rerun does not run again, and the local name (`RunName.local`) of its run then."""
+
+    end: End
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A job of a workflow. It starts by rule `when` after the jobs `after`. A failure counts for nothing in the
+    outcome where it `may_fail`. `not_before` (cron): it starts at that expression's first instant at or after the
+    occurrence, or later. `only` (cron): it takes part in occurrences that the expression names.
+    `lane` and `bulk` say where its first message goes. `given`: a rerun counts it as ended so.
+    """
+
+    id: str
+    after: tuple[str, ...] = ()
+    when: Rule = Rule.ALL_SUCCESS
+    may_fail: bool = False
+    not_before: str | None = None
+    only: str | None = None
+    lane: Lane = Lane.NORMAL
+    bulk: bool = False
+    given: Given | None = None
+
+
+class WorkflowRef(NamedTuple):
+    """Which graph of which workflow a run belongs to; as text `nightly@3f2a…`."""
+
+    workflow: str
+    graph: str
+
+    def __str__(self) -> str:
+        return f"{self.workflow}@{self.graph}"
+
+
+def read_ref(text: str) -> WorkflowRef:
+    """The inverse of `str`. Raises ValueError."""
+    workflow, mark, graph = text.partition("@")
+    if not (workflow and mark and graph):
+        raise ValueError(f"{text!r} names no graph of a workflow")
+    return WorkflowRef(workflow, graph)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Members by number, which is their place in `members`; sets of members are bit masks of these numbers.
+
+    `timezone` is that of the expressions in members. `lane` and `bulk` are the workflow's own.
+    A rerun has a graph of its own: `rerun_of` is the run id that it repeats, `rerun_from` the members that it starts
+    with. `timed`: `not_before` and `only` count; they do not in a run that somebody asked for at any instant.
+    """
+
+    members: tuple[Member, ...]
+    timezone: str = "UTC"
+    lane: Lane = Lane.NORMAL
+    bulk: bool = False
+    rerun_of: str | None = None
+    rerun_from: tuple[str, ...] = ()
+    timed: bool | None = None
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each member."""
+        return {member.id: number for number, member in enumerate(self.members)}
+
+    @cached_property
+    def upstream(self) -> tuple[int, ...]:
+        """For each member the jobs that it comes directly after."""
+        return tuple(sum(1 << self.numbers[each] for each in set(member.after)) for member in self.members)
+
+    @cached_property
+    def downstream(self) -> tuple[tuple[int, ...], ...]:
+        """For each member the numbers of those that come directly after it."""
+        found: list[list[int]] = [[] for _ in self.members]
+        for number, member in enumerate(self.members):
+            for each in dict.fromkeys(member.after):
+                found[self.numbers[each]].append(number)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def first(self) -> int:
+        """Members that a rerun starts with, whatever comes before them."""
+        return sum(1 << self.numbers[each] for each in self.rerun_from)
+
+    @cached_property
+    def all(self) -> int:
+        """Every member."""
+        return (1 << len(self.members)) - 1
+
+    @cached_property
+    def may_fail(self) -> int:
+        """Members whose failure does not count."""
+        return sum(1 << number for number, member in enumerate(self.members) if member.may_fail)
+
+    @cached_property
+    def given(self) -> MemberEnds:
+        """The ends that a rerun begins with: a failure of then counts for nothing now."""
+        ends = MemberEnds()
+        for number, member in enumerate(self.members):
+            if member.given is not None:
+                ends = ends.having(number, End.OK if member.given.end is End.OK else End.SKIPPED)
+        return ends
+
+    @property
+    def parts(self) -> range:
+        """The numbers of the items that hold its members' ends."""
+        return range((len(self.members) + PART_MEMBERS - 1) // PART_MEMBERS)
+
+    def part(self, part: int) -> int:
+        """The members whose ends that item holds."""
+        return ((1 << PART_MEMBERS) - 1) << (part * PART_MEMBERS) & self.all
+
+    def parts_of(self, members: int) -> set[int]:
+        """The items that hold the ends of these members."""
+        return {part for part in self.parts if members & self.part(part)}
+
+    def idle(self, occurrence: int, suffix: str) -> int:
+        """Members that take no part in the run of this occurrence."""
+        if not self._is_timed(suffix):
+            return 0
+        timed = [(number, member.only) for number, member in enumerate(self.members) if member.only is not None]
+        idle = (number for number, only in timed if self._times(only).next(occurrence - 1) != occurrence)
+        return sum(1 << number for number in idle) & ~self.first
+
+    def not_before(self, number: int, occurrence: int, suffix: str) -> int | None:
+        """The earliest start of a member in the run of this occurrence (UTC seconds)."""
+        expression = self.members[number].not_before
+        if expression is None or self.first >> number & 1 or not self._is_timed(suffix):
+            return None
+        return self._times(expression).next(occurrence - 1)
+
+    def _is_timed(self, suffix: str) -> bool:
+        return not suffix.startswith(".m") if self.timed is None else self.timed
+
+    def _times(self, expression: str) -> Occurrences:
+        return occurrences_of("", "", ScheduleSpec(expression, self.timezone))
+
+
+def numbers_in(members: int) -> list[int]:
+    """The numbers of a mask, ascending."""
+    return [number for number in range(members.bit_length()) if members >> number & 1]

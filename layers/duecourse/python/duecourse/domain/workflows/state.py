@@ -1,0 +1,110 @@
+"""What the ends of some members mean for the others, and for the run of their workflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
+from duecourse.domain.workflows.ends import MemberEnds
+from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, Rule, numbers_in
+
+
+@dataclass(frozen=True)
+class WorkflowState:
+    """A workflow's run, of the occurrence (UTC seconds) and suffix of its name, as far as `ends` are known: who is not
+    among them has not ended. What is said of a member depends on the ends, never on their order.
+    """
+
+    graph: Graph
+    occurrence: int
+    suffix: str
+    known: MemberEnds
+
+    @cached_property
+    def ends(self) -> MemberEnds:
+        """The known ends and, of a rerun, those that it was given."""
+        return self.known.joined(self.graph.given)
+
+    @cached_property
+    def _idle(self) -> int:
+        return self.graph.idle(self.occurrence, self.suffix)
+
+    def readiness(self, number: int) -> Readiness:
+        """Whether a member may start, waits, or will not run in this run of its workflow."""
+        if self._idle >> number & 1:
+            return Readiness.NOT_ITS_TIME
+        if self.graph.first >> number & 1:
+            return Readiness.READY
+        upstream, ends = self.graph.upstream[number], self.ends
+        ok, failed = upstream & ends.ok, upstream & (ends.failed | ends.cut)
+        ended = not upstream & ~ends.any
+        match self.graph.members[number].when:
+            case Rule.ALL_SUCCESS:
+                if failed:
+                    return Readiness.UPSTREAM_FAILED
+                return _once(ended, Readiness.READY if ok == upstream else Readiness.UPSTREAM_SKIPPED)
+            case Rule.ALL_DONE:
+                return _once(ended, Readiness.READY)
+            case Rule.ANY_SUCCESS:
+                if ok:
+                    return Readiness.READY
+                return _once(ended, Readiness.UPSTREAM_FAILED if failed else Readiness.UPSTREAM_SKIPPED)
+            case Rule.ANY_FAILURE:
+                return Readiness.READY if failed else _once(ended, Readiness.NOT_NEEDED)
+            case Rule.NONE_FAILED:
+                if failed:
+                    return Readiness.UPSTREAM_FAILED
+                return _once(ended, Readiness.READY if ok or not upstream else Readiness.UPSTREAM_SKIPPED)
+
+    def settled(self, number: int) -> bool:
+        """Whether nothing is left to do for a member. One that was skipped is not where it may start after all: a job
+        before it was redriven and succeeded.
+        """
+        bit = 1 << number
+        if (self.ends.ok | self.ends.failed | self.graph.given.any) & bit:
+            return True
+        return bool((self.ends.cut | self.ends.skipped) & bit) and self.readiness(number).skips
+
+    def to_start(self, numbers: list[int] | None = None) -> list[int]:
+        """Members (of `numbers`, or of all) that are to be sent a start: they may run, or their record must say that
+        they will not.
+        """
+        wanted = range(len(self.graph.members)) if numbers is None else numbers
+        return [
+            number for number in wanted if not self.settled(number) and self.readiness(number) is not Readiness.WAITS
+        ]
+
+    @cached_property
+    def outcome(self) -> WorkflowOutcome:
+        """OPEN until all members are settled; then FAILED where one failed that may not."""
+        if not all(map(self.settled, range(len(self.graph.members)))):
+            return WorkflowOutcome.OPEN
+        return WorkflowOutcome.FAILED if self.failed else WorkflowOutcome.DONE
+
+    @property
+    def failed(self) -> list[int]:
+        """Members that failed, and may not."""
+        return numbers_in(self.known.failed & ~self.graph.may_fail)
+
+    def parts_wanted(self, number: int) -> set[int]:
+        """The parts that must be known to say what follows from the end of a member, where its own part is `known`.
+
+        Of the ends that make a rule true or false the last one sees all others: each is written before the others are
+        read. So nothing is read for a job that waits for members of this very part.
+        """
+        own = number // PART_MEMBERS
+        mask, wanted = self.graph.part(own), set[int]()
+        for following in self.graph.downstream[number]:
+            upstream = self.graph.upstream[following]
+            if self.readiness(following) is not Readiness.WAITS:
+                wanted |= self.graph.parts_of(1 << following)  # it may have been sent its start already
+            elif not upstream & mask & ~self.ends.any:
+                wanted |= self.graph.parts_of(upstream | 1 << following)
+        if not mask & ~self.ends.any:
+            wanted |= set(self.graph.parts)
+        return wanted - {own}
+
+
+def _once(ended: bool, then: Readiness) -> Readiness:
+    return then if ended else Readiness.WAITS

@@ -1,0 +1,50 @@
+"""Graphs of workflows, and how the members of their runs have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.runs.run import Run
+from duecourse.domain.workflows.ends import End, MemberEnds
+from duecourse.domain.workflows.graph import Graph, WorkflowRef
+
+
+class GraphMissingError(LookupError):
+    """A graph that a run names is not kept any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRead:
+    """The record of a workflow's run (None: there is none), and the ends of its members in the parts asked for."""
+
+    run: Run | None
+    ends: MemberEnds
+
+
+class WorkflowStore(Protocol):
+    """Graphs never change: one that is edited is another one, with another hash."""
+
+    def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
+        """Remembered once it was read. Raises GraphMissingError."""
+
+    def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
+        """Write it, if it is not there; under which name it is known. `expires_at` (UTC seconds) for one that is only
+        needed for a time.
+        """
+
+    def expire_graph(self, tenant: str, ref: WorkflowRef, *, at: int) -> None:
+        """Let it be removed after `at` (UTC seconds): no definition names it any more."""
+
+    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
+        """Note the end of a member in a run of its workflow, unless an end of a higher rank is known; all ends of its
+        part as they are then.
+        """
+
+    def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
+        """A workflow's run, and the ends of its members in these parts. Strongly consistent, each item by itself."""
+
+    def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
+        """The records of these runs that exist. Strongly consistent."""

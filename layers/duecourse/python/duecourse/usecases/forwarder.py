@@ -1,0 +1,53 @@
+"""Send messages about runs: at once, delayed by their lane, or by a timer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from duecourse.domain.jobs.policies import Lane
+from duecourse.limits import MAX_DELAY_SECONDS
+from duecourse.messages import RunMessage
+from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarder:
+    """Sends into the worker's own lane, where the run already is, unless another one is given; without a `lane` each
+    message goes to the one that it names.
+    """
+
+    lanes: Lanes
+    received: Received
+    timers: Timers
+    clock: Clock
+    lane: Lane | None
+
+    def send(self, message: RunMessage, not_before: float, lane: Lane | None = None) -> bool:
+        """Send, held back until `not_before` (UTC seconds): by the lane for up to the 900 s that SQS allows, by a timer
+        in the due index for longer. Raises for a timer that was not written.
+        """
+        wait = ceil(not_before - self.clock.now())
+        ours = replace(message, lane=lane or self.lane or message.lane)
+        if wait > MAX_DELAY_SECONDS:
+            # One item for each purpose: whoever comes from there is the only one.
+            self.timers.put(Timer(replace(ours, armed=None), ceil(not_before)))
+            return True
+        return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
+
+    def send_all(self, messages: Sequence[RunMessage]) -> bool:
+        """Send each to the lane that it names, held back until its `not_before`; whether all were accepted. Raises for
+        a timer that was not written.
+        """
+        now = self.clock.now()
+        near = [message for message in messages if message.not_before - now <= MAX_DELAY_SECONDS]
+        far = [message for message in messages if message.not_before - now > MAX_DELAY_SECONDS]
+        for message in far:
+            self.timers.put(Timer(message, ceil(message.not_before)))
+        delayed = [Outgoing(message, max(ceil(message.not_before - now), 0)) for message in near]
+        return not delayed or all(self.lanes.send(delayed))
+
+    def postpone(self, receipt: str, seconds: int) -> None:
+        """Let a received message become visible again after `seconds`."""
+        self.received.postpone(receipt, seconds)

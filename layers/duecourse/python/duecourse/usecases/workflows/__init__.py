@@ -1,0 +1,1 @@
+"""Workflows: begin a run of one, start its members in their turn, end it."""

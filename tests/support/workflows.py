@@ -1,0 +1,42 @@
+"""Workflows as tests want them: members by name, each with the jobs that it comes after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.graph import Graph, Member
+from tests.support.jobs import job
+
+if TYPE_CHECKING:
+    from tests.support.world import World
+
+SECOND_OF_ALL = 60
+"""When the workflows of these tests begin, after NOON."""
+
+
+class NoWorkflows:
+    """ports.WorkflowStore of a worker that meets none."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} of the store of workflows is used for a run outside workflows")
+
+
+def graph_of(members: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
+    """A graph: the jobs after which each member comes, and what else is said of some of them (`report={"when": …}`)."""
+    named = {name.replace("_", "-"): fields for name, fields in rules.items()}
+    return Graph(tuple(Member(id=name, after=after, **named.get(name, {})) for name, after in members.items()))
+
+
+def add_workflow(
+    world: World, graph: Graph, *, id: str = "nightly", deadline_seconds: int = 3600, **fields: Any
+) -> Job:
+    """Write the members that are not there, then the workflow, whose one run is due a minute after NOON."""
+    for member in graph.members:
+        if world.jobs.get("default", member.id) is None:
+            world.add(job("0 0 1 1 *", id=member.id, overlap=Overlap.ALLOW))
+    ref = world.workflows.put_graph("default", id, graph)
+    schedule = fields.pop("schedule", "1 12 21 11 *")
+    return world.add(job(schedule, id=id, **(workflow_fields(ref.graph, deadline_seconds) | fields)))
