@@ -40,8 +40,8 @@ class Tables:
     def inputs(self) -> DynamoInputs:
         return DynamoInputs(self.client, self.runs)
 
-    def workflows(self) -> DynamoWorkflows:
-        return DynamoWorkflows(self.client, self.jobs, self.runs)
+    def workflows(self, clock: Clock) -> DynamoWorkflows:
+        return DynamoWorkflows(self.client, self.jobs, self.runs, clock)
 
     def run_store(self) -> DynamoRunStore:
         return DynamoRunStore(self.client, self.runs)

@@ -81,6 +81,6 @@ class Workshop:
             Overlaps(self.runs, self.lines, self.clock),
             Line(self.lines, forwarder, self.clock, self.randomness),
             forwarder,
-            Workflows(self.workflows, forwarder, self.clock, self.randomness),
+            Workflows(self.workflows, self.jobs, self.inputs, forwarder, self.clock, self.randomness),
         )
         return TransitionWriter(effects, self.results)

@@ -119,7 +119,7 @@ class World:
         self.lines: Lines = tables.lines()
         self.timers = tables.timers(rules.shards)
         self.inputs = tables.inputs()
-        self.workflows: WorkflowStore = tables.workflows()
+        self.workflows: WorkflowStore = tables.workflows(self.clock)
         self.round_id: str | None = None
         """What the dispatcher's invocations are called."""
         self.reports: list[Report] = []

@@ -46,7 +46,7 @@ def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
         timers=DynamoTimers(dynamodb, jobs, shards=shards),
         lines=DynamoLines(dynamodb, runs),
         inputs=DynamoInputs(dynamodb, runs),
-        workflows=DynamoWorkflows(dynamodb, jobs, runs),
+        workflows=DynamoWorkflows(dynamodb, jobs, runs, clock),
     )
 
 
@@ -66,6 +66,6 @@ def transitions_of(
         overlaps=Overlaps(stores.runs, stores.lines, clock),
         line=Line(stores.lines, forwarder, clock, randomness),
         forwarder=forwarder,
-        workflows=Workflows(stores.workflows, forwarder, clock, randomness),
+        workflows=Workflows(stores.workflows, stores.jobs, stores.inputs, forwarder, clock, randomness),
     )
     return TransitionWriter(effects, S3Results(client("s3"), bucket))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from duecourse.domain.ids import RunName
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import Run
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
@@ -37,6 +38,14 @@ class WorkflowStore(Protocol):
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, *, at: int) -> None:
         """Let it be removed after `at` (UTC seconds): no definition names it any more."""
+
+    def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
+        """Those of the jobs that exist, by id. Strongly consistent."""
+
+    def claim(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
+        """Make the jobs members of a workflow, or free them (None); the ids of those that are not as they were read any
+        more, which stay as they are.
+        """
 
     def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
         """Note the end of a member in a run of its workflow, unless an end of a higher rank is known; all ends of its

@@ -5,28 +5,35 @@ from __future__ import annotations
 import gzip
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any
 
 import orjson
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
-from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, RUN_PREFIX, Item, ends_key, job_key
+from duecourse.adapters.dynamodb.jobs.job_reading import JobMissingError, read_job
+from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
 from duecourse.adapters.dynamodb.reading import read_item
 from duecourse.adapters.dynamodb.runs import run_item
+from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import Run
 from duecourse.domain.workflows.ends import BY_RANK, End, MemberEnds
 from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
-from duecourse.ports import GraphMissingError, WorkflowRead
+from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 
 REMEMBERED = 64
 """Graphs that a worker keeps in its memory; one of 1,000 members takes about a megabyte."""
+
+TRANSACTION = 100
+"""Writes of one transaction, at most (Amazon DynamoDB API Reference, TransactWriteItems)."""
 
 HASH_CHARACTERS = 24
 """96 bits: within one workflow nobody meets the same by chance."""
@@ -38,8 +45,12 @@ class DynamoWorkflows:
     ended: its number, and the rank of its end.
     """
 
-    def __init__(self, client: Any, jobs_table: str, runs_table: str) -> None:
+    def __init__(
+        self, client: Any, jobs_table: str, runs_table: str, clock: Clock, executor: Executor | None = None
+    ) -> None:
         self._client = client
+        self._clock = clock
+        self._executor = executor or InlineExecutor()
         self._jobs_table = jobs_table
         self._runs_table = runs_table
         self._remembered = lru_cache(REMEMBERED)(self._read_graph)
@@ -74,6 +85,44 @@ class DynamoWorkflows:
             ConditionExpression="attribute_exists(PK)",
             ExpressionAttributeValues={":at": values.number(at)},
         )
+
+    def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
+        """See ports.WorkflowStore."""
+        keys = [job_key(tenant, job_id, JOB) for job_id in ids]
+        found: dict[str, Job] = {}
+        for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
+            with suppress(JobMissingError):  # deleted meanwhile
+                found[item["job_id"]["S"]] = read_job(item, partial(read_item, self._client, self._jobs_table))
+        return found
+
+    def claim(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
+        """See ports.WorkflowStore. A hundred jobs a transaction, side by side."""
+        batches = [jobs[begin : begin + TRANSACTION] for begin in range(0, len(jobs), TRANSACTION)]
+        refused = self._executor.map(lambda batch: self._claimed(batch, workflow), batches)
+        return [job_id for batch in refused for job_id in batch]
+
+    def _claimed(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
+        """Those of a transaction that stand otherwise now; the others are written then, without these."""
+        failed = transact(self._client, [self._claim_of(job, workflow) for job in jobs], self._clock)
+        rest = [job for index, job in enumerate(jobs) if index not in set(failed)]
+        refused = [jobs[index].id for index in failed]
+        return [*refused, *self._claimed(rest, workflow)] if failed and rest else refused
+
+    def _claim_of(self, job: Job, workflow: str | None) -> dict[str, Any]:
+        condition = conditions.unchanged(job)
+        names = condition.get("ExpressionAttributeNames", {}) | {"#workflow": "workflow", "#revision": "revision"}
+        known = condition["ExpressionAttributeValues"] | values.pack({":next": job.revision + 1, ":workflow": workflow})
+        noted = "SET #revision = :next, #workflow = :workflow" if workflow else "SET #revision = :next REMOVE #workflow"
+        return {
+            "Update": {
+                "TableName": self._jobs_table,
+                "Key": job_key(job.tenant, job.id, JOB),
+                "UpdateExpression": noted,
+                **condition,
+                "ExpressionAttributeNames": names,
+                "ExpressionAttributeValues": known,
+            }
+        }
 
     def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
         """See ports.WorkflowStore. Answers may be lost: the same end twice changes nothing."""

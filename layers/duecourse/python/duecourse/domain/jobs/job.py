@@ -99,6 +99,7 @@ class Job(JobDefinition):
     pause ended, where the schedule was changed since (None: `changed_at` was that moment).
     `seated`: it has a seat in its lane (domain.seats), or none; None for a job of before there were seats.
     `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
+    `workflow` is the id of the one that it is a member of.
     """
 
     tenant: str
@@ -116,6 +117,7 @@ class Job(JobDefinition):
     revision: int = 0
     seated: bool | None = None
     earlier: tuple[Definition, ...] = ()
+    workflow: str | None = None
 
     def redefined(self, now: float) -> Job:
         """The job with a new generation, which holds from `now` on (UTC seconds): its schedule, or whether it fires, is

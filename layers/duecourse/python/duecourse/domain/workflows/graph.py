@@ -77,7 +77,7 @@ def read_ref(text: str) -> WorkflowRef:
 class Graph:
     """Members by number, which is their place in `members`; sets of members are bit masks of these numbers.
 
-    `timezone` is that of the expressions in members. `lane` and `bulk` are the workflow's own.
+    `timezone` is that of the expressions in members, `lane` the workflow's own.
     A rerun has a graph of its own: `rerun_of` is the run id that it repeats, `rerun_from` the members that it starts
     with. `timed`: `not_before` and `only` count; they do not in a run that somebody asked for at any instant.
     """
@@ -85,7 +85,6 @@ class Graph:
     members: tuple[Member, ...]
     timezone: str = "UTC"
     lane: Lane = Lane.NORMAL
-    bulk: bool = False
     rerun_of: str | None = None
     rerun_from: tuple[str, ...] = ()
     timed: bool | None = None
@@ -133,6 +132,26 @@ class Graph:
                 ends = ends.having(number, End.OK if member.given.end is End.OK else End.SKIPPED)
         return ends
 
+    def before(self, number: int) -> int:
+        """All members that must have ended, or been skipped, before this one may start."""
+        found, pending = 0, self.upstream[number]
+        while pending:
+            found |= pending
+            pending = sum(
+                1 << each for each in {up for one in numbers_in(pending) for up in numbers_in(self.upstream[one])}
+            )
+            pending &= ~found
+        return found
+
+    def after(self, numbers: int) -> int:
+        """These members, and all that come after them."""
+        found, pending = 0, numbers
+        while pending:
+            found |= pending
+            pending = sum(1 << each for each in {down for one in numbers_in(pending) for down in self.downstream[one]})
+            pending &= ~found
+        return found
+
     @property
     def parts(self) -> range:
         """The numbers of the items that hold its members' ends."""
@@ -148,7 +167,7 @@ class Graph:
 
     def idle(self, occurrence: int, suffix: str) -> int:
         """Members that take no part in the run of this occurrence."""
-        if not self._is_timed(suffix):
+        if not self.is_timed(suffix):
             return 0
         timed = [(number, member.only) for number, member in enumerate(self.members) if member.only is not None]
         idle = (number for number, only in timed if self._times(only).next(occurrence - 1) != occurrence)
@@ -157,11 +176,12 @@ class Graph:
     def not_before(self, number: int, occurrence: int, suffix: str) -> int | None:
         """The earliest start of a member in the run of this occurrence (UTC seconds)."""
         expression = self.members[number].not_before
-        if expression is None or self.first >> number & 1 or not self._is_timed(suffix):
+        if expression is None or self.first >> number & 1 or not self.is_timed(suffix):
             return None
         return self._times(expression).next(occurrence - 1)
 
-    def _is_timed(self, suffix: str) -> bool:
+    def is_timed(self, suffix: str) -> bool:
+        """Whether `not_before` and `only` count in a run with this suffix."""
         return not suffix.startswith(".m") if self.timed is None else self.timed
 
     def _times(self, expression: str) -> Occurrences:

@@ -32,17 +32,22 @@ class Calls:
     clock: Clock
     workflows: Workflows
 
-    def prepared(self, job: Job, run: Run) -> Job | None:
-        """The job as this run calls it; None where the payload that was given for the run is not kept any more."""
+    def prepared(self, job: Job, run: Run) -> Job | Failed:
+        """The job as this run calls it, or why it cannot be called: what its payload is made of is not there."""
+        if run.is_member:
+            try:
+                return self.workflows.filled(job, run)
+            except TemplateError as problem:
+                return Failed(str(problem), retryable=False, code=problem.code)
         if not run.own_payload:
             return job
         given = self.inputs.get(run.tenant, run.job_id, run.suffix)
-        return None if given is None else replace(job, payload=given.payload)
+        return PAYLOAD_GONE if given is None else replace(job, payload=given.payload)
 
-    def call(self, item: WorkItem, run: Run, prepared: Job | None) -> Outcome:
+    def call(self, item: WorkItem, run: Run, prepared: Job | Failed) -> Outcome:
         """What the target answered. Never raises: whatever breaks in the call, the attempt has ended."""
-        if prepared is None:
-            return PAYLOAD_GONE
+        if isinstance(prepared, Failed):
+            return prepared
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from duecourse.domain.ids import RunName
+from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.runs.member import WORKFLOW_OVER
 from duecourse.domain.runs.run import Run
-from duecourse.domain.runs.run_identity import RunIdentity
-from duecourse.domain.workflows.graph import Graph, read_ref
+from duecourse.domain.runs.run_identity import OfRun, RunIdentity
+from duecourse.domain.workflows.graph import Graph, Member, read_ref
 from duecourse.messages import MessageKind, RunMessage, message_about
 from duecourse.ports import Randomness
 
@@ -46,7 +46,6 @@ class WorkflowMessages:
             self.now,
             self.randomness.nonce(),
             kind=MessageKind.EVALUATE,
-            bulk=self.graph.bulk,
         )
 
     def _about(self, number: int, kind: MessageKind) -> RunMessage:
@@ -59,6 +58,13 @@ class WorkflowMessages:
     def _identity(self, job_id: str, due: int) -> RunIdentity:
         """The run of that job in this run of the workflow. Generation 0: its job's, as it is when it begins."""
         return replace(self.of, job_id=job_id, due=due, generation=0, count=1, through=None, own_payload=False)
+
+
+def name_in(run: OfRun, member: Member) -> RunName:
+    """The member's run in this one, or in the one of which this one has taken it over."""
+    if member.given is None:
+        return RunName(member.id, run.occurrence, run.suffix)
+    return parse_run_id(f"{member.id}.{member.given.run}")
 
 
 def run_of(identity: RunIdentity, job_id: str) -> RunName:

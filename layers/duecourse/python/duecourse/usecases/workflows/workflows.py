@@ -10,18 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED, stopped_by_workflow
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.ends import MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, read_ref
+from duecourse.domain.workflows.results import filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.ports import Clock, Randomness, WorkflowStore
+from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
-from duecourse.usecases.workflows.messages import WorkflowMessages, run_of
+from duecourse.usecases.workflows.messages import WorkflowMessages, name_in, run_of
 
 NAMED_FAILURES = 10
 """Failed members that the error of a workflow's run names."""
@@ -51,6 +53,8 @@ class Workflows:
     """One instance serves all threads of a worker."""
 
     store: WorkflowStore
+    jobs: JobStore
+    inputs: Inputs
     forwarder: Forwarder
     clock: Clock
     randomness: Randomness
@@ -85,6 +89,27 @@ class Workflows:
         named = [f"{run.job_id} ({run.code or run.reason or run.state})" for run in failed[:NAMED_FAILURES]]
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
+
+    def filled(self, job: Job, run: Run) -> Job:
+        """A member as it is called in this run: with what its payload takes of other members, and on the calendar of
+        its workflow's time zone. Raises UpstreamResultError.
+        """
+        graph, workflow = self._graph(run), read_ref(run.workflow or "").workflow
+        job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
+        taken = [each for _, _, each in taken_by(job.payload) if each is not None]
+        if not taken:
+            return job
+        named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
+        records = {record.job_id: record for record in self._records(run, graph, sorted(named))}
+        return replace(job, payload=filled(job.payload, records, lambda: self._payload(run, workflow)))
+
+    def _payload(self, run: Run, workflow: str) -> object:
+        """The payload of the workflow's run: its own, where it was given one."""
+        asked = self.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
+        if asked is not None and asked.own_payload:
+            return asked.payload
+        job = self.jobs.get(run.tenant, workflow)
+        return None if job is None else job.payload
 
     def begin(self, run: Run, message: RunMessage, report: Report) -> Outcome:
         """Start the members that are to be started; of one whose redrive was asked for, redrive those that are dead."""
@@ -155,7 +180,7 @@ class Workflows:
         return WorkflowState(graph, of.occurrence, of.suffix, known)
 
     def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> list[Run]:
-        names = [run_of(of.identity, graph.members[number].id) for number in numbers]
+        names = [name_in(of, graph.members[number]) for number in numbers]
         found = {run.job_id: run for run in self.store.records(of.tenant, names)} if names else {}
         return [found[name.job_id] for name in names if name.job_id in found]
 

@@ -52,6 +52,7 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "earlier": values.document([astuple(each) for each in job.earlier]) if job.earlier else None,
             "revision": job.revision,
             "seated": job.seated,
+            "workflow": job.workflow,
             "definition": values.document(definition),
             "payload": payload if inline else None,
             "payload_hash": None if inline else hash_of(payload),
@@ -120,6 +121,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         resumed_at=values.optional_float(item, "resumed_at"),
         revision=values.optional_integer(item, "revision") or 0,
         seated=item["seated"]["BOOL"] if "seated" in item else None,
+        workflow=values.optional_text(item, "workflow"),
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
     )
 

@@ -1,0 +1,202 @@
+"""What is wrong with a workflow that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.graph import Member, Rule
+
+MAX_MEMBERS = 1024
+MAX_EDGES = 10_000
+MAX_DIRECT = 1000
+"""Jobs that one comes directly after, or that come directly after one."""
+
+MAX_DEPTH = 100
+"""Jobs on the longest path."""
+
+MAX_MEETINGS = 2000
+"""Occurrences that are tried before `only` and `schedule` are said never to meet."""
+
+SHOWN = 12
+"""Jobs of a path that are named."""
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowFault:
+    """`path` in the posted document, and what is wrong there. `conflict`: the document is right by itself, and another
+    workflow or job is in its way.
+    """
+
+    path: Path
+    detail: str
+    conflict: bool = False
+
+
+def graph_faults(members: Sequence[Member]) -> list[WorkflowFault]:
+    """What is wrong with the graph, whatever the jobs are."""
+    if not 1 <= len(members) <= MAX_MEMBERS:
+        return [WorkflowFault(("jobs",), f"names {len(members):,} jobs; 1 to {MAX_MEMBERS:,} are allowed")]
+    edges = sum(len(member.after) for member in members)
+    if edges > MAX_EDGES:
+        return [WorkflowFault(("jobs",), f"has {edges:,} edges; at most {MAX_EDGES:,} are allowed")]
+    faults = [*_bad_names(members), *_bad_rules(members), *_too_wide(members)]
+    if faults:
+        return faults
+    circle = _circle(members)
+    if circle is not None:
+        return [circle]
+    return list(_too_deep(members))
+
+
+def time_faults(
+    members: Sequence[Member], schedule: ScheduleSpec, exclude: Sequence[str], now: int
+) -> list[WorkflowFault]:
+    """What is wrong with the expressions of members, beside a workflow's schedule that is understood."""
+    faults, whole = [], occurrences_of("", "", schedule, exclude=tuple(exclude))
+    for member in members:
+        for name, expression in (("not_before", member.not_before), ("only", member.only)):
+            if expression is None:
+                continue
+            place: Path = ("jobs", member.id, name)
+            try:
+                times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
+                if times.next(now) is None:
+                    faults.append(WorkflowFault(place, "names no time that is still to come"))
+                elif name == "only" and schedule.expression and not _meet(times, whole, now):
+                    faults.append(WorkflowFault(place, "never meets an occurrence of the workflow's schedule"))
+            except ScheduleError as problem:
+                faults.append(WorkflowFault(place, f"is not understood: {problem.detail}"))
+    return faults
+
+
+def member_faults(
+    workflow: str, members: Sequence[Member], inline: Mapping[str, object], found: Mapping[str, Job]
+) -> list[WorkflowFault]:
+    """What is wrong with the jobs that are named: `found` are those that exist, `inline` those that the document
+    brings. A claim by another workflow is left out here: it may be void.
+    """
+    faults = []
+    for member in members:
+        job, place = found.get(member.id), ("jobs", member.id)
+        if member.id == workflow:
+            faults.append(WorkflowFault(place, "is the workflow itself; name the job otherwise"))
+        elif job is None and member.id not in inline:
+            faults.append(WorkflowFault(place, f"there is no job {member.id}; create it, or define it here in job"))
+        elif job is not None and isinstance(job.target, WorkflowTarget):
+            faults.append(WorkflowFault(place, "is a workflow; workflows do not nest", conflict=True))
+        elif job is not None and job.schedule.expression:
+            detail = f"has a schedule of its own ({job.schedule.expression}); set it to null first"
+            faults.append(WorkflowFault(place, detail, conflict=True))
+    return faults
+
+
+def _bad_names(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+    known = [member.id for member in members]
+    names = set(known)
+    for member in members:
+        seen: set[str] = set()
+        for index, name in enumerate(member.after):
+            place = ("jobs", member.id, "after", index)
+            if name not in names:
+                near = get_close_matches(name, known, n=1)
+                meant = f"; did you mean {near[0]}?" if near else "; name one of this workflow's jobs"
+                yield WorkflowFault(place, f"{name} is no job of this workflow{meant}")
+            elif name in seen:
+                yield WorkflowFault(place, f"names {name} a second time")
+            seen.add(name)
+
+
+def _bad_rules(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+    for member in members:
+        if member.when in (Rule.ANY_SUCCESS, Rule.ANY_FAILURE) and not member.after:
+            yield WorkflowFault(
+                ("jobs", member.id, "when"), f"{member.when} needs after: nothing comes before this job"
+            )
+
+
+def _too_wide(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+    following: dict[str, int] = {}
+    for member in members:
+        if len(member.after) > MAX_DIRECT:
+            detail = f"names {len(member.after):,} jobs; at most {MAX_DIRECT:,} are allowed"
+            yield WorkflowFault(("jobs", member.id, "after"), detail)
+        for name in member.after:
+            following[name] = following.get(name, 0) + 1
+    for name, count in following.items():
+        if count > MAX_DIRECT:
+            detail = f"has {count:,} jobs directly after it; at most {MAX_DIRECT:,} are allowed"
+            yield WorkflowFault(("jobs", name), detail)
+
+
+def _circle(members: Sequence[Member]) -> WorkflowFault | None:
+    """A circle, named at the edge that closes it. By a walk with a stack of its own: a graph may be deep."""
+    after = {member.id: member.after for member in members}
+    done: set[str] = set()
+    for member in members:
+        path: dict[str, int] = {}
+        stack = [(member.id, iter(after[member.id]))] if member.id not in done else []
+        if stack:
+            path[member.id] = 0
+        while stack:
+            here, rest = stack[-1]
+            name = next(rest, None)
+            if name is None:
+                stack.pop()
+                del path[here]
+                done.add(here)
+            elif name in path:
+                # From `name` along what comes after: the reverse of the walk, which goes to what comes before.
+                circle = [name, *reversed(list(path)[path[name] + 1 :]), name]
+                return WorkflowFault(
+                    ("jobs", here, "after", after[here].index(name)), f"closes a circle: {_shown(circle)}"
+                )
+            elif name not in done:
+                path[name] = len(path)
+                stack.append((name, iter(after[name])))
+    return None
+
+
+def _too_deep(members: Sequence[Member]) -> Iterator[WorkflowFault]:
+    """The longest path, where that is too long. The graph has no circle."""
+    after = {member.id: member.after for member in members}
+    length: dict[str, int] = {}
+    pending = [member.id for member in members]
+    while pending:
+        here = pending[-1]
+        unknown = [name for name in after[here] if name not in length]
+        if unknown:
+            pending += unknown
+            continue
+        length[pending.pop()] = 1 + max((length[name] for name in after[here]), default=0)
+    last = max(length, key=length.__getitem__)
+    if length[last] > MAX_DEPTH:
+        path = [last]
+        while after[path[-1]]:
+            path.append(max(after[path[-1]], key=length.__getitem__))
+        detail = f"path {_shown(path[::-1])} is {length[last]} jobs long; at most {MAX_DEPTH} are allowed"
+        yield WorkflowFault(("jobs", last, "after"), detail)
+
+
+def _meet(one: Occurrences, other: Occurrences, now: int) -> bool:
+    """Whether both name an instant after `now`, as far as that is looked for: each leaps to where the other stands."""
+    at = one.next(now)
+    for _ in range(MAX_MEETINGS):
+        if at is None or (found := other.next(at - 1)) is None:
+            return False
+        if found == at:
+            return True
+        at, one, other = found, other, one
+    return False
+
+
+def _shown(path: Sequence[str]) -> str:
+    shown = [*path[: SHOWN // 2], "...", *path[-SHOWN // 2 :]] if len(path) > SHOWN else list(path)
+    return " -> ".join(shown)

@@ -1,0 +1,161 @@
+"""Results that members hand down: `{{upstream.extract.result.rows}}` in a member's payload.
+
+Names only, put in once: what is put in is never read as a template again. A string that is one such placeholder
+becomes the JSON value, elsewhere it stands as text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.template import TemplateError, texts_in
+from duecourse.domain.workflows.graph import Graph, numbers_in
+
+MAX_STEPS = 8
+"""Keys and indexes of a path."""
+
+MAX_UPSTREAMS = 20
+"""Jobs that one payload names."""
+
+FIELDS = ("state", "run_id", "code", "error")
+_STEP = r"[A-Za-z0-9_-]{1,64}"
+_NAME = re.compile(
+    rf"(?:upstream\.(?P<job>{ID_PATTERN})\.(?:(?P<field>{'|'.join(FIELDS)})|result)|workflow\.payload)"
+    rf"(?P<path>(?:\.{_STEP}){{0,{MAX_STEPS}}})"
+)
+_PLACEHOLDER = re.compile(r"(?<!\\)\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*?)\s*\}\}")
+_BRACES = re.compile(r"\{\{|\}\}")
+
+
+class UpstreamResultError(TemplateError):
+    """What a payload takes from another member is not there."""
+
+    code = "upstream_result"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one placeholder takes: of a member (`job`, with a field of its record, or its result), or of the payload of
+    the workflow's run (None); `path` leads into it.
+    """
+
+    job: str | None
+    field: str | None
+    path: tuple[str, ...]
+
+
+def read_name(name: str) -> Taken | None:
+    """What a placeholder's name takes; None for one that is not understood."""
+    match = _NAME.fullmatch(name)
+    if match is None or (match["field"] and match["path"]):
+        return None
+    return Taken(match["job"], match["field"], tuple(match["path"].split(".")[1:]))
+
+
+def taken_by(payload: Any) -> list[tuple[tuple[str | int, ...], str, Taken | None]]:
+    """Every placeholder of a payload that takes something of its workflow: its place, its name, and what it takes."""
+    found = ((path, match["name"]) for path, text in texts_in(payload) for match in _PLACEHOLDER.finditer(text))
+    return [(path, name, read_name(name)) for path, name in found]
+
+
+def result_faults(payload: Any, member: str, graph: Graph) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """What is wrong with the placeholders of a member's payload: their place, and why."""
+    before = {graph.members[number].id for number in numbers_in(graph.before(graph.numbers[member]))}
+    named = set()
+    for path, name, taken in taken_by(payload):
+        if taken is None:
+            forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
+            yield path, f"{{{{{name[:40]}}}}} is not understood; known are {forms}"
+        elif taken.job is not None and taken.job not in before:
+            yield path, f"upstream.{taken.job} does not come before {member}"
+        elif taken.job is not None:
+            named.add(taken.job)
+    if len(named) > MAX_UPSTREAMS:
+        yield (), f"takes from {len(named)} jobs; at most {MAX_UPSTREAMS} are allowed"
+
+
+def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
+    """The payload with what it takes, ready to be rendered as any other. `records` are those of the members that it
+    names. Raises UpstreamResultError.
+    """
+    match payload:
+        case str():
+            return _filled_text(payload, records, workflow_payload)
+        case dict():
+            return {key: filled(value, records, workflow_payload) for key, value in payload.items()}
+        case list() | tuple():
+            return [filled(value, records, workflow_payload) for value in payload]
+        case _:
+            return payload
+
+
+def _filled_text(text: str, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
+    def value_of(name: str) -> Any:
+        return _value(name, records, workflow_payload)
+
+    whole = _PLACEHOLDER.fullmatch(text.strip())
+    if whole is not None:
+        return _literal(value_of(whole["name"]))
+
+    def in_text(match: re.Match[str]) -> str:
+        value = value_of(match["name"])
+        return _escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+    return _PLACEHOLDER.sub(in_text, text)
+
+
+def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
+    taken = read_name(name)
+    if taken is None:
+        raise UpstreamResultError(f"{{{{{name[:40]}}}}} is not understood")
+    if taken.job is None:
+        return _inside(workflow_payload(), taken.path, name)
+    run = records.get(taken.job)
+    if taken.field is not None:
+        return None if run is None else _fields(run)[taken.field]
+    if run is None or run.state is not RunState.SUCCEEDED:
+        return None
+    if run.result_key is not None:
+        raise UpstreamResultError(
+            f"the result of {taken.job} is too large to be handed down ({run.result_bytes} bytes)"
+        )
+    return _inside(run.result, taken.path, name)
+
+
+def _fields(run: Run) -> dict[str, str | None]:
+    return {"state": run.state.value, "run_id": str(run.name), "code": run.code, "error": run.error}
+
+
+def _inside(value: Any, path: tuple[str, ...], name: str) -> Any:
+    for step in path:
+        match value:
+            case dict() if step in value:
+                value = value[step]
+            case list() if step.isdecimal() and int(step) < len(value):
+                value = value[int(step)]
+            case _:
+                raise UpstreamResultError(f"{{{{{name[:80]}}}}}: there is no {step}")
+    return value
+
+
+def _literal(value: Any) -> Any:
+    """The value with all that a later rendering would take for a template written as literal text."""
+    match value:
+        case str():
+            return _escaped(value)
+        case dict():
+            return {key: _literal(inside) for key, inside in value.items()}
+        case list():
+            return [_literal(inside) for inside in value]
+        case _:
+            return value
+
+
+def _escaped(text: str) -> str:
+    return _BRACES.sub(lambda match: "\\" + match[0], text)

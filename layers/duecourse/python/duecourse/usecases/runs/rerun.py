@@ -1,0 +1,131 @@
+"""Run a part of a workflow's run again: some members and all that come after them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.change_record import ChangeAction
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.ends import End, MemberEnds
+from duecourse.domain.workflows.graph import Given, Graph, read_ref
+from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
+from duecourse.usecases.jobs.job_errors import KeyReusedError
+from duecourse.usecases.runs.commands import JobGoneError, LaneUnavailableError, RunStateError
+from duecourse.usecases.runs.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run
+from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.workflows.manage import GRAPH_DAYS
+
+
+class NoWorkflowRunError(RunStateError):
+    """It is no run of a workflow, or has not begun."""
+
+
+class RunNotEndedError(RunStateError):
+    """It has not ended: what is dead in it can be redriven."""
+
+
+class NoMemberError(Exception):
+    """The workflow's run has no such jobs (`names`)."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(", ".join(names))
+        self.names = names
+
+
+@dataclass(frozen=True, slots=True)
+class Reruns:
+    """A rerun is another run of the same occurrence, with a graph of its own: the members that do not run again are
+    given as ended in it, with the runs whose results they hand down. The request is written, then its message is sent.
+    """
+
+    runs: Runs
+    records: RunStore
+    jobs: JobStore
+    workflows: WorkflowStore
+    inputs: Inputs
+    lanes: Lanes
+    clock: Clock
+    randomness: Randomness
+    run_retention_days: int
+
+    def rerun(self, tenant: str, run_id: str, begin: Sequence[str], run_request: RunRequest) -> Run:
+        """The new run, QUEUED; for a request that was made before, what has become of its run.
+
+        Raises RunUnknownError, NoWorkflowRunError, RunNotEndedError, JobGoneError, NoMemberError, GraphMissingError,
+        KeyReusedError, LaneUnavailableError.
+        """
+        run = self.runs.get(tenant, run_id)
+        if run.workflow is None or run.is_member:
+            raise NoWorkflowRunError(run)
+        if not run.state.final:
+            raise RunNotEndedError(run)
+        job = self.jobs.get(tenant, run.job_id)
+        if job is None or not isinstance(job.target, WorkflowTarget):
+            raise JobGoneError(run)
+        graph = self.workflows.graph(tenant, read_ref(run.workflow))
+        if unknown := [name for name in begin if name not in graph.numbers]:
+            raise NoMemberError(unknown)
+        ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
+        now = self.clock.now()
+        ref = self.workflows.put_graph(
+            tenant, job.id, rerun_graph(graph, run, begin, ends), expires_at=int(now) + GRAPH_DAYS * DAY_SECONDS
+        )
+        asked = self._asked(job, run, run_request, sorted(begin), now)
+        standing = self.inputs.put(tenant, job.id, asked)
+        if standing is not None and standing.fingerprint != asked.fingerprint:
+            raise KeyReusedError(run_request.key)
+        asked = asked if standing is None else standing
+        new = requested_run(job, asked, run.occurrence, int(asked.requested_at))
+        new = replace(new, identity=replace(new.identity, workflow=str(ref)))
+        if standing is not None:
+            record = self.records.get(tenant, job.id, new.name.local)
+            if record is not None or standing.sent:
+                return record or new
+        noted = run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=str(new.name), rerun_of=run_id)
+        self.jobs.note([noted])
+        if not self.lanes.send([Outgoing(message_of(job, new, self.randomness.nonce()), 0)])[0]:
+            raise LaneUnavailableError(str(new.name))
+        if run_request.key is not None:
+            self.inputs.mark_sent(tenant, job.id, asked.suffix)
+        return new
+
+    def _asked(self, job: Job, run: Run, run_request: RunRequest, begin: list[str], now: float) -> Input:
+        """The request, with the payload that the first run was given."""
+        given = self.inputs.get(job.tenant, job.id, run.suffix) if run.own_payload else None
+        return Input(
+            suffix=run_request.suffix("m", job, self.randomness.nonce()),
+            requested_at=now,
+            requested_by=run_request.by[:MAX_BY],
+            correlation_id=run_request.correlation_id,
+            fingerprint=run_request.fingerprint(["rerun", str(run.name), begin]),
+            generation=job.generation,
+            expires_at=int(now) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+            occurrence=run.occurrence,
+            own_payload=given is not None,
+            payload=None if given is None else given.payload,
+        )
+
+
+def rerun_graph(graph: Graph, run: Run, begin: Sequence[str], ends: MemberEnds) -> Graph:
+    """The graph of the rerun of a run whose members have ended so: `begin` and all that come after them run again."""
+    again = graph.after(sum(1 << graph.numbers[name] for name in set(begin)))
+    known = ends.joined(graph.given)
+    members = tuple(
+        replace(member, given=None)
+        if again >> number & 1
+        else member
+        if member.given is not None
+        else replace(member, given=Given(known.of(number) or End.SKIPPED, run.name.local))
+        for number, member in enumerate(graph.members)
+    )
+    return replace(
+        graph,
+        members=members,
+        rerun_of=str(run.name),
+        rerun_from=tuple(sorted(set(begin))),
+        timed=graph.is_timed(run.suffix),
+    )
