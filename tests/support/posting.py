@@ -31,6 +31,7 @@ TASKS = {
             "heartbeat_seconds": 60,
             "payload": {"token": "{{callback_token}}"},
             "events": ["deaths"],
+            "missed": {"policy": "skip"},
         },
     ),
     "plain": RegisteredTask(LambdaTarget("duecourse-target-plain"), {}),

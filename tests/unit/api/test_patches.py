@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.api.bodies.patch import merged, patched, postable
+from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, SqsTarget
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import job
@@ -55,3 +56,18 @@ def test_a_target_of_another_type_takes_nothing_over() -> None:
         "type": "sqs",
         "queue": "q",
     }
+
+
+def test_null_takes_the_schedule_away_and_with_it_where_a_rate_counts_from() -> None:
+    rated = job("rate(10 minutes)", target=SqsTarget("duecourse-target-a"))
+    patch = patched(rated, {"schedule": None})
+    assert (patch["schedule"], patch["anchor"]) == (None, None)
+    assert read(patch).schedule == ScheduleSpec("")
+    assert patched(rated, {"schedule": None, "anchor": "2027-01-01T00:00:00Z"})["anchor"] == "2027-01-01T00:00:00Z"
+    assert patched(rated, {"name": "x"})["schedule"] == "rate(10 minutes)"
+
+
+def test_a_job_without_a_schedule_is_given_one() -> None:
+    asked = job("", target=SqsTarget("duecourse-target-a"))
+    assert patched(asked, {"name": "x"})["schedule"] is None
+    assert read(patched(asked, {"schedule": "0 9 * * 1", "anchor": None})).schedule == ScheduleSpec("0 9 * * 1")

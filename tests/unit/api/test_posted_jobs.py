@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.api.bodies.patch import postable
 from duecourse.api.bodies.payload_rules import MAX_PAYLOAD_BYTES
 from duecourse.api.problems.problems import MAX_FAULTS, Problem
 from duecourse.domain.jobs.job import Job
@@ -38,6 +39,37 @@ def test_a_job_needs_a_schedule_and_a_target_only() -> None:
         target=HttpTarget("https://example.com/hook"),
         precision=Precision.EXACT,
     )
+
+
+def test_a_job_without_a_schedule_says_so() -> None:
+    draft = read(posted(schedule=None, timezone="Europe/Berlin"))
+    assert draft.schedule == ScheduleSpec("", "Europe/Berlin")
+    assert "null for a job that runs only when it is asked to" in errors({"target": HTTP_TARGET})["/schedule"]
+    assert errors(posted(schedule=""))["/schedule"] == "must not be empty"
+    assert list(errors(posted(schedule=None, timezone="No/Where"))) == ["/timezone"]
+
+
+OF_A_SCHEDULE = {
+    "dst_gap": "skip",
+    "dst_fold": "both",
+    "anchor": "2027-01-01T00:00:00Z",
+    "start": "2027-01-01T00:00:00Z",
+    "end": "2026-01-01T00:00:00Z",
+    "exclude": ["2027-12-24", "nonsense"],
+    "jitter_seconds": 90,
+    "max_runs": 40,
+    "missed": {"policy": "skip"},
+}
+
+
+def test_what_shapes_a_schedule_is_refused_where_there_is_none() -> None:
+    said = "belongs to a schedule; name a schedule, or leave it out"
+    assert errors(posted(schedule=None, **OF_A_SCHEDULE)) == {f"/{field}": said for field in OF_A_SCHEDULE}
+
+
+def test_what_shapes_a_schedule_may_be_said_where_it_says_no_more_than_the_default() -> None:
+    written = read(posted(schedule=None)).new("x", 0.0)
+    assert read(postable(written)).schedule == ScheduleSpec("")
 
 
 def test_the_defaults_of_a_posted_job_are_those_of_the_domain() -> None:

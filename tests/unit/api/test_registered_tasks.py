@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.policies import Completion, EventKind
+from duecourse.domain.jobs.policies import Completion, EventKind, MissedMode, MissedPolicy
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.targets.targets import TaskTarget
 from duecourse.usecases.jobs.draft import Draft
@@ -43,6 +43,13 @@ def test_what_is_given_stands_and_inside_retry_field_by_field() -> None:
 def test_a_job_that_waits_for_no_callback_takes_no_time_for_one_from_its_task() -> None:
     draft = read(short(completion="response", payload={}))
     assert (draft.completion, draft.heartbeat_seconds) == (Completion.RESPONSE, None)
+
+
+def test_a_job_without_a_schedule_takes_nothing_about_missed_occurrences_from_its_task() -> None:
+    assert read(short()).missed == MissedPolicy(MissedMode.SKIP)
+    assert read(short(schedule=None)).missed == MissedPolicy()
+    said = errors(short(schedule=None, missed={"grace_seconds": 5}))
+    assert said == {"/missed": "belongs to a schedule; name a schedule, or leave it out"}
 
 
 def test_a_task_without_defaults_leaves_the_usual_ones() -> None:

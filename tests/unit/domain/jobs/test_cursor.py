@@ -68,6 +68,12 @@ def test_a_cursor_with_nothing_left_is_not_indexed() -> None:
     assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
 
 
+def test_a_cursor_without_a_schedule_stands_nowhere_and_is_not_ending() -> None:
+    standing = cursor(job(""))
+    assert (standing.occurrence, standing.due, standing.slot(16, now=NOON)) == (None, None, None)
+    assert (standing.last, standing.ending, standing.after) == (None, False, T0)
+
+
 @pytest.mark.parametrize("spec", [ScheduleSpec("* * * *"), ScheduleSpec("rate(1 minute)")])
 def test_a_schedule_that_makes_no_sense_has_no_cursor(spec: ScheduleSpec) -> None:
     with pytest.raises(ScheduleError):

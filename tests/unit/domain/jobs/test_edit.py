@@ -20,6 +20,7 @@ from tests.support.jobs import NOON, cursor, job, moved
 
 T0 = int(NOON)
 MINUTELY = job("* * * * *")
+NONE = ScheduleSpec("")
 
 
 def every(expression: str) -> ScheduleSpec:
@@ -221,3 +222,38 @@ def test_more_jitter_passes_over_what_has_come_due_already() -> None:
     for jitter in (30, 60, 120):
         change = edited(of, standing, at=130, jitter_seconds=jitter)
         assert (change.cursor.occurrence, change.cursor.remaining) == (T0 + 180, 3)
+
+
+def test_taking_the_schedule_away_skips_what_came_due_and_leaves_nothing_to_come() -> None:
+    change = edited(MINUTELY, at=200, schedule=NONE)
+    assert change.skipped == (SkippedRange(T0 + 60, T0 + 180, 3, "edited"),)
+    assert (change.job.state, change.job.generation) == (JobState.ACTIVE, T0 * 1000 + 200_000)
+    left = change.cursor
+    assert (left.generation, left.occurrence, left.due, left.after) == (change.job.generation, None, None, T0 + 200)
+    assert (left.last, left.ending) == (None, False)
+
+
+def test_a_job_without_a_schedule_stands_at_the_first_occurrence_of_the_one_it_is_given() -> None:
+    change = edited(job(""), at=90, schedule=every("* * * * *"))
+    assert (change.cursor.occurrence, change.cursor.due, change.skipped) == (T0 + 120, T0 + 120, ())
+    assert change.job.generation == T0 * 1000 + 90_000
+
+
+def test_a_completed_job_whose_schedule_is_taken_away_is_active_and_not_over() -> None:
+    once = job("at(2026-11-21T12:01:00)", state=JobState.COMPLETED)
+    change = edited(once, moved(cursor(once), None), schedule=NONE)
+    assert (change.job.state, change.cursor.occurrence, change.cursor.last) == (JobState.ACTIVE, None, None)
+
+
+def test_a_schedule_can_be_taken_away_and_given_in_a_pause() -> None:
+    stopped = pause(MINUTELY, moved(cursor(MINUTELY), T0 + 840), now=NOON + 90)
+    away = edited(stopped.job, stopped.cursor, at=200, schedule=NONE)
+    assert away.skipped == (SkippedRange(T0 + 120, T0 + 180, 2, "paused"),)
+    back = edited(away.job, away.cursor, at=300, schedule=every("* * * * *"))
+    assert (back.job.state, back.skipped) == (JobState.PAUSED, ())
+    resumed = resume(back.job, back.cursor, now=NOON + 400, catch_up=False)
+    assert (resumed.skipped[0].first, resumed.cursor.occurrence) == (T0 + 300 + 60, T0 + 420)
+
+
+def test_no_schedule_counts_from_nowhere() -> None:
+    assert meant(NONE, job("rate(10 minutes)"), NOON) == NONE

@@ -9,6 +9,7 @@ import pytest
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
 from duecourse.domain.jobs.plan import SkippedRange
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleSpec
 from tests.support.jobs import NOON, cursor, job, moved
 
@@ -67,3 +68,14 @@ def test_pausing_twice_in_a_row_loses_nothing_of_what_the_first_pause_left_to_be
     assert first.cursor.occurrence == T0 + 180
     again = pause(first.job, first.cursor, now=NOON + 601)
     assert resume(again.job, again.cursor, now=NOON + 660, catch_up=True).cursor.occurrence == T0 + 180
+
+
+@pytest.mark.parametrize("catch_up", [True, False], ids=["caught up", "skipped"])
+def test_a_pause_of_a_job_without_a_schedule_covers_nothing_and_does_not_end_it(*, catch_up: bool) -> None:
+    asked = job("")
+    stopped = pause(asked, cursor(asked), now=NOON + 60)
+    change = resume(stopped.job, stopped.cursor, now=NOON + 600, catch_up=catch_up)
+    assert (stopped.job.state, change.job.state) == (JobState.PAUSED, JobState.ACTIVE)
+    assert change.skipped == ()
+    for left in (stopped.cursor, change.cursor):
+        assert (left.occurrence, left.due, left.last, left.ending) == (None, None, None, False)

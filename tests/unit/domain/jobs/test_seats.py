@@ -13,6 +13,7 @@ from tests.support.jobs import NOON, job
 
 RECURRING = job(seated=True)
 ONE_OFF = job("at(2026-11-21T12:01:00)", seated=True)
+WHEN_ASKED = job("", seated=True)
 LATER = NOON + 131
 """A call that had begun at NOON has ended, whatever the clocks say: 120 s and a margin of 10."""
 
@@ -34,6 +35,7 @@ def test_only_jobs_whose_runs_may_overlap_can_have_no_seat(overlap: Overlap) -> 
         (replace(RECURRING, seated=None), Lane.HIGH, RECURRING.generation, True, True),
         (replace(RECURRING, state=JobState.PAUSED), Lane.NORMAL, RECURRING.generation, True, True),
         (replace(RECURRING, state=JobState.COMPLETED), Lane.NORMAL, RECURRING.generation, True, False),
+        (WHEN_ASKED, Lane.NORMAL, WHEN_ASKED.generation, True, True),  # it takes the lock, too
         (ONE_OFF, Lane.NORMAL, ONE_OFF.generation, False, True),
         (ONE_OFF, Lane.NORMAL, ONE_OFF.generation, True, False),  # nothing keeps two of those apart
         (ONE_OFF, Lane.NORMAL, ONE_OFF.generation - 1, False, False),  # a redrive of what it was before
@@ -109,6 +111,10 @@ def rescheduled(of: Job, expression: str) -> Job:
         (RECURRING, replace(RECURRING, overlap=Overlap.ALLOW), DUE, True),
         (RECURRING, rescheduled(RECURRING, "rate(20 seconds)"), DUE, False),  # both take the lock
         (RECURRING, rescheduled(RECURRING, "at(2026-11-21T13:00:00)"), DUE, True),  # the new one takes none
+        (RECURRING, rescheduled(RECURRING, ""), DUE, False),
+        (WHEN_ASKED, rescheduled(WHEN_ASKED, "rate(20 seconds)"), None, False),
+        (WHEN_ASKED, rescheduled(WHEN_ASKED, "at(2026-11-21T13:00:00)"), None, True),
+        (ONE_OFF, rescheduled(ONE_OFF, ""), None, True),
         (ONE_OFF, rescheduled(ONE_OFF, "at(2026-11-21T13:00:00)"), DUE, False),  # it has not come due
         (ONE_OFF, rescheduled(ONE_OFF, "at(2026-11-21T13:00:00)"), int(NOON), True),
         (ONE_OFF, rescheduled(ONE_OFF, "at(2026-11-21T13:00:00)"), None, True),  # claimed: it may be running

@@ -117,6 +117,14 @@ def test_a_schedule_has_ended_once_its_last_occurrence_has_come_due() -> None:
     assert fault(entry(None, cursor=over, state=JobState.COMPLETED), NOON + 300) is None
 
 
+def test_a_job_without_a_schedule_is_where_it_belongs_and_only_its_line_is_looked_at() -> None:
+    asked = cursor(job(""))
+    assert fault(entry(None, cursor=asked, state=JobState.ACTIVE)) is IndexFault.NO_SCHEDULE
+    assert fault(entry(None, cursor=asked, state=JobState.PAUSED)) is None
+    assert recomputed(asked) is None
+    assert not long_over(asked, (), now=NOON + 2 * GIVEN_UP_SECONDS)
+
+
 def test_a_cursor_that_cannot_be_computed_is_no_decision_here() -> None:
     with pytest.raises(ScheduleError):
         fault(entry(cursor=replace(cursor(job()), schedule=ScheduleSpec("nonsense"), tzdata="2020a")))

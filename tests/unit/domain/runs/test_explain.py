@@ -253,6 +253,18 @@ class TestWhatItsScheduleDoesNotName:
         )
         assert "at minute 0" in found.sentence or "hour" in found.sentence
 
+    def test_a_job_without_a_schedule_says_that_it_runs_when_asked(self) -> None:
+        of = job("", id="hourly")
+        found = asked(at("21T14:20:00"), of, cursor(of), now=at("21T15:00:00"))
+        assert (found.verdict, found.sentence, found.before, found.after) == (
+            Verdict.NOT_AN_OCCURRENCE,
+            "The job has no schedule: it runs when it is asked to.",
+            None,
+            None,
+        )
+        record = runs.run(of, RunState.SUCCEEDED, occurrence=at("21T14:20:00"))
+        assert asked(at("21T14:20:00"), of, cursor(of), record, now=at("21T15:00:00")).verdict is Verdict.FIRED
+
     def test_what_lies_outside_its_window_says_where_that_begins_or_ends(self) -> None:
         spec = ScheduleSpec("0 * * * *", start=at("22T00:00:00"), end=at("23T00:00:00"))
         of = replace(hourly(), schedule=spec)

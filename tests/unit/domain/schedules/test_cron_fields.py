@@ -156,7 +156,6 @@ def test_what_is_not_understood_is_refused_with_field_and_reason(expression, rea
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        ("", "is empty"),
         ("   ", "is empty"),
         ("0 9 * * *\n", "line break"),
         ("0 9 * * *\r\n0 10 * * *", "line break"),

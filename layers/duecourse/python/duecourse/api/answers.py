@@ -150,4 +150,4 @@ def _understood(spec: ScheduleSpec) -> Document:
         schedule = compile_schedule(spec)
     except ScheduleError:
         return {"understood_as": None, "schedule_canonical": None}
-    return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical}
+    return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical or None}

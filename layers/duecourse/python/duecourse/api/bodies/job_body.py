@@ -126,6 +126,10 @@ OverlapBody = Annotated[
 ]
 
 
+OF_SCHEDULES = ("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "jitter_seconds", "max_runs", "missed")
+"""The fields that shape a schedule's occurrences. Not the time zone: dates in templates are read on its calendar."""
+
+
 def _target_or_task(schema: dict[str, Any]) -> None:
     schema["required"].remove("target")
     schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
@@ -179,6 +183,14 @@ class JobBody(ScheduleBody):
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
         default_factory=list
     )
+
+    @field_validator(*OF_SCHEDULES)
+    @classmethod
+    def _of_schedule(cls, value: object, info: ValidationInfo) -> object:
+        default = cls.model_fields[str(info.field_name)].get_default(call_default_factory=True)
+        if info.data.get("schedule", "") is None and value != default:
+            raise refuse("belongs to a schedule; name a schedule, or leave it out")
+        return value
 
     @field_validator("completion_seconds", "heartbeat_seconds")
     @classmethod

@@ -47,7 +47,9 @@ def patched(job: Job, patch: Any) -> Any:
     responds = "completion" in patch and patch["completion"] in (None, Completion.RESPONSE)  # null: by default it does
     if responds and job.completion_seconds == COMPLETION_SECONDS:
         document["completion_seconds"] = None  # the default, which nobody has said and nobody should have to take back
-    return merged(document, patch)
+    if "schedule" in patch and patch["schedule"] is None:
+        document["anchor"] = None  # where a rate counts from, which nobody may have said
+    return {"schedule": None} | merged(document, patch)  # it has no default that null could bring back: null is none
 
 
 def postable(job: Job) -> Document:

@@ -20,8 +20,7 @@ def schedule_faults(
     value: Mapping[str, Any], known: Mapping[str | None, FieldFault], check: CheckSchedule
 ) -> Iterator[FieldFault]:
     """What is wrong with them, as far as each can be looked at: those with `known` faults are left out."""
-    expression = value.get("schedule")
-    if "/schedule" in known or not isinstance(expression, str):
+    if "/schedule" in known:
         return
 
     def usable(name: str, default: str) -> str:
@@ -36,6 +35,7 @@ def schedule_faults(
     usable_exclude = isinstance(excluded, list) and not any((place or "").startswith("/exclude") for place in known)
     exclude = tuple(str(entry) for entry in excluded or ()) if usable_exclude else ()
     gap, fold = usable("dst_gap", "next"), usable("dst_fold", "first")
+    expression = value.get("schedule") or ""  # null: none
     spec = ScheduleSpec(
         expression, usable("timezone", "UTC"), gap, fold, instant("anchor"), instant("start"), instant("end")
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.api.bodies.job_body import JobBody
+from duecourse.api.bodies.job_body import OF_SCHEDULES, JobBody
 from duecourse.api.bodies.target_rules import task_problem
 from duecourse.api.problems.problems import FieldFault, pointer
 from duecourse.ports import Tasks
@@ -84,6 +84,8 @@ def _fill(job: dict[str, Any], defaults: Mapping[str, Any]) -> tuple[str, ...]:
     for name in sorted(DEFAULT_FIELDS & defaults.keys()):
         if name in _OF_CALLBACKS and job.get("completion", "callback") != "callback":
             continue  # the job itself says that it waits for no callback, so how long it would is nothing to it
+        if name in OF_SCHEDULES and job.get("schedule", "") is None:
+            continue
         posted, default = job.get(name), defaults[name]
         if name not in job:
             job[name] = default

@@ -32,7 +32,8 @@ _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda
 _KINDS = ", ".join(TARGET_BODIES)
 
 _REQUIRED = {
-    "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00)",
+    "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
+    "or null for a job that runs only when it is asked to",
     "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
     "/target/url": "is required: write the address to call, such as https://example.com/hook",
     "/target/function": "is required: write the name of the Lambda function to call",

@@ -177,7 +177,7 @@ STATS: Document = {
 }
 
 REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
-    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB},
+    JobBody: {"nightly": NEW_JOB, "queue": NEW_QUEUE_JOB, "when asked": NEW_QUEUE_JOB | {"schedule": None}},
     JobPatch: {"schedule": {"schedule": "30 3 * * *"}},
     BatchBody: {"two": {"jobs": [NEW_JOB, {"schedule": "61 * * * *"}]}},
     PauseBody: {"note": {"note": "until the printer is mended"}},

@@ -132,8 +132,9 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Change a job.
 
-    A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default. The whole is then judged as
-    if it had been posted. A rate goes on counting from the job's `anchor` unless that is named, too.
+    A JSON merge patch (RFC 7396): what it names is replaced, null brings back the default (of `schedule` it takes the
+    schedule away). The whole is then judged as if it had been posted. A rate goes on counting from the job's `anchor`
+    unless that is named, too.
     """
     job_id, patch = job_id_in(parameters), request.json()
     if faults := list(unfit(patch)):

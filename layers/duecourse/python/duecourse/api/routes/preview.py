@@ -13,7 +13,7 @@ from duecourse.api.answers import Second
 from duecourse.api.api import Answer, Api
 from duecourse.api.bodies.bodies import read_body
 from duecourse.api.bodies.models import Whole
-from duecourse.api.bodies.schedule_body import ScheduleBody
+from duecourse.api.bodies.schedule_body import Expression, ScheduleBody
 from duecourse.api.identity import READ
 from duecourse.api.instants import Instant
 from duecourse.api.problems.problems import FieldFault, invalid
@@ -29,6 +29,7 @@ class PreviewBody(ScheduleBody):
 
     model_config = ConfigDict(defer_build=False)
 
+    schedule: Expression
     after: Instant | None = None
     count: Annotated[Whole, Field(ge=1, le=MAX_COUNT)] = 10
 

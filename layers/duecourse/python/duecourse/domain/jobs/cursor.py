@@ -17,7 +17,8 @@ class Cursor:
 
     `occurrence` is nominal, `due` when it is really due, by which the due index is sorted (UTC seconds). Both are None
     when the schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last
-    run; one that is `ending` stays in the index until it was looked whether its job is completed.
+    run; one that is `ending` stays in the index until it was looked whether its job is completed. Of a job without a
+    schedule `last` is None, too: it is never completed.
     `occurrence` is the first after `after`, computed with zone data of version `tzdata`. `remaining` says how many
     occurrences may still be passed; None: any number. `bulk`: its messages go into the lane's bulk queue.
     """

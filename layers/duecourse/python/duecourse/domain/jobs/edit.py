@@ -57,18 +57,24 @@ def meant(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
     """The spec as it is asked for at `now`: a rate that says nowhere where it counts from goes on counting from where
     the same rate of `job` does, or counts from that whole second. Raises ScheduleError for one that is not understood.
     """
+    if not spec.expression:
+        return spec
     anchor = None if job is None or job.schedule.expression != spec.expression else job.schedule.anchor
     return counted_from(spec, int(now) if anchor is None else anchor)
 
 
-def nothing_left(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> ScheduleError | ExclusionError:
-    """What is said at `now` of a job that would never fire: its schedule is over, or what is left of it excluded."""
+def check_to_come(first: int | None, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
+    """Refuse, at `now`, a schedule that would never fire; `first` is its first occurrence. Raises ScheduleError where
+    it is over, ExclusionError where what is left of it is excluded.
+    """
+    if first is not None or not spec.expression:
+        return
     at = compile_schedule(spec).next(int(now))
     index = None if at is None else excluding(exclude, spec.timezone, at)
     if at is None or index is None:
-        return ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
+        raise ScheduleError("schedule", "has no occurrence in the future; name a time that is still to come")
     said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule names no other time that is left'
-    return ExclusionError(index, f"{said}; leave the entry out, or name another time")
+    raise ExclusionError(index, f"{said}; leave the entry out, or name another time")
 
 
 def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:
@@ -78,9 +84,9 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     # More jitter may put off again what has come due already: it has its run, and is no part of `max_runs` twice.
     while row.at is not None and _came_due(cursor, row.at, now):
         row.at = occurrences.next(row.at)
-    if row.at is None:
-        raise nothing_left(edited.schedule, edited.exclude, now)
+    check_to_come(row.at, edited.schedule, edited.exclude, now)
     paused = job.state is JobState.PAUSED
+    at = None if paused else row.at
     was_paused = job.paused_at is not None and not paused
     changed = replace(
         edited.redefined(now),
@@ -90,9 +96,9 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     )
     moved = replace(
         cursor_for(changed, now),
-        occurrence=None if paused else row.at,
-        due=None if paused else occurrences.due(row.at),
-        after=int(now) if paused else min(row.at - 1, int(now)),
+        occurrence=at,
+        due=None if at is None else occurrences.due(at),
+        after=int(now) if at is None else min(at - 1, int(now)),
         remaining=row.remaining,
     )
     return PauseChange(changed, moved, old.skipped)

@@ -165,8 +165,13 @@ class Job(JobDefinition):
 
     @property
     def recurring(self) -> bool:
-        """Whether it can have more than one run of its schedule."""
+        """Whether it may run more than once: all jobs but one-offs."""
         return self.occurrences().schedule.recurring
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether it has a schedule; without one it runs only when it is asked to."""
+        return bool(self.schedule.expression)
 
     def occurrences(self) -> Occurrences:
         """What it names, compiled (from a cache). Raises ScheduleError or ExclusionError."""

@@ -25,7 +25,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
     spec, missed = job.schedule, job.missed
     document = {
         "name": job.name,
-        "schedule": spec.expression,
+        "schedule": spec.expression or None,
         "timezone": spec.timezone,
         "dst_gap": spec.dst_gap,
         "dst_fold": spec.dst_fold,
@@ -49,12 +49,12 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
 def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a JobDefinition: the inverse, for a document without faults, its instants as UTC seconds."""
     missed, overlap, seconds = document["missed"], document["overlap"], document["completion_seconds"]
-    spec = (document[name] for name in ("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
+    spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end"))
     queued = isinstance(overlap, Mapping)
     return read_fields(
         JobDefinition,
         document,
-        schedule=ScheduleSpec(*spec),
+        schedule=ScheduleSpec(document["schedule"] or "", *spec),
         exclude=tuple(map(canonical_exclusion, document["exclude"])),
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,

@@ -56,7 +56,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
     skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
-    over = row.at is None
+    over = row.at is None and active.scheduled
     last = row.passed if skipped or cursor.last is None else cursor.last
     moved = replace(
         cursor,

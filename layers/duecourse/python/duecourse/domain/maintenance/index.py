@@ -24,6 +24,7 @@ class IndexFault(StrEnum):
     """UNREAD: no round of dispatch reads its slot. OUTDATED: by today's zone data it is due earlier than where it
     stands. OUTSIDE: it has an occurrence to come and is in no slot. QUARANTINED: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
+    NO_SCHEDULE: its place is right, but no occurrence comes whose run would call a line that nobody looks after.
     """
 
     UNREAD = "unread"
@@ -31,6 +32,7 @@ class IndexFault(StrEnum):
     OUTSIDE = "outside"
     QUARANTINED = "quarantined"
     ENDED = "ended"
+    NO_SCHEDULE = "no_schedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
         return IndexFault.QUARANTINED
     if cursor.occurrence is None and cursor.last is not None:
         return IndexFault.ENDED if cursor.last <= now else None
+    if not cursor.schedule.expression:
+        return IndexFault.NO_SCHEDULE
     return IndexFault.OUTSIDE if recomputed(cursor) is not None else None
 
 

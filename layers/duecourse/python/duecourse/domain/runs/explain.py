@@ -118,6 +118,8 @@ def _judge(
 
 def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences) -> Explanation:
     """The present schedule does not name the instant: why not?"""
+    if not job.scheduled:
+        return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs when it is asked to.")
     spec = job.schedule
     if spec.start is not None and at < spec.start:
         return Explanation(Verdict.BEFORE_START, f"Its window begins later, at {to_iso(spec.start)}.")

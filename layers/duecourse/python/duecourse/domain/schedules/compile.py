@@ -9,7 +9,7 @@ from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
 from duecourse.domain.schedules.instant import Moment, parse_at, parse_moment
 from duecourse.domain.schedules.rate import Rate, parse_rate, parse_repeating
-from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, RateSchedule, Schedule
+from duecourse.domain.schedules.schedule import AtSchedule, CronSchedule, NoSchedule, RateSchedule, Schedule
 from duecourse.domain.schedules.spec import ScheduleSpec, check_spec
 from duecourse.domain.schedules.zones.timeline import load_timeline
 from duecourse.domain.schedules.zones.zone import load_zone
@@ -36,6 +36,8 @@ def forget() -> None:
 def _compiled(spec: ScheduleSpec) -> Schedule:
     # Loaded for every form, also for those that no zone touches: its name must be right all the same.
     fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
+    if not spec.expression:
+        return NoSchedule(spec)
     form = understand(spec.expression)
     if isinstance(form, Cron):
         timeline = load_timeline(spec.timezone, False, "skip", "both") if form.interval else fixed
@@ -47,7 +49,7 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
 
 @lru_cache(maxsize=2_048)
 def understand(expression: str) -> Cron | Moment | Rate:
-    """The expression alone, whatever its zone and window. Raises ScheduleError on ``schedule``."""
+    """The expression alone, whatever its zone and window. Raises ScheduleError on ``schedule``, an empty one too."""
     text = _checked(expression).upper()
     if text.startswith(("CRON_TZ=", "TZ=")):
         zone = expression.split(maxsplit=1)[0].partition("=")[2]

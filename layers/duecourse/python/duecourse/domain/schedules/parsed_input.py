@@ -52,12 +52,12 @@ def read_instant(field: str, text: str) -> int:
 def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
     """The spec itself; if it is a rate that says nowhere where it counts from, with ``at`` as its anchor.
 
-    Raises ScheduleError for an expression that is not understood.
+    Raises ScheduleError for an expression that is empty or not understood.
     """
     check_spec(spec)
+    form = understand(spec.expression)
     if spec.anchor is not None or spec.start is not None:
         return spec
-    form = understand(spec.expression)
     return replace(spec, anchor=at) if isinstance(form, Rate) and form.start is None else spec
 
 

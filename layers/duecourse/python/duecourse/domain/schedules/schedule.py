@@ -20,7 +20,7 @@ from duecourse.domain.schedules.zones.zone import FAR, cycles_beyond
 EARLIEST = -62_135_424_000
 LATEST = 253_402_127_999
 
-Kind = Literal["at", "cron", "rate"]
+Kind = Literal["at", "cron", "rate", "none"]
 
 
 class Schedule(ABC):
@@ -31,7 +31,7 @@ class Schedule(ABC):
 
     Attributes:
         spec: what it was made from.
-        kind: ``at``, ``cron`` or ``rate``.
+        kind: ``at``, ``cron``, ``rate`` or ``none``.
 
     """
 
@@ -70,7 +70,7 @@ class Schedule(ABC):
 
     @property
     def recurring(self) -> bool:
-        """Whether it names more than one time; overlap can matter only then."""
+        """Whether its job may run more than once; overlap can matter only then."""
         return True
 
 
@@ -201,3 +201,25 @@ class RateSchedule(Schedule):
     def recurring(self) -> bool:
         """All but ``R1/start/period``."""
         return self.rate.count != 1
+
+
+class NoSchedule(Schedule):
+    """Of a job that runs only when it is asked to, as often as it is."""
+
+    __slots__ = ()
+    kind: Kind = "none"
+
+    def next(self, after: int) -> int | None:
+        """Never one."""
+        del after
+        return None
+
+    @property
+    def canonical(self) -> str:
+        """See Schedule."""
+        return ""
+
+    @property
+    def words(self) -> str:
+        """See Schedule."""
+        return "only when asked to run"

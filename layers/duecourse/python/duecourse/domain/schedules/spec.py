@@ -16,7 +16,7 @@ class ScheduleSpec:
 
     Attributes:
         expression: the schedule as the user wrote it: cron, ``@daily`` and so on, ``cron(...)``, ``rate(...)``,
-            ``at(...)``, an ISO-8601 instant, or ``R/start/period``.
+            ``at(...)``, an ISO-8601 instant, or ``R/start/period``. Empty: no schedule, so no occurrences.
         timezone: an IANA name; fixed and interval expressions are read on this zone's wall clock.
         dst_gap: what becomes of a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
             ``skip`` drops it. Interval expressions never fire in a gap, whatever is set here.

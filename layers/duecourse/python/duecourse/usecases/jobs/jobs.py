@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.change_record import created, deleted
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
-from duecourse.domain.jobs.edit import meant, nothing_left
+from duecourse.domain.jobs.edit import check_to_come, meant
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import Plan, plan
 from duecourse.domain.jobs.policies import Lane
@@ -115,8 +115,7 @@ class Jobs:
         for _ in range(ID_TRIES):
             job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
             cursor = cursor_for(job, now)
-            if cursor.occurrence is None:
-                raise nothing_left(job.schedule, job.exclude, now)
+            check_to_come(cursor.occurrence, job.schedule, job.exclude, now)
             used = None if key is None else UsedKey(key.digest, key.request, job.id, int(now) + KEY_SECONDS)
             quota, record = self.limits.quota, created(job, by)
             made = self.seating.create(self.store, job, cursor, quota=quota, key=used, after=gone, record=record)
@@ -224,9 +223,10 @@ def anchored(spec: ScheduleSpec, now: float) -> ScheduleSpec:
     return meant(spec, None, now)
 
 
-def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int:
-    """The first occurrence strictly after `now`. Raises ExclusionError, ScheduleError (on `schedule` for none)."""
+def first_occurrence(spec: ScheduleSpec, now: float, exclude: tuple[str, ...] = ()) -> int | None:
+    """The first occurrence strictly after `now`; None where there is no schedule. Raises ExclusionError, ScheduleError
+    (on `schedule` for none).
+    """
     first = occurrences_of("", "", spec, exclude=exclude).next(int(now))
-    if first is None:
-        raise nothing_left(spec, exclude, now)
+    check_to_come(first, spec, exclude, now)
     return first

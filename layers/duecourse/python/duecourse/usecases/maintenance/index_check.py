@@ -86,6 +86,8 @@ class _Mend:
                     self._count_quarantined()
                 case IndexFault.ENDED:
                     self._complete()
+                case IndexFault.NO_SCHEDULE:
+                    self._call_line()
         except UNREADABLE as problem:
             if self.entry.slot is not None:  # dispatch reads it in time, and quarantines it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
@@ -143,8 +145,12 @@ class _Mend:
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
             self._found("JobsCompleted", "job_completed")
-            return
-        # The first of the job's line is called where its watch is lost: no run comes any more that would call it.
+        else:
+            self._call_line()
+
+    def _call_line(self) -> None:
+        """Call the first of the job's line where its watch is lost: no occurrence comes whose run would call it."""
+        uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         for first in uses.lines.waiting(*whose, limit=1):
             watch = uses.lines.watch(*whose)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:

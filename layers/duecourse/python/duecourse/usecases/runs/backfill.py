@@ -10,6 +10,7 @@ from duecourse.domain.jobs.backfill import Backfill, BackfillPlan, estimated_cos
 from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.overlap import needs_lock
+from duecourse.domain.schedules import ScheduleError
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, Timer, Timers
@@ -52,7 +53,9 @@ class Backfills:
     run_retention_days: int
 
     def look(self, job: Job, asked: Backfill) -> BackfillEstimate:
-        """What it would be. Raises BackfillTooLargeError; ScheduleError where the schedule is understood no more."""
+        """What it would be. Raises BackfillTooLargeError; ScheduleError where the schedule is understood no more, or
+        there is none.
+        """
         return self._look(job, asked, self.clock.now())
 
     def start(self, job: Job, asked: Backfill, run_request: RunRequest, *, charge: Charge = free) -> BackfillStarted:
@@ -89,6 +92,8 @@ class Backfills:
         return BackfillStarted(look, wanted.suffix)
 
     def _look(self, job: Job, asked: Backfill, now: float) -> BackfillEstimate:
+        if not job.scheduled:
+            raise ScheduleError("schedule", "is null, so the job has no occurrences to backfill; run it now instead")
         made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
         return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
 

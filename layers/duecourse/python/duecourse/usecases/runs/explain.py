@@ -17,7 +17,6 @@ from duecourse.ports import Clock, Depths, JobStore, Lines, RunStore
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.job_view import at_once_until
 from duecourse.usecases.runs.history import queued_run
-from duecourse.usecases.runs.runs import JUST_AFTER
 
 PAGE = 100
 MAX_READ = 400
@@ -56,7 +55,8 @@ class Explain:
         # The cursor before the records: what is handed over and started meanwhile then shows as started.
         job = self.jobs.snapshot(tenant, job_id)
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
-        record, searched = self._record(tenant, job_id, at)
+        by_hand = isinstance(job, Job) and not job.scheduled
+        record, searched = self._record(tenant, job_id, at, by_hand=by_hand)
         if job is None and record is None:
             raise JobUnknownError(job_id)
         now = self.clock.now()
@@ -65,13 +65,15 @@ class Explain:
             return Explained(found, queued_run(job, at, job.occurrences().due(at)))
         return Explained(found, found.run)
 
-    def _record(self, tenant: str, job_id: str, at: int) -> tuple[Run | None, bool]:
-        """The record of this occurrence, or the newest before it that reaches over it; and whether all were read."""
-        before = RunName(job_id, at).local + JUST_AFTER
+    def _record(self, tenant: str, job_id: str, at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
+        """The record of this occurrence, or the newest before it that reaches over it; and whether all were read. Runs
+        that were asked for answer for a job that has no others (`by_hand`).
+        """
+        before = RunName(job_id, at + 1).local
         for _ in range(0, MAX_READ, PAGE):
             page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
             for run in page:
-                if not run.suffix and at <= (run.occurrence if run.through is None else run.through):
+                if (by_hand or not run.suffix) and at <= (run.occurrence if run.through is None else run.through):
                     return run, True
             if len(page) < PAGE:
                 return None, True

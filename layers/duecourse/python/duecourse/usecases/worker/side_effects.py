@@ -86,8 +86,8 @@ class SideEffects:
         if self.overlaps.release(job, run) and job.overlap in LINED:
             self.line.call_next(run, report)
         now = self.clock.now()
-        # Only a job that may have nothing left to come; its cursor knows for certain.
-        ending = job.max_runs is not None or job.following(int(now)) is None
+        # Only a job whose schedule may have nothing left to come; its cursor knows for certain.
+        ending = job.scheduled and (job.max_runs is not None or job.following(int(now)) is None)
         if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
