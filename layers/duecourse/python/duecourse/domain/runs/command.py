@@ -29,6 +29,9 @@ from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, decide_start
 from duecourse.domain.targets.targets import Failed
 
+LATE_CALLBACK = Failed("it was not completed in time", code="callback.timeout")
+LATE_WORKFLOW = Failed("its jobs had not ended by its deadline", code="workflow.deadline")
+
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
 
 
@@ -84,7 +87,7 @@ def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptC
     if now < run.deadline:
         return _rescheduled(event, run, run.deadline, "it was heard of meanwhile")
     if run.waiting_until is not None and now >= run.waiting_until:
-        failed = Failed("it was not completed in time", code="callback.timeout")
+        failed = LATE_WORKFLOW if run.workflow is not None and not run.is_member else LATE_CALLBACK
     else:
         failed = Failed("its heartbeat did not come in time", code="callback.heartbeat")
     return carried(decide_finish(run, job, failed, now=now, draw=event.draw), event.request, context)

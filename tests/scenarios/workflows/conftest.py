@@ -1,0 +1,13 @@
+"""A world with a workflow."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.tables import Tables
+from tests.support.workflow_world import WorkflowWorld
+
+
+@pytest.fixture
+def world(tables: Tables) -> WorkflowWorld:
+    return WorkflowWorld(tables)

@@ -1,0 +1,95 @@
+"""A workflow that ends before its jobs: it is cancelled, its deadline comes, a job of it is paused."""
+
+from __future__ import annotations
+
+from duecourse.domain.jobs.policies import Completion, JobState, Overlap
+from duecourse.domain.runs.run import RunState
+from duecourse.messages import MessageKind
+from tests.support.jobs import NOON, job
+from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
+from tests.support.workflows import graph_of
+
+S, D, K, C = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.CANCELLED
+LATER = {"not_before": "0 13 * * *"}
+
+
+def test_a_cancelled_workflow_starts_nothing_more(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN, transform=LATER), NOON + 90)
+    world.cancel("nightly")
+    world.until(NOON + 3700)
+    assert world.called() == ["extract"]
+    assert world.state("nightly") == (C, "cancelled")
+    assert world.state("transform") == (C, "workflow_over")
+    assert world.state("load") is None
+
+
+def test_a_workflow_whose_deadline_comes_is_dead_and_takes_its_jobs_with_it(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN, transform=LATER), NOON + 1000, deadline_seconds=600)
+    run = world.run("nightly")
+    assert run is not None
+    assert (run.state, run.code) == (D, "workflow.deadline")
+    assert world.state("transform") == (C, "workflow_over")
+    assert [death.run.job_id for death in world.notices.deaths] == ["nightly"]
+
+
+def test_a_workflow_that_its_deadline_ended_goes_on_when_it_is_redriven(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN, transform=LATER), NOON + 3300, deadline_seconds=600)
+    world.redrive("nightly")
+    world.until(NOON + 4000)
+    assert world.called() == list(CHAIN)
+    assert [world.state(name) for name in ("transform", "load")] == [(S, None)] * 2
+
+
+def test_a_job_at_work_is_asked_to_end_with_its_workflow(world: WorkflowWorld) -> None:
+    world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.ALLOW))
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert world.state("extract") == (RunState.WAITING, None)
+    world.cancel("nightly")
+    assert world.state("extract") == (C, "workflow_over")
+
+
+def test_a_paused_job_holds_its_run_until_it_is_resumed(world: WorkflowWorld) -> None:
+    world.add(job("0 0 1 1 *", id="transform", overlap=Overlap.ALLOW, state=JobState.PAUSED, paused_at=NOON))
+    world.begin(graph_of(CHAIN), NOON + 600)
+    assert world.called() == ["extract"]
+    assert world.state("nightly") == (RunState.WAITING, None)
+    world.office.resume("transform")
+    world.until(NOON + 1300)
+    assert world.called() == list(CHAIN)
+    assert world.state("nightly") == (S, None)
+
+
+def test_a_member_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(world: WorkflowWorld) -> None:
+    world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.SKIP))
+    other = world.run_now("extract")
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert world.state("extract") == (RunState.QUEUED, None)
+    record = world.run("extract", other.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE, result="done"))
+    world.until(NOON + 1200)
+    assert world.state("extract") == (RunState.WAITING, None)
+
+
+def test_a_member_that_is_late_for_its_own_start_deadline_fails(world: WorkflowWorld) -> None:
+    paused = {"state": JobState.PAUSED, "paused_at": NOON}
+    world.add(job("0 0 1 1 *", id="extract", overlap=Overlap.ALLOW, start_deadline_seconds=60, **paused))
+    world.begin(graph_of(CHAIN), NOON + 400)
+    assert world.state("extract") == (K, "start_deadline")
+    assert world.state("nightly") == (D, "members_failed")
+
+
+def test_an_evaluation_that_comes_twice_changes_nothing(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN), NOON + 90)
+    run = world.run("nightly")
+    assert run is not None
+    world.tell(world.about(run, MessageKind.EVALUATE))
+    assert world.run("nightly") == run
+
+
+def test_a_start_that_comes_again_when_its_workflow_is_over_changes_nothing(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN), NOON + 90)
+    sent = [held.message for held in world.wheel.sent if held.message.job_id == "load"]
+    world.tell(sent[0].again(nonce="again"))
+    assert world.called() == list(CHAIN)
+    assert [run.name.local for run in world.runs("load")] == [INSTANT]

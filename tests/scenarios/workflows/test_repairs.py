@@ -1,0 +1,137 @@
+"""A workflow whose jobs failed goes on: a job is redriven, the workflow is, or a part of it is run again."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.graph import Rule
+from duecourse.usecases.jobs.job_errors import KeyReusedError
+from duecourse.usecases.runs.rerun import NoMemberError, NoWorkflowRunError, RunNotEndedError
+from tests.support.by_hand import ANNA
+from tests.support.jobs import NOON
+from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
+from tests.support.workflows import graph_of
+
+S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
+
+
+def failed(world: WorkflowWorld, *failing: str) -> None:
+    """A diamond in which these jobs failed for good; they would succeed now."""
+    world.answers.failing = set(failing)
+    world.begin(graph_of(DIAMOND), NOON + 90)
+    assert world.state("nightly") == (D, "members_failed")
+    world.answers.failing = set()
+
+
+def test_a_dead_job_that_is_redriven_takes_its_workflow_to_its_end(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    world.redrive("eu")
+    world.until(NOON + 100)
+    assert world.called() == ["extract", "eu", "us", "eu", "report"]
+    assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
+
+
+def test_one_of_two_dead_jobs_that_is_redriven_leaves_the_workflow_dead(world: WorkflowWorld) -> None:
+    failed(world, "eu", "us")
+    world.redrive("eu")
+    world.until(NOON + 100)
+    assert world.state("report") == (K, "upstream_failed")
+    assert world.state("nightly") == (D, "members_failed")
+    world.redrive("us")
+    world.until(NOON + 110)
+    assert [world.state(name) for name in ("report", "nightly")] == [(S, None)] * 2
+
+
+def test_a_dead_workflow_that_is_redriven_redrives_its_dead_jobs(world: WorkflowWorld) -> None:
+    failed(world, "eu", "us")
+    world.redrive("nightly")
+    world.until(NOON + 100)
+    assert world.called()[3:] == ["eu", "us", "report"]
+    assert world.state("nightly") == (S, None)
+
+
+def test_a_redrive_by_the_console_brings_back_jobs_and_workflow(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    world.until(NOON + 200)
+    assert {held.message.job_id for held in world.wheel.dead_letters} == {"eu", "nightly"}
+    world.wheel.redrive()
+    world.until(NOON + 300)
+    assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
+    assert world.called().count("report") == 1
+
+
+def test_a_job_that_dies_again_ends_its_workflow_again(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    world.answers.failing = {"eu"}
+    world.redrive("nightly")
+    world.until(NOON + 200)
+    assert world.called().count("eu") == 2
+    assert world.state("nightly") == (D, "members_failed")
+    assert [death.run.job_id for death in world.notices.deaths] == ["nightly"] * 2
+
+
+def test_a_rerun_runs_the_named_jobs_and_what_comes_after_them(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    new = world.rerun(["eu"])
+    world.until(NOON + 110)
+    local = new.name.local
+    assert local.startswith(f"{INSTANT}.m")
+    assert world.caller.runs[3:] == [f"eu.{local}", f"report.{local}"]
+    assert world.state("nightly", local) == (S, None)
+    assert world.state("nightly") == (D, "members_failed"), "history stays"
+
+
+def test_a_rerun_of_a_rerun_takes_over_what_either_has_run(world: WorkflowWorld) -> None:
+    failed(world, "eu", "us")
+    world.answers.failing = {"us"}
+    first = world.rerun(["eu"])
+    world.until(NOON + 110)
+    assert world.state("nightly", first.name.local) == (S, None)
+    assert world.state("report", first.name.local) == (K, "upstream_skipped")
+    world.answers.failing = set()
+    second = world.rerun(["us"], first.name.local)
+    world.until(NOON + 120)
+    assert [each for each in world.caller.runs if second.name.local in each] == [
+        f"us.{second.name.local}",
+        f"report.{second.name.local}",
+    ]
+
+
+def test_a_rerun_starts_the_named_jobs_whatever_came_before_them(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of(CHAIN), NOON + 90)
+    new = world.rerun(["load"])
+    world.until(NOON + 100)
+    assert world.caller.runs[1:] == [f"load.{new.name.local}"]
+    assert world.state("nightly", new.name.local) == (S, None)
+
+
+def test_a_rerun_with_the_same_key_is_one_run(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    once, again = world.rerun(["eu"], key="k"), world.rerun(["eu"], key="k")
+    assert once.name == again.name
+    world.until(NOON + 110)
+    assert world.called()[3:] == ["eu", "report"]
+    with pytest.raises(KeyReusedError):
+        world.rerun(["us"], key="k")
+
+
+def test_what_cannot_be_run_again_is_said(world: WorkflowWorld) -> None:
+    world.begin(graph_of(CHAIN, load={"not_before": "0 13 * * *"}), NOON + 90)
+    with pytest.raises(RunNotEndedError):
+        world.rerun(["load"])
+    world.until(NOON + 3610)
+    with pytest.raises(NoMemberError) as unknown:
+        world.rerun(["load", "lode"])
+    assert unknown.value.names == ["lode"]
+    with pytest.raises(NoWorkflowRunError):
+        world.reruns.rerun("default", f"load.{INSTANT}", ["load"], ANNA)
+
+
+def test_a_rerun_does_what_its_day_allows_as_the_first_run_did(world: WorkflowWorld) -> None:
+    graph = graph_of({"report": (), "weekly": ("report",)}, weekly={"only": "1 12 * * 1", "when": Rule.ALL_DONE})
+    world.begin(graph, NOON + 90)
+    new = world.rerun(["report"])
+    world.until(NOON + 100)
+    assert world.state("weekly", new.name.local) == (K, "not_its_time")

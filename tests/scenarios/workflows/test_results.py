@@ -1,0 +1,72 @@
+"""Jobs of a workflow hand their small results down."""
+
+from __future__ import annotations
+
+from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.graph import Rule
+from tests.support.jobs import NOON, job
+from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
+from tests.support.workflows import graph_of
+
+
+def with_payload(world: WorkflowWorld, job_id: str, payload: object) -> None:
+    world.add(job("0 0 1 1 *", id=job_id, overlap=Overlap.ALLOW, payload=payload))
+
+
+def test_a_payload_takes_results_of_jobs_before_it_and_of_the_workflow(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"rows": 3, "files": ["a", "b"]}}
+    payload = {
+        "rows": "{{upstream.extract.result.rows}}",
+        "first": "file {{ upstream.extract.result.files.0 }} of {{date}}",
+        "whole": "{{upstream.extract.result}}",
+        "region": "{{workflow.payload.region}}",
+        "state": "{{upstream.extract.state}}",
+    }
+    with_payload(world, "transform", payload)
+    world.begin(graph_of(CHAIN), NOON + 90, payload={"region": "eu"})
+    assert world.answers.payloads["transform"] == {
+        "rows": 3,
+        "first": "file a of {{date}}",
+        "whole": {"rows": 3, "files": ["a", "b"]},
+        "region": "eu",
+        "state": "SUCCEEDED",
+    }
+
+
+def test_what_a_job_says_is_never_read_as_a_template(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"text": "{{job_id}} and {{upstream.extract.run_id}}"}}
+    with_payload(
+        world, "transform", {"text": "{{upstream.extract.result.text}}", "in": "<{{upstream.extract.result.text}}>"}
+    )
+    world.begin(graph_of(CHAIN), NOON + 90)
+    literal = r"\{{job_id\}} and \{{upstream.extract.run_id\}}"
+    assert world.answers.payloads["transform"] == {"text": literal, "in": f"<{literal}>"}
+
+
+def test_a_result_that_is_not_there_fails_the_job_for_good(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"rows": 3}}
+    with_payload(world, "transform", "{{upstream.extract.result.lines}}")
+    world.begin(graph_of(CHAIN), NOON + 90)
+    run = world.run("transform")
+    assert run is not None
+    assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
+    assert run.error == "{{upstream.extract.result.lines}}: there is no lines"
+    assert world.called() == ["extract"]
+
+
+def test_a_job_that_did_not_succeed_hands_down_null(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract"}
+    payload = {"rows": "{{upstream.extract.result.rows}}", "error": "{{upstream.extract.error}}"}
+    with_payload(world, "transform", payload)
+    world.begin(graph_of(CHAIN, transform={"when": Rule.ALL_DONE}), NOON + 90)
+    assert world.answers.payloads["transform"] == {"rows": None, "error": "no"}
+
+
+def test_a_rerun_hands_down_results_of_the_run_before(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"rows": 3}}
+    with_payload(world, "transform", {"rows": "{{upstream.extract.result.rows}}", "of": "{{upstream.extract.run_id}}"})
+    world.begin(graph_of(CHAIN), NOON + 90, payload={"region": "eu"})
+    world.rerun(["transform"])
+    world.until(NOON + 100)
+    assert world.answers.payloads["transform"] == {"rows": 3, "of": f"extract.{INSTANT}"}

@@ -1,0 +1,110 @@
+"""A world with a workflow `nightly`, and what people ask of its runs over the API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.domain.workflows.graph import Graph
+from duecourse.ports import Call
+from duecourse.usecases.runs.commands import Commands, CommandSender
+from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.workflows.view import WorkflowRuns, WorkflowRunView
+from tests.support.by_hand import ANNA, ByHand
+from tests.support.office import Office
+from tests.support.tables import Tables
+from tests.support.workflows import add_workflow
+from tests.support.world import World
+
+INSTANT = "20261121T120100Z"
+"""Of the run that `add_workflow` makes due."""
+
+CHAIN: dict[str, tuple[str, ...]] = {"extract": (), "transform": ("extract",), "load": ("transform",)}
+DIAMOND: dict[str, tuple[str, ...]] = {"extract": (), "eu": ("extract",), "us": ("extract",), "report": ("eu", "us")}
+
+State = tuple[RunState, str | None]
+
+
+class Answers:
+    """What targets answer: the jobs named in `failing` fail for good, all others succeed, with `results` by job."""
+
+    def __init__(self) -> None:
+        self.failing: set[str] = set()
+        self.results: dict[str, Any] = {}
+        self.payloads: dict[str, Any] = {}
+
+    def __call__(self, call: Call) -> Outcome:
+        self.payloads[call.job.id] = call.job.payload
+        if call.job.id in self.failing:
+            return Failed("no", retryable=False, code="http.500")
+        return Succeeded(self.results.get(call.job.id))
+
+
+class WorkflowWorld(World):
+    """The workflow is due a minute after NOON."""
+
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
+        self.answers = Answers()
+        self.caller.answer = self.answers
+        self.by_hand = ByHand(self)
+        self.office = Office(self)
+
+    def begin(self, graph: Graph, until: float, **fields: Any) -> Job:
+        """Write the workflow, and let time pass until that instant (UTC seconds)."""
+        made = add_workflow(self, graph, **fields)
+        self.until(until)
+        return made
+
+    def run(self, job_id: str, local: str = INSTANT) -> Run | None:
+        return self.run_store.get("default", job_id, local)
+
+    def state(self, job_id: str, local: str = INSTANT) -> State | None:
+        """State and reason of a job's run; None where it has no record."""
+        run = self.run(job_id, local)
+        return None if run is None else (run.state, run.reason)
+
+    def called(self) -> list[str]:
+        """The jobs that were called, in order."""
+        return [run.partition(".")[0] for run in self.caller.runs]
+
+    @property
+    def commands(self) -> Commands:
+        return Commands(self.by_hand.runs, self.jobs, CommandSender(self.wheel, self.clock, self.randomness))
+
+    @property
+    def reruns(self) -> Reruns:
+        return Reruns(
+            self.by_hand.runs,
+            self.run_store,
+            self.jobs,
+            self.workflows,
+            self.inputs,
+            self.wheel,
+            self.clock,
+            self.randomness,
+            90,
+        )
+
+    def redrive(self, job_id: str) -> None:
+        self.commands.redrive("default", f"{job_id}.{INSTANT}")
+        self.work()
+
+    def cancel(self, job_id: str) -> None:
+        self.commands.cancel("default", f"{job_id}.{INSTANT}")
+        self.work()
+
+    def run_now(self, job_id: str) -> Run:
+        return self.by_hand.manual.run(self.by_hand.job(job_id), ANNA)
+
+    def rerun(self, begin: Sequence[str], local: str = INSTANT, key: str | None = None) -> Run:
+        return self.reruns.rerun("default", f"nightly.{local}", begin, RunRequest(ANNA.by, key))
+
+    def view(self, local: str = INSTANT) -> WorkflowRunView:
+        found = WorkflowRuns(self.run_store, self.workflows).get("default", "nightly", local)
+        assert found is not None
+        return found
