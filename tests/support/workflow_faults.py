@@ -1,0 +1,203 @@
+"""Stories of workflows in which a process dies, or an answer is lost, at a write of one's choice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
+from duecourse.usecases.runs.commands import CommandSender, NotDeadError
+from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.run_request import RunRequest
+from tests.support.by_hand import ByHand
+from tests.support.fault_table.danger import Aim, Danger
+from tests.support.fault_table.direct import dynamodb
+from tests.support.fault_table.points import Point
+from tests.support.fault_table.ports import Target
+from tests.support.fault_table.stage import RECONCILER_SECONDS, Stage
+from tests.support.jobs import NOON
+from tests.support.tables import create_tables
+from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT
+from tests.support.workflows import add_workflow, graph_of
+
+PATIENCE_SECONDS = 3600
+S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
+Ends = Mapping[str, RunState]
+
+
+class Members(Target):
+    """Counts calls by run; jobs in `failing` fail for good."""
+
+    failing: frozenset[str] = frozenset()
+    counted: Counter[str]
+
+    def call(self, call: Call) -> Outcome:
+        self.counted[str(call.run.name)] += 1
+        occurrence = call.run.occurrence - int(NOON)
+        refused = [Failed("no", retryable=False, code="http.500")] if call.job.id in self.failing else []
+        self.answers = {occurrence: list[Outcome](refused)}
+        return super().call(call)
+
+
+class WorkflowStage(Stage):
+    """A stage with a workflow."""
+
+    def __init__(self, danger: Danger) -> None:
+        super().__init__(create_tables(dynamodb()), danger)
+        self.members = Members(self.clock, danger)
+        self.members.counted = Counter()
+        self.target = self.members
+        self.caller = self.members  # type: ignore[assignment]
+        self.failed_again = ""
+
+    def run(self, job_id: str, local: str = INSTANT) -> Run | None:
+        return self.stored.run_store().get("default", job_id, local)
+
+    def redrive(self, job_id: str) -> None:
+        """As the API does it; it refuses once the run is alive again."""
+
+        def send() -> None:
+            run = self.run(job_id)
+            assert run is not None
+            if run.state is not D:
+                raise NotDeadError(run)
+            CommandSender(self.wheel, self.clock, self.randomness).send_one(MessageKind.REDRIVE, run)
+
+        self.ask(send, NotDeadError)
+
+    def rerun(self, begin: Sequence[str]) -> None:
+        reruns = Reruns(
+            ByHand(self).runs,
+            self.run_store,
+            self.jobs,
+            self.workflows,
+            self.inputs,
+            self.wheel,
+            self.clock,
+            self.randomness,
+            90,
+        )
+        self.ask(lambda: reruns.rerun("default", f"nightly.{INSTANT}", begin, RunRequest("anna", "again")))
+
+
+@dataclass(frozen=True)
+class WorkflowStory:
+    """`ends`: the state in which each job's run of INSTANT ends; `rerun`: the same of the run that repeats it; `calls`:
+    how often each job is called in all, without a fault.
+    """
+
+    name: str
+    play: Callable[[WorkflowStage], None]
+    ends: Ends
+    calls: Mapping[str, int]
+    rerun: Ends | None = None
+
+
+def _chain(stage: WorkflowStage) -> None:
+    add_workflow(stage, graph_of(CHAIN))
+    stage.at(400)
+
+
+def _join(stage: WorkflowStage) -> None:
+    add_workflow(stage, graph_of(DIAMOND))
+    stage.at(400)
+
+
+def _failing(stage: WorkflowStage) -> None:
+    stage.members.failing = frozenset({"eu"})
+    _join(stage)
+    stage.members.failing = frozenset()
+
+
+def _redriven(stage: WorkflowStage) -> None:
+    _failing(stage)
+    stage.redrive("eu")
+    stage.at(700)
+
+
+def _redriven_whole(stage: WorkflowStage) -> None:
+    _failing(stage)
+    stage.redrive("nightly")
+    stage.at(700)
+
+
+def _rerun(stage: WorkflowStage) -> None:
+    _failing(stage)
+    stage.rerun(["eu"])
+    stage.at(700)
+
+
+def _all(graph: Iterable[str], **others: RunState) -> Ends:
+    return dict.fromkeys((*graph, "nightly"), S) | others
+
+
+ONCE = dict.fromkeys(DIAMOND, 1)
+STORIES = (
+    WorkflowStory("a chain", _chain, _all(CHAIN), dict.fromkeys(CHAIN, 1)),
+    WorkflowStory("a join", _join, _all(DIAMOND), ONCE),
+    WorkflowStory("a failure", _failing, _all(DIAMOND, eu=D, report=K, nightly=D), ONCE | {"report": 0}),
+    WorkflowStory("a redriven job", _redriven, _all(DIAMOND), ONCE | {"eu": 2}),
+    WorkflowStory("a redriven workflow", _redriven_whole, _all(DIAMOND), ONCE | {"eu": 2}),
+    WorkflowStory(
+        "a rerun",
+        _rerun,
+        _all(DIAMOND, eu=D, report=K, nightly=D),
+        ONCE | {"eu": 2},
+        rerun=_all(("eu", "report")),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class WorkflowPlay:
+    """The writes on the way, and what was wrong in the end."""
+
+    points: tuple[Point, ...]
+    problems: tuple[str, ...]
+
+
+def play(story: WorkflowStory, aim: Aim | None = None) -> WorkflowPlay:
+    """The story on fresh tables, with a fault where one is aimed at, until all is settled."""
+    danger = Danger(aim)
+    stage = WorkflowStage(danger)
+    try:
+        story.play(stage)
+        end = stage.clock.now() + PATIENCE_SECONDS
+        while (found := tuple(_problems(story, stage))) and stage.clock.now() < end:
+            stage.until(stage.clock.now() + RECONCILER_SECONDS)
+        return WorkflowPlay(tuple(danger.points), found)
+    finally:
+        for table in (stage.stored.jobs, stage.stored.runs):
+            stage.stored.client.delete_table(TableName=table)
+
+
+def _problems(story: WorkflowStory, stage: WorkflowStage) -> Iterable[str]:
+    items = stage.stored.client.scan(TableName=stage.stored.runs, ConsistentRead=True)["Items"]
+    records = {
+        (item["PK"]["S"].split("#")[-1], item["SK"]["S"].removeprefix("RUN#")): item["state"]["S"]
+        for item in items
+        if item["SK"]["S"].startswith("RUN#")
+    }
+    first = {job_id: state for (job_id, local), state in records.items() if local == INSTANT}
+    others = {job_id: state for (job_id, local), state in records.items() if local != INSTANT}
+    if first != story.ends:
+        yield f"ended {first}"
+    if others != (story.rerun or {}):
+        yield f"the rerun ended {others}"
+    if len(records) != len(first) + len(others):
+        yield f"{len(records)} records"
+    yield from (f"left: {item['SK']['S']}" for item in items if item["SK"]["S"] == "ACTIVE")
+    if len(stage.wheel):
+        yield f"{len(stage.wheel)} messages are left"
+    calls = Counter(name.partition(".")[0] for name in stage.members.counted.elements())
+    more = {name: calls[name] - count for name, count in story.calls.items() if calls[name] != count}
+    if any(extra < 0 for extra in more.values()) or sum(more.values()) > stage.danger.attempt_lost:
+        yield f"called {dict(calls)}"
+    dead = {job_id for job_id, state in first.items() if state == D}
+    letters = {held.message.job_id for held in stage.wheel.dead_letters}
+    if letters != dead:
+        yield f"dead letters of {letters}"
