@@ -1,0 +1,83 @@
+"""Graphs and ends of members, on each emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.workflows.ends import End, MemberEnds
+from duecourse.domain.workflows.graph import PART_MEMBERS, WorkflowRef
+from duecourse.ports import GraphMissingError, WorkflowStore
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor, job
+from tests.support.tables import Tables
+from tests.support.workflow_world import DIAMOND
+from tests.support.workflows import graph_of
+
+pytestmark = pytest.mark.emulator
+
+RUN = RunName("nightly", int(NOON))
+LATER = int(NOON) + 86_400
+
+
+@pytest.fixture
+def store(any_tables: Tables) -> WorkflowStore:
+    return any_tables.workflows(SettableClock(NOON))
+
+
+def note(store: WorkflowStore, number: int, end: End) -> MemberEnds:
+    return store.record_end("default", RUN, number, end, expires_at=LATER)
+
+
+def test_a_graph_is_known_by_its_content(any_tables: Tables, store: WorkflowStore) -> None:
+    graph = graph_of(DIAMOND, report={"not_before": "0 8 * * *"})
+    ref = store.put_graph("default", "nightly", graph)
+    assert store.put_graph("default", "nightly", graph) == ref
+    assert any_tables.workflows(SettableClock(NOON)).graph("default", ref) == graph
+
+
+def test_a_graph_that_is_not_there_is_an_error(store: WorkflowStore) -> None:
+    with pytest.raises(GraphMissingError):
+        store.graph("default", WorkflowRef("nightly", "gone"))
+
+
+def test_ends_of_a_part_are_answered_with_each_one(store: WorkflowStore) -> None:
+    assert note(store, 0, End.OK) == MemberEnds(ok=0b1)
+    assert note(store, 3, End.FAILED) == MemberEnds(ok=0b1, failed=0b1000)
+    assert note(store, PART_MEMBERS, End.CUT) == MemberEnds(cut=1 << PART_MEMBERS), "another part"
+    whole = MemberEnds(ok=0b1, failed=0b1000, cut=1 << PART_MEMBERS)
+    assert store.read("default", RUN, range(3)).ends == whole
+
+
+def test_an_end_is_replaced_by_one_of_a_higher_rank_only(store: WorkflowStore) -> None:
+    assert note(store, 0, End.CUT) == MemberEnds(cut=1)
+    assert note(store, 0, End.SKIPPED) == MemberEnds(cut=1)
+    assert note(store, 0, End.FAILED) == MemberEnds(failed=1)
+    assert note(store, 0, End.OK) == MemberEnds(ok=1)
+    assert note(store, 0, End.FAILED) == MemberEnds(ok=1)
+
+
+def test_tenants_and_runs_have_ends_of_their_own(store: WorkflowStore) -> None:
+    note(store, 0, End.OK)
+    assert store.read("other", RUN, [0]).ends == MemberEnds()
+    assert store.read("default", RunName("nightly", int(NOON), ".mx"), [0]).ends == MemberEnds()
+
+
+def test_members_are_claimed_as_they_were_read(any_tables: Tables, store: WorkflowStore) -> None:
+    jobs = any_tables.job_store(SettableClock(NOON))
+    for number in range(120):
+        made = job("", id=f"job-{number}")
+        assert jobs.create(made, cursor(made))
+    read = store.jobs("default", [f"job-{number}" for number in range(121)])
+    assert len(read) == 120
+    stale = jobs.get("default", "job-7")
+    assert stale is not None
+    assert store.claim([stale], "hourly") == []
+    assert store.claim(list(read.values()), "nightly") == ["job-7"]
+    now = store.jobs("default", list(read))
+    assert {name for name, each in now.items() if each.workflow == "nightly"} == read.keys() - {"job-7"}
+    assert now["job-7"].workflow == "hourly"
+    assert store.claim([now["job-8"]], None) == []
+    freed = jobs.get("default", "job-8")
+    assert freed is not None
+    assert freed.workflow is None

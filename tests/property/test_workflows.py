@@ -1,0 +1,154 @@
+"""Any graph of a few jobs, any failures: what runs is what a model of some lines says, once each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.graph import Graph, Member, Rule
+from tests.support import in_process
+from tests.support.examples import examples
+from tests.support.jobs import NOON
+from tests.support.tables import create_tables
+from tests.support.workflow_world import WorkflowWorld
+
+pytestmark = pytest.mark.emulator
+
+JOBS = 8
+
+
+@dataclass(frozen=True)
+class Model:
+    """Says by recursion how each job ends. It shares no code with the domain."""
+
+    graph: Graph
+    failing: frozenset[str]
+
+    @cached_property
+    def ends(self) -> dict[str, str]:
+        ends: dict[str, str] = {}
+        for member in self.graph.members:  # what comes before a job stands before it
+            ends[member.id] = self._end(member, [ends[name] for name in member.after])
+        return ends
+
+    def _end(self, member: Member, before: list[str]) -> str:
+        runs = "failed" if member.id in self.failing else "ok"
+        bad = "failed" in before or "cut" in before
+        good = "ok" in before
+        match member.when:
+            case Rule.ALL_SUCCESS:
+                return "cut" if bad else "skipped" if "skipped" in before else runs
+            case Rule.ALL_DONE:
+                return runs
+            case Rule.ANY_SUCCESS:
+                return runs if good else "cut" if bad else "skipped"
+            case Rule.ANY_FAILURE:
+                return runs if bad else "skipped"
+            case Rule.NONE_FAILED:
+                return "cut" if bad else runs if good or not before else "skipped"
+
+    @property
+    def ran(self) -> set[str]:
+        return {name for name, end in self.ends.items() if end in ("ok", "failed")}
+
+    @property
+    def fails(self) -> bool:
+        return any(self.ends[member.id] == "failed" and not member.may_fail for member in self.graph.members)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    members: list[Member] = []
+    for number in range(draw(st.integers(1, JOBS))):
+        names = [member.id for member in members]
+        after = draw(st.lists(st.sampled_from(names), unique=True, max_size=3)) if names else []
+        rules = list(Rule) if after else [Rule.ALL_SUCCESS, Rule.ALL_DONE, Rule.NONE_FAILED]
+        when, may_fail = draw(st.sampled_from(rules)), draw(st.booleans())
+        members.append(Member(id=f"job-{number}", after=tuple(after), when=when, may_fail=may_fail))
+    return Graph(tuple(members))
+
+
+failing = st.frozensets(st.sampled_from([f"job-{number}" for number in range(JOBS)]), max_size=4)
+
+ENDED = {"ok": RunState.SUCCEEDED, "failed": RunState.DEAD, "cut": RunState.SKIPPED, "skipped": RunState.SKIPPED}
+
+
+def as_the_model_says(world: WorkflowWorld, model: Model) -> None:
+    found = {name: run.state for name in model.ends if (run := world.run(name)) is not None}
+    assert found == {name: ENDED[end] for name, end in model.ends.items()}
+    workflow = world.run("nightly")
+    assert workflow is not None
+    assert workflow.state is (RunState.DEAD if model.fails else RunState.SUCCEEDED)
+
+
+@examples(200)
+@given(graphs(), failing, st.sets(st.integers(0, 30), max_size=6))
+def test_what_runs_is_what_the_rules_say_though_messages_come_twice(
+    graph: Graph, fails: frozenset[str], twice: set[int]
+) -> None:
+    world = WorkflowWorld(create_tables(in_process.dynamodb()))
+    world.answers.failing = set(fails)
+    world.wheel = Twice(world, twice)  # type: ignore[assignment]
+    world.begin(graph, NOON + 400)
+    model = Model(graph, fails)
+    as_the_model_says(world, model)
+    assert sorted(world.called()) == sorted(model.ran), "once each"
+
+
+@examples(100)
+@given(graphs(), failing, failing)
+def test_a_workflow_that_is_redriven_ends_as_if_what_is_well_now_had_always_been(
+    graph: Graph, fails: frozenset[str], still: frozenset[str]
+) -> None:
+    world = WorkflowWorld(create_tables(in_process.dynamodb()))
+    world.answers.failing = set(fails)
+    world.begin(graph, NOON + 200)
+    first = Model(graph, fails)
+    as_the_model_says(world, first)
+    if not first.fails:
+        return
+    world.answers.failing = set(fails & still)
+    world.redrive("nightly")
+    world.until(NOON + 500)
+    # What has run is not run again for that: a job for failures had its failure, one that may fail failed.
+    stays = {member.id for member in graph.members if member.may_fail} & fails
+    after = Model(graph, (fails & still) | stays)
+    for name in after.ran & first.ran:
+        run = world.run(name)
+        assert run is not None
+        assert run.state is ENDED["failed" if name in (fails & still) | stays else "ok"]
+    for name in after.ran - first.ran:
+        run = world.run(name)
+        assert run is not None
+        assert run.state in (RunState.SUCCEEDED, RunState.DEAD), "it may run now, and has"
+    workflow = world.run("nightly")
+    assert workflow is not None
+    assert workflow.state.final
+
+
+class Twice:
+    """Lanes that store some messages twice."""
+
+    def __init__(self, world: WorkflowWorld, numbers: set[int]) -> None:
+        self._wheel = world.wheel
+        self._numbers = numbers
+        self._sent = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._wheel, name)
+
+    def __len__(self) -> int:
+        return len(self._wheel)
+
+    def send(self, outgoing: list[object]) -> list[bool]:
+        accepted = self._wheel.send(outgoing)  # type: ignore[arg-type]
+        for one in outgoing:
+            if self._sent in self._numbers:
+                self._wheel.send([one])  # type: ignore[list-item]
+            self._sent += 1
+        return accepted

@@ -1,0 +1,101 @@
+"""What is wrong with a workflow is said at its place, with a remedy, all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.check import graph_faults, member_faults, time_faults
+from duecourse.domain.workflows.graph import Member, Rule
+from duecourse.domain.workflows.results import result_faults
+from tests.support.jobs import NOON, job
+from tests.support.workflows import graph_of
+
+
+def said(after: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> dict[str, str]:
+    faults = graph_faults(graph_of(after, **rules).members)
+    return {"/".join(map(str, fault.path)): fault.detail for fault in faults}
+
+
+def test_a_circle_is_named_by_its_path() -> None:
+    assert said({"extract": (), "load-eu": ("extract", "report"), "report": ("load-eu",)}) == {
+        "jobs/report/after/0": "closes a circle: load-eu -> report -> load-eu"
+    }
+    assert said({"a": ("a",)}) == {"jobs/a/after/0": "closes a circle: a -> a"}
+
+
+def test_a_name_that_is_no_job_of_the_workflow_is_refused_with_the_nearest_one() -> None:
+    assert said({"load-eu": (), "report": ("load-uk", "load-eu", "load-eu")}) == {
+        "jobs/report/after/0": "load-uk is no job of this workflow; did you mean load-eu?",
+        "jobs/report/after/2": "names load-eu a second time",
+    }
+
+
+def test_rules_of_any_need_something_before_them() -> None:
+    assert said({"a": ()}, a={"when": Rule.ANY_FAILURE}) == {
+        "jobs/a/when": "any_failure needs after: nothing comes before this job"
+    }
+
+
+def test_a_path_that_is_too_long_is_named() -> None:
+    chain = {f"j{n}": (f"j{n - 1}",) if n else () for n in range(112)}
+    begin, end = "j0 -> j1 -> j2 -> j3 -> j4 -> j5", "j106 -> j107 -> j108 -> j109 -> j110 -> j111"
+    assert said(chain) == {"jobs/j111/after": f"path {begin} -> ... -> {end} is 112 jobs long; at most 100 are allowed"}
+
+
+def test_too_many_jobs_or_edges_or_neighbours_are_counted() -> None:
+    assert said({f"j{n}": () for n in range(1100)}) == {"jobs": "names 1,100 jobs; 1 to 1,024 are allowed"}
+    assert said({}) == {"jobs": "names 0 jobs; 1 to 1,024 are allowed"}
+    wide = {f"j{n}": () for n in range(1001)}
+    assert said({**wide, "join": tuple(wide)}) == {"jobs/join/after": "names 1,001 jobs; at most 1,000 are allowed"}
+    fan = {f"j{n}": ("root",) for n in range(1001)}
+    assert said({"root": (), **fan}) == {"jobs/root": "has 1,001 jobs directly after it; at most 1,000 are allowed"}
+    dense = {f"j{n}": tuple(f"i{m}" for m in range(101)) for n in range(100)}
+    assert said({**{f"i{m}": () for m in range(101)}, **dense}) == {
+        "jobs": "has 10,100 edges; at most 10,000 are allowed"
+    }
+
+
+def times(schedule: str, **fields: str) -> list[str]:
+    spec = ScheduleSpec(schedule, "Europe/Berlin")
+    return [fault.detail for fault in time_faults([Member(id="a", **fields)], spec, (), int(NOON))]
+
+
+def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
+    assert times("0 2 * * *", only="0 2 * * 1", not_before="0 8 * * *") == []
+    assert times("0 2 * * *", only="0 3 * * 1") == ["never meets an occurrence of the workflow's schedule"]
+    assert times("", only="0 3 * * 1") == [], "a workflow that runs when asked meets nothing"
+    assert times("0 2 * * *", not_before="8 o'clock")[0].startswith("is not understood: ")
+    assert times("0 2 * * *", not_before="at(2020-01-01T00:00:00)") == ["names no time that is still to come"]
+
+
+def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:
+    members = [Member(id=name) for name in names]
+    faults = member_faults("nightly", members, dict.fromkeys(inline), found)
+    return [(fault.detail, fault.conflict) for fault in faults]
+
+
+def test_jobs_must_exist_or_be_defined_and_have_no_schedule_of_their_own() -> None:
+    assert jobs({}, "extract") == [("there is no job extract; create it, or define it here in job", False)]
+    assert jobs({}, "extract", inline=("extract",)) == []
+    assert jobs({"extract": job("")}, "extract") == []
+    assert jobs({"extract": job("0 2 * * *")}, "extract") == [
+        ("has a schedule of its own (0 2 * * *); set it to null first", True)
+    ]
+    assert jobs({"other": job("", target=WorkflowTarget("x"))}, "other") == [
+        ("is a workflow; workflows do not nest", True)
+    ]
+    assert jobs({}, "nightly") == [("is the workflow itself; name the job otherwise", False)]
+
+
+def test_a_payload_takes_results_of_jobs_before_it_alone() -> None:
+    graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
+    payload = {"x": "{{upstream.a.result.rows}}", "y": ["{{upstream.d.result}}"], "z": "{{workflow.payload.day}}"}
+    assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d does not come before c")]
+    forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
+    assert list(result_faults("{{upstream.a.rows}}", "c", graph)) == [
+        ((), f"{{{{upstream.a.rows}}}} is not understood; known are {forms}")
+    ]
+    assert list(result_faults(r"\{{upstream.d.result}}", "c", graph)) == []
