@@ -30,10 +30,10 @@ def _required(text: str) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as the API shows it."""
+    """A job as the API shows it. `schedule` is None for one that runs only when it is asked to."""
 
     id: str
-    schedule: str
+    schedule: str | None
     state: str
     next_occurrence: datetime | None
     error: str | None

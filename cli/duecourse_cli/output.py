@@ -95,7 +95,10 @@ def print_jobs(jobs: Iterable[Job]) -> None:
     """Jobs as a table."""
     _table(
         ("job", "state", "schedule", "next occurrence", "error"),
-        ((job.id, coloured(job.state), job.schedule, moment(job.next_occurrence), job.error or "") for job in jobs),
+        (
+            (job.id, coloured(job.state), job.schedule or "when asked", moment(job.next_occurrence), job.error or "")
+            for job in jobs
+        ),
     )
 
 

@@ -14,9 +14,12 @@ from typing import Any, cast
 
 import pytest
 
+from duecourse.adapters.dynamodb.cursors import cursor_item
+from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageKind, read_run_message
 from tests.support import emulators, in_process
+from tests.support.jobs import NOON, cursor, job
 from tests.support.record_release import PARTS, fresh_tables
 from tests.support.release.hand_over import LATER, carry_on, endings, snapshot, take_over
 from tests.support.release.meanings import meanings
@@ -162,6 +165,12 @@ def test_the_release_before_reads_in_what_is_written_now_what_is_meant(written_n
     assert set(old) == set(written_now["meanings"])
     differing = {name: read for name, read in old.items() if not within(read, written_now["meanings"][name])}
     assert not differing
+
+
+def test_the_release_before_reads_a_job_without_a_schedule() -> None:
+    made = job("")
+    items = [job_item.to_item(made)[0], cursor_item.to_item(cursor(made), 1, now=NOON)]
+    assert ask(ARCHIVE, "read", scene={"jobs": items, "runs": []}).keys() == meanings(items, []).keys()
 
 
 def but_for_fails(endings: dict[str, Any]) -> dict[str, Any]:

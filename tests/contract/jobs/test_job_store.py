@@ -37,6 +37,13 @@ def test_a_job_comes_back_as_it_was_written(any_tables: Tables) -> None:
     assert store.get_cursor("default", made.id) == cursor(made)
 
 
+def test_a_job_without_a_schedule_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job("", timezone="Europe/Berlin")
+    assert store.create(made, cursor(made))
+    assert store.get_both("default", made.id) == (made, cursor(made))
+
+
 def test_every_target_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for target in EVERY_TARGET:

@@ -230,3 +230,17 @@ def test_what_is_no_json_is_refused(api: ApiClient, action: str) -> None:
     event = api_event("POST", f"/v1/jobs/steady/{action}", body="{")
     assert api.send(event).status == 400
     assert api.send(event | {"headers": event["headers"] | {"content-type": "text/plain"}}).status == 415
+
+
+def test_a_job_without_a_schedule_runs_when_asked_and_has_nothing_to_skip_or_to_backfill(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "steady-hand", "schedule": None}).status == 201
+    path = "/v1/jobs/steady-hand"
+    api.clock.advance(1)
+    assert api.ask(f"{path}/run").status == 202
+    skipped = api.post({}, f"{path}/skip-next")
+    assert (skipped.status, skipped.json["type"]) == (409, "/problems/nothing-to-skip")
+    for more in ({}, {"dry_run": False}):
+        refused = api.post(AN_HOUR | more, f"{path}/backfill")
+        assert (refused.status, refused.json["type"]) == (422, "/problems/invalid-job")
+        assert refused.errors["/schedule"].startswith("is null, so the job has no occurrences to backfill")
+    assert [change["action"] for change in api.get(f"{path}/history").json["items"]] == ["run_now", "created"]

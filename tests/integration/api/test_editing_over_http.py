@@ -117,7 +117,8 @@ def test_a_patch_changes_what_it_names(api: ApiClient, change: dict[str, Any], s
     ("change", "places"),
     [
         ({"timeout_seconds": 0, "tags": "a"}, ["/tags", "/timeout_seconds"]),
-        ({"schedule": None}, ["/schedule"]),
+        ({"target": None}, ["/target"]),
+        ({"schedule": ""}, ["/schedule"]),
         ({"state": "PAUSED"}, ["/state"]),
         ({"id": "another"}, ["/id"]),
         ({"id": "another", "name": 5}, ["/id", "/name"]),
@@ -296,3 +297,37 @@ def test_a_job_whose_place_cannot_be_read_is_not_asked_to_be_changed_again(
     assert api.get(PATH).json["name"] == "Steady"
 
     assert (delete(api).status, put(api).status) == (204, 201)
+
+
+NO_SCHEDULE = {"schedule": None, "understood_as": "only when asked to run", "schedule_canonical": None}
+NO_SCHEDULE |= {"next_occurrence": None, "anchor": None, "state": "ACTIVE", "error": None}
+
+
+def test_a_job_may_have_no_schedule(api: ApiClient) -> None:
+    made = put(api, STEADY | {"schedule": None, "timezone": "Europe/Berlin"})
+    assert made.status == 201
+    assert made.json == made.json | NO_SCHEDULE | {"timezone": "Europe/Berlin", "name": "Steady"}
+    assert api.get(PATH).json == made.json
+    api.clock.advance(60)
+    assert put(api, STEADY | {"schedule": None, "timezone": "Europe/Berlin"}).json == made.json
+    assert api.get("/v1/jobs").json["items"] == [made.json]
+
+
+def test_a_schedule_can_be_taken_away_and_given_back(api: ApiClient) -> None:
+    etag = put(api).headers["etag"]
+    api.clock.advance(60)
+    away = patch(api, {"schedule": None}, if_match=etag)
+    assert (away.status, away.json) == (200, away.json | NO_SCHEDULE)
+    assert api.get(PATH).json == away.json
+    assert patch(api, {"name": "still"}).json["schedule"] is None
+    api.clock.advance(60)
+    back = patch(api, {"schedule": "rate(10 minutes)"})
+    assert (back.json["anchor"], back.json["next_occurrence"]) == ("2026-11-21T12:02:00Z", "2026-11-21T12:12:00Z")
+
+
+def test_a_schedule_is_not_taken_away_from_under_what_shapes_it(api: ApiClient) -> None:
+    put(api, STEADY | {"jitter_seconds": 5, "max_runs": 3})
+    refused = patch(api, {"schedule": None})
+    assert (refused.status, list(refused.errors)) == (422, ["/jitter_seconds", "/max_runs"])
+    assert api.get(PATH).json["schedule"] == "rate(10 minutes)"
+    assert patch(api, {"schedule": None, "jitter_seconds": None, "max_runs": None}).status == 200

@@ -19,6 +19,7 @@ from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
 from duecourse.usecases.report import Report
+from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables
@@ -292,6 +293,23 @@ def test_a_line_that_nobody_looks_after_any_more_is_called_once_its_schedule_is_
     world.until(NOON + DAY + 60)
     assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
     assert [run for run in world.caller.runs if run.endswith("120200Z")] == ["tick-tock.20261121T120200Z"]
+
+
+def test_a_line_of_a_job_without_a_schedule_that_nobody_looks_after_any_more_is_called(world: World) -> None:
+    made = add(world, "", overlap=Overlap.QUEUE, completion=Completion.CALLBACK)
+    for _ in range(3):
+        ByHand(world).run()
+        world.until(world.clock.now() + 10)
+    assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]
+    assert alarms(world.repair()) == []
+    first = world.runs(made.id)[0]
+    world.wheel.empty()
+    assert world.run_store.write(replace(first, state=RunState.SUCCEEDED, finished_at=NOON + 40), first) is None
+    world.until(NOON + DAY + HOUR)
+    assert states(world) == [RunState.SUCCEEDED, RunState.QUEUED, RunState.QUEUED]
+    assert alarms(world.repair()) == ["line_found"]
+    world.until(NOON + DAY + HOUR + 60)
+    assert states(world) == [RunState.SUCCEEDED, RunState.WAITING, RunState.QUEUED]
 
 
 def test_a_line_that_is_looked_after_is_left_alone(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The jobs in docs/runs.md are taken as they stand there."""
+"""The jobs in docs/runs.md and docs/schedules.md are taken as they stand there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from tests.support.emulators import ROOT
 from tests.support.posting import read
 
-WRITTEN = re.findall(r"^```json\n(.*?)^```", (ROOT / "docs/runs.md").read_text(), re.MULTILINE | re.DOTALL)
+PAGES = "".join((ROOT / "docs" / page).read_text() for page in ("runs.md", "schedules.md"))
+WRITTEN = re.findall(r"^```json\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 JOBS = [document for document in map(json.loads, WRITTEN) if "schedule" in document]
 
 

@@ -136,3 +136,8 @@ def test_a_terminal_folds_the_error_before_it_folds_an_id(command: tuple[str, ..
     shown = told({"items": [run], "next_cursor": None}, *command, FORCE_COLOR="1", COLUMNS="80").stdout
     assert RUN["id"] in shown
     assert shown.count("!") == 300
+
+
+def test_a_job_without_a_schedule_runs_when_asked() -> None:
+    shown = told({"items": [{**JOB, "schedule": None, "state": "ACTIVE"}], "next_cursor": None}, "jobs", "list").stdout
+    assert re.search(rf"^{LONG}  ACTIVE +when asked +- *$", shown, re.MULTILINE)
