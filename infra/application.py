@@ -29,11 +29,13 @@ def build(
     """The application, ready to be synthesised; the CDK command line brings folder, context and account by itself.
 
     `settings` is the folder of deployments' own settings (settings/deployment_settings.py); None: there is none.
-    `checked` stages for AWS are held against cdk-nag's rules when they are synthesised, which then ends with a
-    RuntimeError and the findings on stderr. Raises ConfigError, also for an API that asks nobody and is about to be
-    deployed to AWS, and for a region that does not have what the stage asks for.
+    A `checked` application is held against CloudFormation's own rules when it is synthesised, and stages for AWS
+    against cdk-nag's, too; a finding ends that with a RuntimeError and stands on stderr. Raises ConfigError, also for
+    an API that asks nobody and is about to be deployed to AWS, and for a region that does not have what the stage asks
+    for.
     """
-    app = App(outdir=outdir, context=context, analytics_reporting=False)
+    # The rules take seconds to load, which those who only read the template do not want to wait for.
+    app = App(outdir=outdir, context=context, analytics_reporting=False, builtin_cloud_formation_validation=checked)
     context_of = app.node.try_get_context
     config = from_context(context_of if settings is None else with_deployment_settings(context_of, settings, STAGES))
     _refuse_open(config, environ.get("CDK_DEFAULT_ACCOUNT"))

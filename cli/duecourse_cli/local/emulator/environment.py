@@ -71,6 +71,7 @@ def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ENDPOINT_URL_S3": endpoint,
         "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CDK_VALIDATION": "false",  # CloudFormation's rules take ten seconds to load; this stage is not for AWS
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
         "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "20",
         "NODE_NO_WARNINGS": "1",
