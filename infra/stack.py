@@ -10,20 +10,16 @@ from infra.functions.execute import Execute
 from infra.functions.live_alias import Release
 from infra.functions.python_function import PythonRuntime
 from infra.functions.scheduled import audit, patrol, sweep, tick
-from infra.observability import Observability, Watched
-from infra.parts import Parts
-from infra.queues.dead_letters import DeadLettersQueue
+from infra.observability import Observability
+from infra.parts import Parts, Watched
 from infra.queues.event_bus import EventBus
-from infra.queues.lanes import LaneQueues
 from infra.queues.notices import NoticeTopics
-from infra.queues.shard_queue import ShardFifoQueue
+from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
 from infra.settings.config import StageConfig
-from infra.stores.access_logs import AccessLogs
 from infra.stores.archive import ArchiveStore
+from infra.stores.buckets import AccessLogs, ResultsBucket
 from infra.stores.encryption import Encryption
-from infra.stores.jobs_table import JobsTable
-from infra.stores.results import ResultsBucket
-from infra.stores.runs_table import RunsTable
+from infra.stores.tables import JobsTable, RunsTable
 from infra.stores.tasks import TaskParameters
 
 

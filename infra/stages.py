@@ -7,8 +7,8 @@ from typing import Any
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.settings.encryption_config import OWN
 from infra.settings.lanes_config import lanes
+from infra.settings.stores_config import OWN
 from infra.settings.targets_config import AllowedTargetsConfig
 
 STAGES: Mapping[str, StageConfig] = {

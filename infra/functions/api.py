@@ -15,8 +15,7 @@ from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import Parts
 from infra.settings.auth_config import OPEN_TO_READ
-from infra.stores.jobs_table import TENANT_INDEX
-from infra.stores.runs_table import DEAD_INDEX
+from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
 
 CALLBACKS = ("heartbeat", "complete", "fail")
 OPEN = (

@@ -15,8 +15,7 @@ from infra.nag import acknowledge_wildcards
 from infra.settings.config import StageConfig
 from infra.settings.lanes_config import NO_MAXIMUM
 from infra.settings.throughput_config import Pollers
-from infra.stores.encryption import Encryption
-from infra.stores.removal import removal_policy
+from infra.stores.encryption import Encryption, removal_policy
 
 LOG_RETENTION = {
     7: logs.RetentionDays.ONE_WEEK,

@@ -10,7 +10,7 @@ from aws_cdk import aws_sqs as sqs
 from duecourse.limits import MAX_DELAY_SECONDS, ROUND_SECONDS
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
 from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_function, of_queue, ours
-from infra.observability.watched import Watched
+from infra.parts import Watched
 from infra.settings.config import StageConfig
 
 MINUTE = 60

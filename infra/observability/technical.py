@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
 from infra.observability.charts import Row, chart, heading, states, weighted
-from infra.observability.metrics import FIVE_MINUTES, labelled, of_function, of_queue, of_table, ours
-from infra.observability.watched import Watched
+from infra.observability.metrics import FIVE_MINUTES, counted, labelled, of_function, of_queue, of_table, ours
+from infra.parts import Watched
 from infra.settings.config import StageConfig
-from infra.stores.jobs_table import DUE_INDEX, TENANT_INDEX
-from infra.stores.runs_table import DEAD_INDEX
+from infra.stores.tables import DEAD_INDEX, DUE_INDEX, TENANT_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
@@ -35,7 +34,7 @@ def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloud
 
 def _rounds(config: StageConfig) -> Iterator[Row]:
     """The clock and the dispatcher."""
-    read = _counted(
+    read = counted(
         config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "timers"}
     )
     wrong = {
@@ -55,12 +54,12 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     yield [
         chart(
             "Ticks: messages sent to shards",
-            _counted(config, "tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
+            counted(config, "tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
             unit="",
             width=6,
         ),
         chart("What rounds did", read, unit="", width=6),
-        chart("What went wrong in rounds", _counted(config, "dispatch", wrong), unit="", width=6),
+        chart("What went wrong in rounds", counted(config, "dispatch", wrong), unit="", width=6),
         chart("Age of the oldest bucket", [age], unit="s", width=6),
     ]
 
@@ -119,11 +118,11 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
     yield charts[:3]
     yield [
         *charts[3:],
-        chart("Workers: what they dropped or could not do", _counted(config, "execute", worker), unit="", width=8),
+        chart("Workers: what they dropped or could not do", counted(config, "execute", worker), unit="", width=8),
     ]
     yield [
-        chart("API: requests and messages that failed", _counted(config, "api", api), unit=""),
-        chart("Reconciler: what it did about dead letters", _counted(config, "sweep", sweep), unit=""),
+        chart("API: requests and messages that failed", counted(config, "api", api), unit=""),
+        chart("Reconciler: what it did about dead letters", counted(config, "sweep", sweep), unit=""),
     ]
 
 
@@ -205,8 +204,3 @@ def _stores(watched: Watched) -> list[tuple[str, str, str | None]]:
         ("runs", runs, None),
         ("runs, index dead", runs, DEAD_INDEX),
     ]
-
-
-def _counted(config: StageConfig, function: str, named: Mapping[str, str]) -> list[cloudwatch.IMetric]:
-    """Counts of a function with the labels of their lines."""
-    return [labelled(ours(config, function, name), label) for name, label in named.items()]

@@ -19,7 +19,7 @@ from infra.observability.metrics import (
     of_table,
     ours,
 )
-from infra.observability.watched import Watched
+from infra.parts import Watched
 from infra.settings.config import StageConfig
 
 MINUTE, HOUR = 60, 3600

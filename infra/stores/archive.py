@@ -10,13 +10,12 @@ from constructs import Construct
 
 from infra.functions.python_function import PythonFunction, PythonRuntime
 from infra.nag import acknowledge, acknowledge_wildcards
-from infra.settings.archive_config import ArchiveConfig
 from infra.settings.config import StageConfig
-from infra.stores.access_logs import AccessLogs
+from infra.settings.stores_config import ArchiveConfig
 from infra.stores.archive_table import PREFIX, ArchiveTable
+from infra.stores.buckets import AccessLogs, private_bucket
 from infra.stores.encryption import Encryption
-from infra.stores.private_bucket import private_bucket
-from infra.stores.runs_table import RunsTable
+from infra.stores.tables import RunsTable
 
 TIMEOUT_SECONDS = 120
 REPLACED_DAYS = 30
@@ -32,7 +31,7 @@ EXPIRED_RUNS = {
 class ArchiveStore(Construct):
     """A bucket, a function at the runs table's stream, a queue of what it could not archive, a table for queries.
 
-    A bucket that still holds history is not deleted with its stack (see infra/stores/private_bucket.py).
+    A bucket that still holds history is not deleted with its stack (see infra/stores/buckets.py).
     """
 
     def __init__(

@@ -10,14 +10,11 @@ import click
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse_cli.client import Client
-from duecourse_cli.commands.confirming import confirm, yes_option
-from duecourse_cli.commands.connection import api_options, connected
 from duecourse_cli.commands.jobs import json_option
-from duecourse_cli.errors import UsageError
-from duecourse_cli.examples import Command, Group
+from duecourse_cli.commands.options import api_options, confirm, connected, yes_option
 from duecourse_cli.models import Run, instant
 from duecourse_cli.output import print_dead_letters, print_json
-from duecourse_cli.plain import say
+from duecourse_cli.terminal import Command, Group, UsageError, say
 
 MAX_PER_CALL = 100
 """How many runs one call redrives: some seconds of the API's time."""

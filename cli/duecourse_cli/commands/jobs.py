@@ -6,14 +6,11 @@ from typing import IO, Any
 
 import click
 
-from duecourse_cli.commands.confirming import confirm, yes_option
-from duecourse_cli.commands.connection import api_options, connected
-from duecourse_cli.errors import UsageError
-from duecourse_cli.examples import Command, Group
+from duecourse_cli.commands.options import api_options, confirm, connected, yes_option
 from duecourse_cli.job_file import read_job
 from duecourse_cli.models import Job
 from duecourse_cli.output import print_changes, print_jobs, print_json
-from duecourse_cli.plain import plain, say
+from duecourse_cli.terminal import Command, Group, UsageError, plain, say
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",

@@ -15,9 +15,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.aws_session import own_session
 from duecourse_cli.doctor.facts import Skew
-from duecourse_cli.errors import UsageError
 from duecourse_cli.local.emulator import aws
 from duecourse_cli.local.emulator.environment import STAGE as LOCAL
+from duecourse_cli.terminal import UsageError
 
 CONNECT_SECONDS, READ_SECONDS = 5, 20
 
@@ -86,7 +86,7 @@ def clients_for(name: str) -> Clients:
 
 def _running_endpoint() -> str:
     """Where the local stack of this checkout answers."""
-    from duecourse_cli.local.emulator.ports import LOOPBACK, is_taken
+    from duecourse_cli.local.emulator.environment import LOOPBACK, is_taken
     from duecourse_cli.local.local import FOLDER
     from duecourse_cli.local.project import find_root
     from duecourse_cli.local.settings import Settings

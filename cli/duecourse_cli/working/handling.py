@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.working.keeper import Keeper
-from duecourse_cli.working.persistence import persistently
-from duecourse_cli.working.queue import TaskMessage, TaskQueue
+from duecourse_cli.working.queue import TaskMessage, TaskMessageError, TaskQueue, WorkerRun, read_run
 from duecourse_cli.working.report import (
     MAX_RETRY_AFTER,
     Completion,
@@ -18,12 +17,12 @@ from duecourse_cli.working.report import (
     Report,
     ReportOutcome,
     Retry,
+    persistently,
     refused_result,
     report_of,
     report_of_raised,
     verdict_of,
 )
-from duecourse_cli.working.task_run import TaskMessageError, WorkerRun, read_run
 
 log = logging.getLogger("duecourse_cli.worker")
 

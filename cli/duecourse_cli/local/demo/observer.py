@@ -9,9 +9,9 @@ from typing import Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.local.demo.calls import CallLog
 from duecourse_cli.local.demo.console import QUIET_STATES, Screen
 from duecourse_cli.local.demo.dead_letters import LocalDeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
+from duecourse_cli.local.demo.receiver import CallLog
 from duecourse_cli.local.demo.verdict import ObservedRun
 from duecourse_cli.local.demo.watcher import RunSource, RunWatcher
 from duecourse_cli.local.stack import Stack

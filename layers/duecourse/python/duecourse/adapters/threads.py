@@ -25,7 +25,7 @@ class Threads:
         return ThreadPoolExecutor(self._max_workers, thread_name_prefix="duecourse")
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """See ports.Executor. A single item is done by the caller."""
+        """A single item is done by the caller."""
         if len(items) == 1:
             return [work(items[0])]
         futures = [self._pool.submit(work, item) for item in items]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Protocol, assert_never
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.adapters.targets.aws.names import Arns
 from duecourse.domain.targets.targets import (
     AwsTarget,
     CallableTarget,

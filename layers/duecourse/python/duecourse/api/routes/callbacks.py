@@ -13,13 +13,12 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
-from duecourse.api.api import Answer, Api
-from duecourse.api.bodies.bodies import read_body
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.models import Body, refuse
+from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems.problems import FieldFault
 from duecourse.api.problems.refusals import bad_token
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.runs.run import RunState

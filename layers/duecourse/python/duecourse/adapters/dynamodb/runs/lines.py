@@ -21,7 +21,6 @@ class DynamoLines:
         self._table = table
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """See ports.Lines."""
         place = LinePosition(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
         return conditional(
@@ -32,16 +31,13 @@ class DynamoLines:
         )
 
     def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
-        """See ports.Lines."""
         self._client.delete_item(TableName=self._table, Key=job_key(tenant, job_id, sort_key(place)))
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
-        """See ports.Lines."""
         answer = self._query(tenant, job_id, ScanIndexForward=not newest, Limit=limit)
         return [read_run_message(values.text(item, "message")) for item in answer["Items"]]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
-        """See ports.Lines."""
         found = 0
         start: dict[str, Any] = {}
         while True:
@@ -62,14 +58,12 @@ class DynamoLines:
         )
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
-        """See ports.Lines."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, WATCH))
         return None if item is None else Watch(values.text(item, "nonce"), float(item["at"]["N"]))
 
     def set_watch(
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
-        """See ports.Lines."""
         key = job_key(tenant, job_id, WATCH)
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
         if previous is not None:

@@ -34,12 +34,10 @@ class DynamoRunStore:
         self._table = table
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
-        """See ports.RunStore."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
         return None if item is None else run_item.from_item(item)
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        """See ports.RunStore."""
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
         if previous is not None:
             beat = previous.heartbeat_until
@@ -76,7 +74,6 @@ class DynamoRunStore:
         return standing
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
-        """See ports.RunStore."""
         partition = job_partition(tenant, job_id)
         items = read_items(
             self._client,
@@ -91,11 +88,10 @@ class DynamoRunStore:
         return [run_item.from_item(item) for item in items]
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
-        """See ports.RunStore."""
         return recorded_runs.between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
 
     def has_items(self, tenant: str, job_id: str) -> bool:
-        """See ports.RunStore. The overlap lock does not count: a killed worker may have left it, and it never expires.
+        """The overlap lock does not count: a killed worker may have left it, and it never expires.
         What has expired and is not removed yet counts.
         """
         answer = self._client.query(
@@ -109,7 +105,6 @@ class DynamoRunStore:
         return bool(answer["Items"])
 
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
-        """See ports.RunStore."""
         names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash", "#until": "heartbeat_until"}
         stand = {
             "running": RunState.RUNNING,
@@ -133,11 +128,9 @@ class DynamoRunStore:
         return None
 
     def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
-        """See ports.RunStore."""
         return DeadIndex(self._client, self._table).newest(tenant, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        """See ports.RunStore."""
         whose: Item = {":mine": {"S": lock.holder}}
         names = {"#holder": "holder"}
         condition = "attribute_not_exists(PK) OR #holder = :mine"
@@ -163,12 +156,10 @@ class DynamoRunStore:
         return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
-        """See ports.RunStore."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
         return None if item is None else run_item.lock_from_item(item)
 
     def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
-        """See ports.RunStore."""
         try:
             self._client.delete_item(
                 TableName=self._table,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from duecourse.adapters.aws.sns_subject import subject
-from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.adapters.aws.sns import subject
 from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, wait_of
 from duecourse.adapters.targets.aws.message_format import group_fields, message_attributes, message_text
+from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.targets.targets import Outcome, SnsTarget, Succeeded

@@ -15,14 +15,18 @@ from functools import cache
 from http.client import HTTPException, IncompleteRead, responses
 from importlib.resources import files
 
-from duecourse.adapters.targets.answer import excerpt, kept
+from duecourse.adapters.targets.answer import excerpt, kept, retry_after_seconds
 from duecourse.adapters.targets.http.deadline import Deadline, DeadlineSocket
-from duecourse.adapters.targets.http.endpoint import Endpoint
+from duecourse.adapters.targets.http.endpoint import (
+    AddressRefusedError,
+    Endpoint,
+    Resolver,
+    addresses_of,
+    system_resolver,
+)
 from duecourse.adapters.targets.http.redaction import Redaction
 from duecourse.adapters.targets.http.request import HttpRequest, RequestError, request_of
-from duecourse.adapters.targets.http.resolve import AddressRefusedError, Resolver, addresses_of, system_resolver
 from duecourse.adapters.targets.http.response import Response
-from duecourse.adapters.targets.http.retry_after import retry_after_seconds
 from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Succeeded
 from duecourse.ports import Call, Clock, Secrets
 

@@ -1,7 +1,8 @@
-"""The options that name an API, and the client that they make."""
+"""The options that commands share: which API, paging, JSON, and questions before what cannot be undone."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,9 +11,24 @@ import click
 import httpx
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.errors import CliError, UsageError
-from duecourse_cli.plain import plain
 from duecourse_cli.signing import Bearer, SigV4, needs_signature
+from duecourse_cli.terminal import CliError, UsageError, plain
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask first; for scripts.")
+
+
+def confirm(question: str) -> None:
+    """Go on only after a yes. Raises click.Abort for a no, UsageError where nobody can answer."""
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise UsageError("nobody answered; nothing was done: give --yes where there is no terminal") from None
+    if not agreed:
+        raise click.Abort
+
 
 TOKEN = "duecourse_cli.token"
 """Where the context keeps the token, so that not every command need pass it on."""
