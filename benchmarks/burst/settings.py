@@ -15,7 +15,7 @@ from benchmarks.burst.limits import (
 )
 from duecourse.adapters.dynamodb.cursors.cursor_store import PAGE
 from duecourse.adapters.dynamodb.writing import FIRST_WAIT_SECONDS, TRIES
-from duecourse.adapters.threads import MAX_WORKERS
+from duecourse.adapters.system import MAX_WORKERS
 from duecourse.limits import ROUND_SECONDS
 from infra.stages import STAGES
 

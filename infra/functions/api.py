@@ -70,13 +70,7 @@ class HttpApi(Construct):
     token of the run that called them. Health and the API's own description say nothing of any tenant.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        parts: Parts,
-        auth: Auth,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: Parts, auth: Auth) -> None:
         super().__init__(scope, construct_id)
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
         results, tasks, runtime = parts.results, parts.tasks, parts.runtime
@@ -91,14 +85,8 @@ class HttpApi(Construct):
             reserved_concurrency=config.reserved_concurrency.api,
             environment={
                 **parts.settings(
-                    *(
-                        "JOBS_TABLE",
-                        "RUNS_TABLE",
-                        "SHARDS",
-                        "LOOKAHEAD_SECONDS",
-                        "HORIZON_SECONDS",
-                        "RUN_RETENTION_DAYS",
-                    ),
+                    *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
+                    "RUN_RETENTION_DAYS",
                     *("DEFAULT_PRECISION", "PRIVATE_TARGETS", "ALLOWED_TARGETS", "RESULTS_BUCKET"),
                 ),
                 "DUECOURSE_AUTH": config.auth.setting,

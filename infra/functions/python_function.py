@@ -50,7 +50,6 @@ class PythonRuntime(Construct):
         )
 
     def _layer(self, name: str, description: str, code: lambda_.Code) -> lambda_.LayerVersion:
-        """One layer for this runtime and processor."""
         return lambda_.LayerVersion(
             self,
             name,

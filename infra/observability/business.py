@@ -37,7 +37,6 @@ def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
 
 
 def _failing(config: StageConfig) -> Iterator[Row]:
-    """Failures, deaths and what was missed."""
     attempts = counted(config, "execute", {"AttemptsStarted": "started", "AttemptsFailed": "failed"})
     yield heading(
         "## Failing\nAttempts are single tries: a run may have several. The rate counts from the first failure on."
@@ -85,7 +84,6 @@ def _failure_rate(config: StageConfig) -> cloudwatch.MathExpression:
 
 
 def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
-    """Each lane: how many, how late, how many dead."""
     yield heading(
         "## By lane\nLateness is the time from when a run was due to its start. p50 is the middle one, p99 the latest "
         "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."
@@ -111,7 +109,6 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
 
 
 def _by_target(config: StageConfig) -> Iterator[Row]:
-    """Each type of target."""
     yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
     yield [
         chart(title, [labelled(by_target(config, metric, target), target) for target in TARGETS], unit="runs")

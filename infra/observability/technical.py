@@ -33,7 +33,6 @@ def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloud
 
 
 def _rounds(config: StageConfig) -> Iterator[Row]:
-    """The clock and the dispatcher."""
     read = counted(
         config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "timers"}
     )
@@ -65,7 +64,6 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
 
 
 def _queues(watched: Watched) -> Iterator[Row]:
-    """Lanes, shard queue, dead letters."""
     lanes = watched.parts.lanes.every
     others = {"shards": watched.parts.shard_queue.queue, "dead letters": watched.parts.dead_letters.queue}
     every: dict[str, sqs.IQueue] = {**lanes, **others}
@@ -85,7 +83,6 @@ def _queues(watched: Watched) -> Iterator[Row]:
 
 
 def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
-    """Each function of the stage."""
     yield heading(
         "## Functions\nErrors are invocations that raised, or ran out of time or memory. Throttles are invocations "
         "for which there was no concurrency."
@@ -127,7 +124,6 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
 
 
 def _tables(watched: Watched) -> Iterator[Row]:
-    """Both tables and their indexes."""
     yield heading(
         "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that warm "
         "throughput is about."

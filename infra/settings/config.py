@@ -164,7 +164,6 @@ class StageConfig:
         return self.run_retention_days + 30
 
     def _problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
         checks = [
             ("stage", STAGE_NAME.fullmatch(self.stage) is not None, f"must match {STAGE_NAME.pattern}"),
             (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
@@ -21,18 +22,15 @@ class AccessLogs(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
         super().__init__(scope, construct_id)
-        self.bucket = s3.Bucket(
+        self.bucket = private_bucket(
             self,
             "Bucket",
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            encryption=s3.BucketEncryption.S3_MANAGED,
-            enforce_ssl=config.refuse_plain_http,
+            config=config,
+            encryption={"encryption": s3.BucketEncryption.S3_MANAGED},
             lifecycle_rules=[
                 s3.LifecycleRule(expiration=Duration.days(config.log_retention_days)),
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
             ],
-            removal_policy=removal_policy(retain=config.retain_data),
         )
 
 
@@ -41,9 +39,9 @@ def private_bucket(
     construct_id: str,
     *,
     config: StageConfig,
-    encryption: Encryption,
-    logs: AccessLogs | None,
-    prefix: str,
+    encryption: Mapping[str, Any],
+    logs: AccessLogs | None = None,
+    prefix: str | None = None,
     lifecycle_rules: Sequence[s3.LifecycleRule],
     versioned: bool | None = None,
 ) -> s3.Bucket:
@@ -63,7 +61,7 @@ def private_bucket(
         server_access_logs_bucket=None if logs is None else logs.bucket,
         server_access_logs_prefix=None if logs is None else prefix,
         removal_policy=removal_policy(retain=config.retain_data),
-        **encryption.bucket,
+        **encryption,
     )
 
 
@@ -90,7 +88,7 @@ class ResultsBucket(Construct):
             self,
             "Bucket",
             config=config,
-            encryption=encryption,
+            encryption=encryption.bucket,
             logs=logs,
             prefix=PREFIX,
             lifecycle_rules=[

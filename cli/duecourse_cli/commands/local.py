@@ -35,16 +35,12 @@ def local(context: click.Context, port: int | None, fresh: bool) -> None:
 def logs(function: str, lines: int) -> None:
     """Print what the functions of the running local stack have logged; FUNCTION is a part of their name."""
     from duecourse_cli.local.emulator.aws import logged
-    from duecourse_cli.local.emulator.environment import LOOPBACK, is_taken
-    from duecourse_cli.local.local import FOLDER
-    from duecourse_cli.local.project import find_root
-    from duecourse_cli.local.settings import Settings
+    from duecourse_cli.local.local import running_endpoint
     from duecourse_cli.terminal import say
 
-    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
-    if settings is None or not is_taken(settings.port):
+    if (endpoint := running_endpoint()) is None:
         raise CliError("no local stack is running here: start it with `duecourse local`")
-    for line in logged(f"http://{LOOPBACK}:{settings.port}", function, lines):
+    for line in logged(endpoint, function, lines):
         say(line)
 
 

@@ -14,6 +14,7 @@ from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.signing import Bearer, SigV4, needs_signature
 from duecourse_cli.terminal import CliError, UsageError, plain
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask first; for scripts.")
 
 
@@ -58,6 +59,22 @@ def api_options(command: F) -> F:
         metavar="URL",
         help="Address of the API: the stack's output ApiUrl, or what `duecourse local` prints.  [env: DUECOURSE_API]",
     )(command)
+
+
+def answer_options(command: F) -> F:
+    """The same, and `--json`."""
+    return api_options(json_option(command))
+
+
+def page_options(items: str) -> Callable[[F], F]:
+    """Add `--limit` and `--cursor` to a command that lists `items`."""
+
+    def add(command: F) -> F:
+        command = click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")(command)
+        bounds, described = click.IntRange(1, 100), f"How many {items} at most."
+        return click.option("--limit", type=bounds, default=20, show_default=True, help=described)(command)
+
+    return add
 
 
 @contextmanager

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from duecourse_cli.commands.jobs import json_option
-from duecourse_cli.commands.options import api_options, connected
+from duecourse_cli.commands.options import answer_options, connected, page_options
 from duecourse_cli.due_runs import due_runs
 from duecourse_cli.models import Run
 from duecourse_cli.output import print_json, print_run, print_runs
@@ -16,10 +15,8 @@ from duecourse_cli.terminal import Command, Group, say
 
 @click.command(cls=Command, example="duecourse runs nightly --limit 5")
 @click.argument("job_id", metavar="JOB")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many runs at most.")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
-@api_options
-@json_option
+@page_options("runs")
+@answer_options
 def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the runs of a job, newest first.
 
@@ -48,8 +45,7 @@ def run() -> None:
 
 @run.command(cls=Command, example="duecourse run show nightly.20261121T030000Z --json")
 @click.argument("run_id", metavar="RUN")
-@api_options
-@json_option
+@answer_options
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a run, with its result or the address of a large one."""
     with connected(api, sign) as client:
@@ -62,8 +58,7 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 
 @run.command(cls=Command, example="duecourse run cancel nightly.20261121T030000Z")
 @click.argument("run_id", metavar="RUN")
-@api_options
-@json_option
+@answer_options
 def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Ask for a run's end: one that waits ends, one that is worked on learns it at its next heartbeat."""
     with connected(api, sign) as client:
@@ -73,8 +68,7 @@ def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> No
 
 @run.command(cls=Command, example="duecourse run redrive nightly.20261121T030000Z")
 @click.argument("run_id", metavar="RUN")
-@api_options
-@json_option
+@answer_options
 def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Give a dead run a fresh allowance of attempts."""
     with connected(api, sign) as client:

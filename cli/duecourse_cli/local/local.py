@@ -16,8 +16,8 @@ from duecourse_cli.local.demo.jobs import DemoJob, demo_jobs
 from duecourse_cli.local.demo.observer import Observer, observe
 from duecourse_cli.local.demo.receiver import NOTICE_PATH, OK_PATH, CallLog, Receiver
 from duecourse_cli.local.emulator import aws
-from duecourse_cli.local.emulator.environment import REGION
-from duecourse_cli.local.project import Project
+from duecourse_cli.local.emulator.environment import LOOPBACK, REGION, is_taken
+from duecourse_cli.local.project import Project, find_root
 from duecourse_cli.local.settings import Settings, choose, locked
 from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 
@@ -50,6 +50,12 @@ LOCK = "lock"
 CONFLICT = 409
 POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
+
+
+def running_endpoint() -> str | None:
+    """Where the kept stack of this checkout answers; None where it does not run."""
+    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
+    return None if settings is None or not is_taken(settings.port) else f"http://{LOOPBACK}:{settings.port}"
 
 
 def place_of(project: Project) -> DataFolder:

@@ -82,43 +82,49 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _logger = logging.getLogger(__name__)
 
 
-class SsmSecrets:
+class _Store:
+    """ports.Secrets: each at most a minute old."""
+
+    PATH: str
+    UNKNOWN: frozenset[str]
+    """Codes by which the store says that there is none."""
+
+    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+        self._client = client
+        self._stage = stage
+        self._memory = SecretMemory(clock)
+
+    def get(self, tenant: str, name: str) -> str:
+        path = self.PATH.format(stage=self._stage, tenant=tenant, name=_checked(name))
+        secret = self._memory.get(path, lambda path: _asked(path, self.UNKNOWN, self._fetch))
+        if secret is None:
+            raise SecretUnknownError(f"there is no secret named {name}")
+        return secret
+
+    def _fetch(self, path: str) -> str | None:
+        raise NotImplementedError
+
+
+class SsmSecrets(_Store):
     """One parameter a secret: `/duecourse/<stage>/secrets/<tenant>/<name>`, a SecureString as a rule."""
 
-    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
-        self._client = client
-        self._stage = stage
-        self._memory = SecretMemory(clock)
-
-    def get(self, tenant: str, name: str) -> str:
-        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
-        return _known(
-            name, self._memory.get(f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}", self._fetch)
-        )
+    PATH = "/duecourse/{stage}/secrets/{tenant}/{name}"
+    UNKNOWN = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
 
     def _fetch(self, path: str) -> str | None:
-        unknown = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
-        answer = _asked(path, unknown, lambda: self._client.get_parameter(Name=path, WithDecryption=True))
-        return None if answer is None else str(answer["Parameter"]["Value"])
+        return str(self._client.get_parameter(Name=path, WithDecryption=True)["Parameter"]["Value"])
 
 
-class SecretsManagerSecrets:
+class SecretsManagerSecrets(_Store):
     """One secret a secret: `duecourse/<stage>/<tenant>/<name>`, its current version, as text."""
 
-    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
-        self._client = client
-        self._stage = stage
-        self._memory = SecretMemory(clock)
-
-    def get(self, tenant: str, name: str) -> str:
-        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
-        return _known(name, self._memory.get(f"duecourse/{self._stage}/{tenant}/{_checked(name)}", self._fetch))
+    PATH = "duecourse/{stage}/{tenant}/{name}"
+    # InvalidRequestException: it is about to be deleted.
+    UNKNOWN = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
 
     def _fetch(self, path: str) -> str | None:
-        # InvalidRequestException: it is about to be deleted. Without text it is binary and fits no header.
-        unknown = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
-        answer = _asked(path, unknown, lambda: self._client.get_secret_value(SecretId=path))
-        return None if answer is None else answer.get("SecretString")
+        found: str | None = self._client.get_secret_value(SecretId=path).get("SecretString")
+        return found  # without text it is binary and fits no header
 
 
 def _checked(name: str) -> str:
@@ -128,18 +134,12 @@ def _checked(name: str) -> str:
     return name
 
 
-def _known(name: str, secret: str | None) -> str:
-    if secret is None:
-        raise SecretUnknownError(f"there is no secret named {name}")
-    return secret
-
-
-def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+def _asked(path: str, unknown: frozenset[str], request: Callable[[str], str | None]) -> str | None:
     """The store's answer, or None where it says one of these codes. Raises SecretsUnavailableError for all others:
     throttling passes, and permissions or keys may be put right while a run is still being tried.
     """
     try:
-        return request()
+        return request(path)
     except ClientError as refused:
         code = str(refused.response.get("Error", {}).get("Code", ""))
         if code in unknown:

@@ -16,7 +16,7 @@ from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.errors import THROTTLED, conditional
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
 from duecourse.adapters.dynamodb.reading import read_item
-from duecourse.adapters.threads import Threads
+from duecourse.adapters.system import Threads
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.ports import BrokenCursor, Claim, Claimed, Clock, InlineExecutor, StoreBusyError, Timer
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs import tag_markers
+from duecourse.adapters.dynamodb.jobs.small_items import marked_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, tag_partition
 from duecourse.adapters.dynamodb.reading import batch_get
 from duecourse.domain.jobs.cursor import Cursor
@@ -36,10 +36,10 @@ class JobPages:
         partition = tag_partition(tenant, tag)
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
-        ids = [tag_markers.job_of(marker) for marker in markers]
+        ids = [marked_job(marker) for marker in markers]
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         found = {item["job_id"]["S"]: item for item in items}
-        following = None if more is None else tag_markers.job_of(more)
+        following = None if more is None else marked_job(more)
         return self._page([found[job_id] for job_id in ids if job_id in found], following)
 
     def _query(
@@ -69,7 +69,6 @@ class JobPages:
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
 
     def _cursors(self, jobs: list[Job]) -> dict[str, Cursor]:
-        """The cursors of one tenant's jobs."""
         found: dict[str, Cursor] = {}
         keys = (job_key(job.tenant, job.id, CURSOR) for job in jobs)
         for item in batch_get(self._client, self._table, keys):

@@ -11,10 +11,18 @@ from duecourse.adapters.dynamodb import conditions, values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.errors import condition_failed
-from duecourse.adapters.dynamodb.jobs import change_items, job_item, tag_markers, used_keys
+from duecourse.adapters.dynamodb.jobs import change_items, job_item
 from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
 from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
 from duecourse.adapters.dynamodb.jobs.seats import DynamoSeats, taken
+from duecourse.adapters.dynamodb.jobs.small_items import (
+    tags_added,
+    tags_changed,
+    tags_removed,
+    use_key,
+    used_key_from,
+    used_key_of,
+)
 from duecourse.adapters.dynamodb.jobs.tenant_limits import TRIES, JobCount, part_of
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
 from duecourse.adapters.dynamodb.reading import batch_get, read_item
@@ -73,11 +81,11 @@ class DynamoJobStore:
             *taken(seats, self._table),
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
-            *tag_markers.added(job, job.tags, self._table),
+            *tags_added(job, job.tags, self._table),
             *self._noted(record),
         ]
         if key is not None:
-            writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
+            writes.append(use_key(job.tenant, key, self._clock.now() if now is None else now, self._table))
         if after is not None:
             writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
         used = len(writes) - 1 - (after is not None)
@@ -101,8 +109,8 @@ class DynamoJobStore:
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        item = self._get(used_keys.key_of(tenant, digest))
-        return None if item is None else used_keys.from_item(item, now)
+        item = self._get(used_key_of(tenant, digest))
+        return None if item is None else used_key_from(item, now)
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         item = self._get(job_key(tenant, job_id, JOB))
@@ -152,7 +160,7 @@ class DynamoJobStore:
         writes = [
             self._put(item, **conditions.unchanged(job)),
             self._put_cursor(cursor, **conditions.standing(standing)),
-            *tag_markers.changed(job, changed, self._table),
+            *tags_changed(job, changed, self._table),
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
@@ -171,7 +179,7 @@ class DynamoJobStore:
             {"Delete": self._key(job, CURSOR)},
             {"Delete": self._key(job, PAYLOAD)},
             self._put(job_item.gone_item(job, deleted_at)),
-            *tag_markers.removed(job, job.tags, self._table),
+            *tags_removed(job, job.tags, self._table),
             *self._noted(record),
         ]
         counted = job.revision > 0

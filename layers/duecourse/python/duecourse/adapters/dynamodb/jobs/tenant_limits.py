@@ -15,6 +15,7 @@ from zlib import crc32
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import LIMITS, Item, tenant_key
 from duecourse.adapters.dynamodb.reading import read_item
@@ -144,13 +145,7 @@ class DynamoTenantLimits:
         return None if item is None else _bucket(item)
 
     def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
-        if previous is not None:
-            condition = {
-                "ConditionExpression": "#tokens = :tokens AND #at = :at",
-                "ExpressionAttributeNames": {"#tokens": "tokens", "#at": "at"},
-                "ExpressionAttributeValues": values.pack({":tokens": previous.tokens, ":at": previous.at}),
-            }
+        condition = ABSENT if previous is None else holds({"tokens": previous.tokens, "at": previous.at})
         stand = {"tokens": bucket.tokens, "at": bucket.at, "expires_at": int(bucket.at) + KEPT_SECONDS}
         try:
             self._client.put_item(

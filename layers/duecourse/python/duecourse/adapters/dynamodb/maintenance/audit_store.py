@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
@@ -141,13 +142,7 @@ def _open_key(tenant: str, job_id: str) -> Item:
 
 def _standing(before: Undecided) -> dict[str, Any]:
     """The condition that it stands as it was read; version 0 is none."""
-    if before.version == 0:
-        return {"ConditionExpression": "attribute_not_exists(PK)"}
-    return {
-        "ConditionExpression": "#version = :before",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": values.pack({":before": before.version}),
-    }
+    return ABSENT if before.version == 0 else holds({"version": before.version})
 
 
 def _undecided(item: Item) -> Undecided:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.keys import LINE_PREFIX, WATCH, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item
@@ -27,7 +28,7 @@ class DynamoLines:
             self._client.put_item,
             TableName=self._table,
             Item=key | values.pack({"message": message.to_json(), "expires_at": expires_at}),
-            ConditionExpression="attribute_not_exists(PK)",
+            **ABSENT,
         )
 
     def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
@@ -65,13 +66,7 @@ class DynamoLines:
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
         key = job_key(tenant, job_id, WATCH)
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
-        if previous is not None:
-            condition = {
-                "ConditionExpression": "#nonce = :nonce",
-                "ExpressionAttributeNames": {"#nonce": "nonce"},
-                "ExpressionAttributeValues": {":nonce": {"S": previous.nonce}},
-            }
+        condition = ABSENT if previous is None else holds({"nonce": previous.nonce})
         if watch is None:
             return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
         item = key | values.pack({"nonce": watch.nonce, "at": watch.at, "expires_at": expires_at})

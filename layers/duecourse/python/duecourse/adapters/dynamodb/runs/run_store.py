@@ -7,6 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item, read_items
@@ -16,14 +17,6 @@ from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Conflict, DeadMark
-
-_SAME = "#state = :state AND #attempt = :attempt AND #token = :token"
-_SAME_NAMES = {"#state": "state", "#attempt": "attempt", "#token": "token", "#beat": "heartbeat_until"}
-
-# A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end a run that
-# is alive, or take the deadline back.
-_SAME_BEAT = " AND #beat = :beat"
-_NO_BEAT = " AND attribute_not_exists(#beat)"
 
 
 class DynamoRunStore:
@@ -38,15 +31,12 @@ class DynamoRunStore:
         return None if item is None else run_item.from_item(item)
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
+        condition = ABSENT
         if previous is not None:
-            beat = previous.heartbeat_until
-            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token, "beat": beat}
-            condition = {
-                "ConditionExpression": _SAME + (_NO_BEAT if beat is None else _SAME_BEAT),
-                "ExpressionAttributeNames": _SAME_NAMES,
-                "ExpressionAttributeValues": {f":{name}": v for name, v in values.pack(stand).items()},
-            }
+            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
+            # A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end
+            # a run that is alive, or take the deadline back.
+            condition = holds(stand | {"heartbeat_until": previous.heartbeat_until})
         try:
             self._client.put_item(
                 TableName=self._table,
