@@ -18,6 +18,9 @@ from infra.stages import STAGES, from_context
 CHINA = "cn-"
 """With which the names of these regions begin."""
 
+EMULATED_ACCOUNT = "000000000000"
+"""What emulators call their account; AWS gives it to nobody."""
+
 
 def missing_in_china(config: StageConfig) -> Iterator[str]:
     """Each setting that cannot be, what would be right, and why (Getting Started with Amazon Web Services in China,
@@ -36,10 +39,6 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:
                 yield f"lanes.{name}.{field} must be None, as there is no provisioned mode"
-
-
-EMULATED_ACCOUNT = "000000000000"
-"""What emulators call their account; AWS gives it to nobody."""
 
 
 def build(

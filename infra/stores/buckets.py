@@ -12,6 +12,8 @@ from constructs import Construct
 from infra.settings.config import StageConfig
 from infra.stores.encryption import Encryption, removal_policy
 
+PREFIX = "results/"
+
 
 class AccessLogs(Construct):
     """A private bucket that only S3 writes into; its lines go when the functions' logs go.
@@ -63,9 +65,6 @@ def private_bucket(
         removal_policy=removal_policy(retain=config.retain_data),
         **encryption,
     )
-
-
-PREFIX = "results/"
 
 
 class ResultsBucket(Construct):

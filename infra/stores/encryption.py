@@ -17,15 +17,6 @@ from constructs import Construct
 
 from infra.settings.stores_config import OWN
 
-
-def removal_policy(*, retain: bool) -> RemovalPolicy:
-    """Kept or deleted. What a failed deployment has just made goes in either case: nothing is in it, and the next try
-    would make another one beside it (AWS CloudFormation Template Reference, "DeletionPolicy attribute":
-    `RetainExceptOnCreate`).
-    """
-    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
-
-
 ROTATION_DAYS = 365
 
 DATA_KEY_REUSE = Duration.hours(1)
@@ -49,6 +40,14 @@ KEY_USES: Mapping[str, frozenset[str]] = {
 caller and made at the table's creation only; Amazon SQS and Amazon SNS Developer Guides, "Key management"; Amazon S3
 User Guide, "Using server-side encryption with AWS KMS keys"). EventBridge and CloudWatch use the key in their own name.
 """
+
+
+def removal_policy(*, retain: bool) -> RemovalPolicy:
+    """Kept or deleted. What a failed deployment has just made goes in either case: nothing is in it, and the next try
+    would make another one beside it (AWS CloudFormation Template Reference, "DeletionPolicy attribute":
+    `RetainExceptOnCreate`).
+    """
+    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
 
 
 def key_uses(actions: Collection[str]) -> Mapping[str, frozenset[str]]:

@@ -23,6 +23,15 @@ from duecourse_cli.terminal import CliError
 
 LOCAL_API_PATH = "/_aws/execute-api/"
 
+_RESOURCE = re.compile(r"\|\s*(\d+)/(\d+)\s*\|[^|]*\|\s*([A-Z_]+)\s*\|\s*(\S+)")
+_PUBLISHED = re.compile(r"success: Published")
+_SYNTHESISED = re.compile(r"Synthesis time: ([\d.]+)s")
+KEPT_LINES = 12
+STOP_SECONDS = 5.0
+TOOLKIT = "CDKToolkit"
+Say = Callable[[str], None]
+Step = Callable[[str, str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
@@ -61,11 +70,6 @@ def api_id(url: str) -> str:
     return (parts.hostname or "").split(".", 1)[0]
 
 
-_RESOURCE = re.compile(r"\|\s*(\d+)/(\d+)\s*\|[^|]*\|\s*([A-Z_]+)\s*\|\s*(\S+)")
-_PUBLISHED = re.compile(r"success: Published")
-_SYNTHESISED = re.compile(r"Synthesis time: ([\d.]+)s")
-
-
 class CdkProgress:
     """Takes the lines one by one and says the few that a person wants to see."""
 
@@ -95,14 +99,6 @@ class CdkProgress:
         if quarter > self._quarters:
             self._quarters = quarter
             self._say(f"{done} of {total} resources, now {kind}")
-
-
-KEPT_LINES = 12
-STOP_SECONDS = 5.0
-TOOLKIT = "CDKToolkit"
-
-Say = Callable[[str], None]
-Step = Callable[[str, str], None]
 
 
 class Deployment:

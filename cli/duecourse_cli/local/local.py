@@ -21,6 +21,12 @@ from duecourse_cli.local.project import Project, find_root
 from duecourse_cli.local.settings import Settings, choose, locked
 from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 
+FOLDER = Path(".duecourse") / "local"
+LOCK = "lock"
+CONFLICT = 409
+POLL_SECONDS = 1.0
+NEW_JOBS = timedelta(seconds=10)
+
 
 def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
     """A first job, its runs, and how AWS tools reach the stack."""
@@ -43,13 +49,6 @@ def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
     )
     yield "  # what the functions log"
     yield "  .venv/bin/duecourse local logs execute"
-
-
-FOLDER = Path(".duecourse") / "local"
-LOCK = "lock"
-CONFLICT = 409
-POLL_SECONDS = 1.0
-NEW_JOBS = timedelta(seconds=10)
 
 
 def running_endpoint() -> str | None:

@@ -19,6 +19,14 @@ from duecourse_cli.terminal import CliError
 OLDEST_PYTHON = (3, 11)
 OLDEST_NODE = 20
 
+SOURCES = (
+    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
+    *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
+)
+"""Files and folders of a checkout; those that are not there count as such."""
+
+_NOT_READ = ("__pycache__", ".")
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -77,15 +85,6 @@ def find_project(start: Path, path: str | None = None) -> Project:
     check_python()
     root = find_root(start)
     return Project(root=root, node=find_node(path), cdk=find_cdk(root))
-
-
-SOURCES = (
-    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
-    *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
-)
-"""Files and folders of a checkout; those that are not there count as such."""
-
-_NOT_READ = ("__pycache__", ".")
 
 
 def digest(root: Path) -> str:

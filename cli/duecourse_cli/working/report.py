@@ -33,6 +33,12 @@ _NO_CHARACTERS = re.compile("[\0\ufffe\uffff]")
 """What SQS takes in no message, and the API in no text."""
 _NOT_IN_CODES = re.compile(r"[^A-Za-z0-9_.-]+")
 
+T = TypeVar("T")
+MAX_PAUSE_SECONDS = 30.0
+
+POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
+"""At once, then after 2, 4, 8, 16 and every 30 s: some four minutes in all."""
+
 
 class DoNotRetry(Exception):
     """Raised by a task: it failed, and another attempt makes no sense."""
@@ -130,13 +136,6 @@ def _told(text: str) -> str:
 
 def _code(text: str | None) -> str | None:
     return None if text is None else _NOT_IN_CODES.sub("_", text)[:CODE_CHARACTERS] or None
-
-
-T = TypeVar("T")
-
-MAX_PAUSE_SECONDS = 30.0
-POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
-"""At once, then after 2, 4, 8, 16 and every 30 s: some four minutes in all."""
 
 
 def persistently(call: Callable[[], T], pause: Callable[[float], object], policy: Policy = POLICY) -> T:

@@ -21,6 +21,14 @@ from duecourse_cli.local.emulator.emulator import refusal
 from duecourse_cli.local.emulator.environment import LOOPBACK
 from duecourse_cli.models import instant
 
+OK_PATH = "/ok"
+FAIL_PATH = "/fail"
+NOTICE_PATH = "/notices"
+CONFIRM_SECONDS = 5.0
+MAX_SECONDS = 900.0
+Visit = Callable[[str], None]
+Pause = Callable[[float], None]
+
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCall:
@@ -90,16 +98,6 @@ class CallLog:
     def of_run(self, run_id: str) -> tuple[ReceivedCall, ...]:
         """The calls of one run."""
         return tuple(call for call in self.calls if call.run_id == run_id)
-
-
-OK_PATH = "/ok"
-FAIL_PATH = "/fail"
-NOTICE_PATH = "/notices"
-CONFIRM_SECONDS = 5.0
-MAX_SECONDS = 900.0
-
-Visit = Callable[[str], None]
-Pause = Callable[[float], None]
 
 
 def visit_directly(url: str) -> None:

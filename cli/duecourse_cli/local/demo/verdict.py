@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from duecourse_cli.local.demo.receiver import ReceivedCall
 from duecourse_cli.models import Run
 
+WANTED_SHARE = 0.9
+
 
 @dataclass(frozen=True, slots=True)
 class LatenessFigures:
@@ -56,9 +58,6 @@ def figures(latenesses: Iterable[float]) -> LatenessFigures | None:
         p99=rank(ordered, 0.99),
         worst=ordered[-1],
     )
-
-
-WANTED_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)

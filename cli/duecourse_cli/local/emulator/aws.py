@@ -20,6 +20,8 @@ NOTHING_OF_THE_USERS = {
     "credentials_file": (None, None, "/dev/null", None),
 }
 
+PREFIX = f"{STACK_NAME}-"
+
 
 def client(endpoint: str, service: str) -> Any:
     """A boto3 client that can only reach the local endpoint."""
@@ -56,9 +58,6 @@ def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
     told = answer["Payload"].read()  # to its end: only then is the connection given back
     if "FunctionError" in answer:
         raise CliError(f"the function {function} failed: {told[:ERROR_BYTES].decode(errors='replace')}")
-
-
-PREFIX = f"{STACK_NAME}-"
 
 
 def logged(endpoint: str, function: str, limit: int) -> Iterator[str]:

@@ -20,6 +20,12 @@ from duecourse_cli.local.emulator.environment import LOOPBACK
 _DIRECT = ("none", "same-origin")
 """`Sec-Fetch-Site` of an address that a person typed, and of what that page loads from its own server."""
 
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+FORBIDDEN = 403
+
 
 def refusal(headers: Iterable[tuple[str, str]], port: int) -> str | None:
     """Why a server on this port refuses a request with these headers, in one sentence; None: it does not."""
@@ -38,14 +44,6 @@ def _is_ours(host: str, port: int) -> bool:
     """Names below `localhost` are loopback by definition (RFC 6761); S3's buckets and APIs have such."""
     name, _, its_port = host.rpartition(":")
     return its_port == str(port) and (name in (LOOPBACK, "localhost") or name.endswith(".localhost"))
-
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
-
-FORBIDDEN = 403
 
 
 def guarded(app: App, port: int) -> App:

@@ -16,6 +16,13 @@ FOR_SERVERS = range(10_240, 32_768)
 that is free now may be taken by any connection before a server listens on it, or at its next start.
 """
 
+ACCOUNT = "000000000000"
+REGION = "us-east-1"
+STAGE = "local"
+STACK_NAME = f"Duecourse-{STAGE}"
+DROPPED = ("AWS_", "CDK_", "DUECOURSE_", "MINISTACK_", "LAMBDA_", "LOCALSTACK_", "PYTEST_")
+DIRECT = f"{LOOPBACK},localhost"
+
 
 def free_port() -> int:
     """A port that nobody uses right now, and that no outgoing connection will use."""
@@ -38,14 +45,6 @@ def require_free(port: int, remedy: str) -> int:
     if is_taken(port):
         raise UsageError(f"port {port} is taken: {remedy}")
     return port
-
-
-ACCOUNT = "000000000000"
-REGION = "us-east-1"
-STAGE = "local"
-STACK_NAME = f"Duecourse-{STAGE}"
-DROPPED = ("AWS_", "CDK_", "DUECOURSE_", "MINISTACK_", "LAMBDA_", "LOCALSTACK_", "PYTEST_")
-DIRECT = f"{LOOPBACK},localhost"
 
 
 def credentials() -> dict[str, str]:

@@ -19,6 +19,8 @@ from typing import IO
 PR_SET_PDEATHSIG = 1
 KILL_WAIT_SECONDS = 5.0
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def _die_with_parent() -> Callable[[], None] | None:
     """On Linux the kernel ends the child when this process is killed in a way that leaves it no time to clean up."""
@@ -67,9 +69,6 @@ def stop(process: subprocess.Popen[bytes], patience: float) -> bool:
     if process.stdout is not None:
         process.stdout.close()
     return graceful
-
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):

@@ -20,6 +20,9 @@ _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"(?:[ \t]*,[ \t]*(?:W/)?"[\x21\x23-
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _FORM = 'must be * or the ETag of an answer, such as "1795262400000-1", with its quotes'
 
+IDEMPOTENCY_KEY = "idempotency-key"
+_KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
+
 
 def etag_of(job: Job) -> str:
     """The ETag of a job as it is."""
@@ -47,10 +50,6 @@ def read_absent(request: Request) -> bool:
     if text.strip() != "*":
         raise bad_header("if-none-match", "must be *, which creates the job only where there is none")
     return True
-
-
-IDEMPOTENCY_KEY = "idempotency-key"
-_KEY = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 def read_key(request: Request) -> str | None:

@@ -32,6 +32,30 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 _SIGNED = ("content-type", "host", "x-amz-date", "x-amz-security-token", "x-amz-target")
 """Headers, in the order of their names, that are signed where they are there."""
 
+OPERATIONS = {
+    "sqs": ("SendMessageBatch",),
+    "dynamodb": ("BatchExecuteStatement", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
+}
+"""Those that are asked and answered in JSON without blobs and instants (ours have none), so that the answer needs no
+model to be read by.
+"""
+
+_CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
+"""Where the environment names authorities for botocore; the first counts."""
+
+_OK = 200
+
+_REFUSED = range(400, 500)
+"""HTTP statuses by which a service says that it has done nothing. Of any other but 200 nobody knows."""
+
+_UNHEARD = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
+"""After these nothing has been sent."""
+
+_FAILED = 500
+
+_CONDITION_FAILED = "ConditionalCheckFailedException"
+"""The one error that is a plain answer: each message that comes twice ends with it."""
+
 
 @dataclass(slots=True)
 class Signer:
@@ -68,29 +92,6 @@ class Signer:
                 key = hmac.digest(key, part.encode(), "sha256")
             self._key = (secret, day), key
         return key
-
-
-OPERATIONS = {
-    "sqs": ("SendMessageBatch",),
-    "dynamodb": ("BatchExecuteStatement", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
-}
-"""Those that are asked and answered in JSON without blobs and instants (ours have none), so that the answer needs no
-model to be read by.
-"""
-
-_CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
-"""Where the environment names authorities for botocore; the first counts."""
-_OK = 200
-_REFUSED = range(400, 500)
-"""HTTP statuses by which a service says that it has done nothing. Of any other but 200 nobody knows."""
-
-_UNHEARD = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
-"""After these nothing has been sent."""
-
-_FAILED = 500
-
-_CONDITION_FAILED = "ConditionalCheckFailedException"
-"""The one error that is a plain answer: each message that comes twice ends with it."""
 
 
 def install_direct_transport(

@@ -23,6 +23,9 @@ UNKNOWN_SECONDS = 5
 
 _KEPT = 256
 
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class _Secret:
@@ -75,11 +78,6 @@ class SecretMemory:
                 self._known.popitem(last=False)
             del self._asked[path]
         answer.set_result(value)
-
-
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
-_logger = logging.getLogger(__name__)
 
 
 class _Store:

@@ -7,6 +7,9 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.keys import Item
 
+BATCH = 100
+"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+
 
 def read_item(client: Any, table: str, key: Item) -> Item | None:
     """The item of a key, strongly consistent."""
@@ -27,10 +30,6 @@ def read_items(client: Any, *, start: Item | None = None, limit: int | None = No
         if start is None:
             return
         limit = None if limit is None else limit - len(answer["Items"])
-
-
-BATCH = 100
-"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
 
 
 def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:

@@ -14,6 +14,12 @@ MAX_VISIBILITY_SECONDS = 43_200
 
 _logger = logging.getLogger(__name__)
 
+_NOT_RELEASED = "dead_letters_not_released"
+BATCH = 10
+
+HIDDEN_SECONDS = 180
+"""Hidden for longer than a call lasts (two minutes), so that each message is looked at once; `hide` says what then."""
+
 
 class SqsReceived:
     """Messages that this worker's invocation was given by one queue."""
@@ -37,13 +43,6 @@ class SqsReceived:
         except (BotoCoreError, ClientError) as problem:
             facts = {"queue_url": self._queue_url, "seconds": seconds, "error": str(problem)}
             _logger.warning("message_not_postponed", extra={"action": "message_not_postponed", **facts})
-
-
-_NOT_RELEASED = "dead_letters_not_released"
-
-BATCH = 10
-HIDDEN_SECONDS = 180
-"""Hidden for longer than a call lasts (two minutes), so that each message is looked at once; `hide` says what then."""
 
 
 class SqsDeadLetterQueue:

@@ -12,6 +12,13 @@ from duecourse.adapters.targets.http.redaction import Redaction
 
 _SECONDS = re.compile(r"\d{1,9}", re.ASCII)
 
+READ_BYTES = 256 * 1024
+"""How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""
+
+EXCERPT_CHARACTERS = 200
+_LOOKED_AT_BYTES = 16 * 1024
+_NOTHING = Redaction()
+
 
 def retry_after_seconds(value: str | None, now: float) -> float | None:
     """How many seconds from `now` (UTC seconds) a target asks to be left alone; None when it does not say."""
@@ -25,14 +32,6 @@ def retry_after_seconds(value: str | None, now: float) -> float | None:
         return max(moment.timestamp() - now, 0.0) if moment.tzinfo is not None else None
     except (ValueError, OverflowError):
         return None
-
-
-READ_BYTES = 256 * 1024
-"""How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""
-
-EXCERPT_CHARACTERS = 200
-_LOOKED_AT_BYTES = 16 * 1024
-_NOTHING = Redaction()
 
 
 def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHING) -> dict[str, Any]:

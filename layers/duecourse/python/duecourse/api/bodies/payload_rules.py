@@ -33,6 +33,9 @@ _TEMPLATED = {"sqs": ("group",), "sns": ("subject", "group")}
 
 _REMEDY = "store it elsewhere and pass its address"
 
+_MAX_ID = "x" * 64
+"""Stands for an id that is yet to be made up."""
+
 
 def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
     """What is wrong with payload and target that no model can see; what has `known` faults is not looked at."""
@@ -84,10 +87,6 @@ def _hint(problem: str, value: Mapping[str, Any]) -> str:
     if "{{callback_token}}" in problem and value.get("completion") != "callback":
         return f"{problem}; callback_token needs completion: callback"
     return problem
-
-
-_MAX_ID = "x" * 64
-"""Stands for an id that is yet to be made up."""
 
 
 def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:

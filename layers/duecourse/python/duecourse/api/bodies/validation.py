@@ -83,6 +83,8 @@ _PATTERNS = {
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
 
+Model = TypeVar("Model", bound=Body)
+
 
 def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedule) -> Draft:
     """The draft of a posted value. Raises Problem (422) with all its faults."""
@@ -194,9 +196,6 @@ def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None
     for rule in model.model_fields[str(location[-1])].metadata:
         low, high = getattr(rule, "ge", low), getattr(rule, "le", high)
     return f"must be a number from {low} to {high}"
-
-
-Model = TypeVar("Model", bound=Body)
 
 
 def read_body(

@@ -25,6 +25,8 @@ from duecourse.ports import LINK_SECONDS
 
 Command = Literal["complete", "fail", "cancel", "redrive"]
 
+_EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
+
 
 @route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]})
 def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
@@ -97,9 +99,6 @@ def accepted(command: Command, run: Run) -> Answer:
 def run_id_in(parameters: Mapping[str, str]) -> str:
     """The id in a path, as it was meant."""
     return unquote(parameters["run_id"])
-
-
-_EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
 
 
 class NearestAnswer(TypedDict):

@@ -25,6 +25,9 @@ GONE_SECONDS = 86_400
 
 _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
 
+PAYLOAD_READS = 3
+"""How often a job is read anew whose payload was written anew in between."""
+
 
 def to_item(job: Job) -> tuple[Item, str | None]:
     """The job's item, and the payload's JSON when that belongs into an item of its own."""
@@ -132,10 +135,6 @@ def _target_document(target: Target) -> dict[str, Any]:
         if target.sign is None:
             del document["sign"]  # which they do not know; a call that is to be signed they must not make
     return document
-
-
-PAYLOAD_READS = 3
-"""How often a job is read anew whose payload was written anew in between."""
 
 
 class JobMissingError(ValueError):

@@ -33,6 +33,11 @@ SPREAD = 160
 
 TRIES = 5
 
+BUCKET = "BUCKET"
+
+KEPT_SECONDS = 86_400
+"""For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
+
 
 def part_of(job: Job) -> int:
     """The sub-counter that a job is counted by, unless its stock is empty."""
@@ -125,12 +130,6 @@ def _read(client: Any, table: str, tenant: str) -> tuple[int, dict[int, int]]:
     taken = values.optional_integer(found.pop(LIMITS, {}), "jobs") or 0
     free = {int(sort.removeprefix(f"{LIMITS}#")): values.optional_integer(item, "free") for sort, item in found.items()}
     return taken, {part: places or 0 for part, places in free.items()}
-
-
-BUCKET = "BUCKET"
-
-KEPT_SECONDS = 86_400
-"""For how long an untouched bucket is kept: by then it is full again, and a full one need not be written down."""
 
 
 class DynamoTenantLimits:

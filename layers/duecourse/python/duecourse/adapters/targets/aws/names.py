@@ -10,6 +10,9 @@ from hashlib import sha256
 
 from duecourse.ports import Call
 
+_MARK_CHARACTERS = 16
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
 
 @dataclass(frozen=True, slots=True)
 class Arns:
@@ -26,10 +29,6 @@ class Arns:
     def role_arn(self, role: str) -> str:
         """Roles belong to the account and no region."""
         return f"arn:{self.partition}:iam::{self.account}:role/{role}"
-
-
-_MARK_CHARACTERS = 16
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def attempt_name(call: Call, limit: int) -> str:

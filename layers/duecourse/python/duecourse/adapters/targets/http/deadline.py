@@ -18,6 +18,8 @@ MAX_BYTES = 8 * 1024 * 1024
 body that are looked at, be it in chunks of one byte, are less; chunks and trailers without an end are more.
 """
 
+T = TypeVar("T")
+
 
 class Deadline:
     """A moment by which all has to be done."""
@@ -72,9 +74,6 @@ class _Incoming(io.RawIOBase):
         count = self._sock.recv_into(buffer)
         self._read += count
         return count
-
-
-T = TypeVar("T")
 
 
 def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:

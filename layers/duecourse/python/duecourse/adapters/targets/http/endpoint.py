@@ -21,6 +21,9 @@ _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9._-]+")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
 
+Resolver = Callable[[str, int], list[str]]
+"""The addresses of a host and port, best first; raises OSError where there are none."""
+
 
 class EndpointError(ValueError):
     """A URL that cannot be called. The message does not repeat it: it may hold secrets."""
@@ -83,10 +86,6 @@ def _host(host: str, *, literal: bool) -> str:
     if not _HOST.fullmatch(ascii_host):
         raise EndpointError("the URL names no valid host")
     return ascii_host
-
-
-Resolver = Callable[[str, int], list[str]]
-"""The addresses of a host and port, best first; raises OSError where there are none."""
 
 
 class AddressRefusedError(Exception):

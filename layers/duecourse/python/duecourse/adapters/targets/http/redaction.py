@@ -18,6 +18,13 @@ import orjson
 Span = tuple[int, int]
 """Where something begins and ends."""
 
+HIDDEN = "***"
+
+MAX_FORMS_BYTES = 32 * 1024
+"""Of all forms of all secrets together. What is beyond takes too much time and memory to look for; then nothing of an
+answer is kept.
+"""
+
 
 class Automaton:
     """Finds these words, none of them empty, in bytes."""
@@ -81,14 +88,6 @@ class Automaton:
                     start = min(start, spans.pop()[0])
                 spans.append((start, end))
         return spans, self._depths[state]
-
-
-HIDDEN = "***"
-
-MAX_FORMS_BYTES = 32 * 1024
-"""Of all forms of all secrets together. What is beyond takes too much time and memory to look for; then nothing of an
-answer is kept.
-"""
 
 
 class Redaction:
