@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from infra.observability.charts import Row, chart, heading, numbers
-from infra.observability.metrics import FIVE_MINUTES, by_target, counted, labelled, of_queue, ours
+from infra.observability.metrics import FIVE_MINUTES, by_target, counted, of_queue, ours
 from infra.parts import Watched
 from infra.settings.config import StageConfig
 
@@ -56,9 +56,9 @@ def _failing(config: StageConfig) -> Iterator[Row]:
         chart(
             "Missed: occurrences that came too late to be dispatched in time, and what became of them",
             [
-                labelled(ours(config, "dispatch", "Missed"), "missed"),
-                labelled(ours(config, "execute", "CaughtUp"), "caught up"),
-                labelled(ours(config, "dispatch", "Skipped"), "skipped"),
+                ours(config, "dispatch", "Missed").with_(label="missed"),
+                ours(config, "execute", "CaughtUp").with_(label="caught up"),
+                ours(config, "dispatch", "Skipped").with_(label="skipped"),
             ],
             unit="occurrences",
         ),
@@ -94,14 +94,14 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
             chart(f"{name}: how runs ended", counted(config, "execute", ENDS, lane=name), unit="runs", width=8),
             chart(
                 f"{name}: lateness",
-                [labelled(metric, metric.statistic) for metric in late],
+                [metric.with_(label=metric.statistic) for metric in late],
                 unit="ms",
                 width=8,
                 line=config.alarms.lateness_seconds[name] * 1000,
             ),
             chart(
                 f"{name}: messages that wait for a worker",
-                [labelled(of_queue(queue, "ApproximateNumberOfMessagesVisible"), "waiting")],
+                [of_queue(queue, "ApproximateNumberOfMessagesVisible").with_(label="waiting")],
                 unit="messages",
                 width=8,
             ),
@@ -111,6 +111,6 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
 def _by_target(config: StageConfig) -> Iterator[Row]:
     yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
     yield [
-        chart(title, [labelled(by_target(config, metric, target), target) for target in TARGETS], unit="runs")
+        chart(title, [by_target(config, metric, target).with_(label=target) for target in TARGETS], unit="runs")
         for title, metric in (("Succeeded", "RunsSucceeded"), ("Dead", "RunsDead"))
     ]

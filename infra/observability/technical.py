@@ -8,13 +8,12 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
 from infra.observability.charts import Row, chart, heading, states, weighted
-from infra.observability.metrics import FIVE_MINUTES, counted, labelled, of_function, of_queue, of_table, ours
+from infra.observability.metrics import FIVE_MINUTES, counted, of_function, of_queue, of_table, ours
 from infra.parts import Watched
 from infra.settings.config import StageConfig
 from infra.stores.tables import DEAD_INDEX, DUE_INDEX, TENANT_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
-THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
 
 
 def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
@@ -45,7 +44,7 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
         "RoundsUnfinished": "rounds out of time",
         "RoundsFailed": "rounds failed",
     }
-    age = labelled(ours(config, "dispatch", "WatermarkAge", statistic="Maximum"), "oldest bucket")
+    age = ours(config, "dispatch", "WatermarkAge", statistic="Maximum").with_(label="oldest bucket")
     yield heading(
         "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is drawn where it is "
         "more than three hours old."
@@ -73,7 +72,7 @@ def _queues(watched: Watched) -> Iterator[Row]:
         "sending, up to 15 minutes before a run is due."
     )
     yield [
-        chart(title, [labelled(of_queue(queue, name), label) for label, queue in queues.items()], unit=unit, width=8)
+        chart(title, [of_queue(queue, name).with_(label=label) for label, queue in queues.items()], unit=unit, width=8)
         for title, name, queues, unit in (
             ("Delayed", "ApproximateNumberOfMessagesDelayed", lanes, "messages"),
             ("Visible", "ApproximateNumberOfMessagesVisible", every, "messages"),
@@ -91,7 +90,7 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
         chart(
             title,
             [
-                labelled(of_function(each.function, name, statistic=statistic), label)
+                of_function(each.function, name, statistic=statistic).with_(label=label)
                 for label, each in watched.functions.items()
             ],
             unit=unit,
@@ -130,20 +129,17 @@ def _tables(watched: Watched) -> Iterator[Row]:
     )
     yield [
         chart(
-            f"{title} units consumed",
-            [labelled(of_table(table, name, index=index), label) for label, table, index in _stores(watched)],
-            unit="units",
+            title,
+            [of_table(table, name, index=index).with_(label=label) for label, table, index in _stores(watched)],
+            unit=unit,
             width=6,
         )
-        for title, name in zip(("Read", "Write"), UNITS, strict=True)
-    ] + [
-        chart(
-            f"{title}s throttled",
-            [labelled(of_table(table, name, index=index), label) for label, table, index in _stores(watched)],
-            unit="requests",
-            width=6,
+        for title, name, unit in (
+            ("Read units consumed", UNITS[0], "units"),
+            ("Write units consumed", UNITS[1], "units"),
+            ("Reads throttled", "ReadThrottleEvents", "requests"),
+            ("Writes throttled", "WriteThrottleEvents", "requests"),
         )
-        for title, name in zip(("Read", "Write"), THROTTLES, strict=True)
     ]
 
 
@@ -158,7 +154,6 @@ def _costs(watched: Watched) -> Iterator[Row]:
             kind,
             f"{kind} units",
             [(of_table(table, name, index=index), 1.0) for _, table, index in stores],
-            seconds=FIVE_MINUTES,
         )
         for kind, name in zip(("read", "write"), UNITS, strict=True)
     ]
@@ -174,15 +169,15 @@ def _costs(watched: Watched) -> Iterator[Row]:
         chart("Units of the tables", units, unit="units", width=8),
         chart(
             "Memory times time",
-            [weighted("gb", "GB-seconds", gigabyte_seconds, seconds=FIVE_MINUTES)],
+            [weighted("gb", "GB-seconds", gigabyte_seconds)],
             unit="GB-s",
             width=8,
         ),
         chart(
             "Requests",
             [
-                weighted("calls", "invocations", invocations, seconds=FIVE_MINUTES),
-                weighted("sent", "messages sent", sent, seconds=FIVE_MINUTES),
+                weighted("calls", "invocations", invocations),
+                weighted("sent", "messages sent", sent),
             ],
             unit="",
             width=8,
