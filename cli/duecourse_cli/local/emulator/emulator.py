@@ -47,7 +47,7 @@ def _is_ours(host: str, port: int) -> bool:
 
 
 def guarded(app: App, port: int) -> App:
-    """The same ASGI application, but for requests that `callers.refusal` refuses."""
+    """The same ASGI application, but for requests that `refusal` refuses."""
 
     async def answer(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):

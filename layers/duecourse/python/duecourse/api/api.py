@@ -111,7 +111,7 @@ class Route(NamedTuple):
 
 
 declared: list[Route] = []
-"""In the order of declaration; `routes.ROUTES` is complete."""
+"""In the order of declaration; `routes.table.ROUTES` is complete."""
 
 
 def route(method: str, path: str, tag: str, answers: Mapping[int, Any], **more: Any) -> Callable[[Handler], Handler]:

@@ -1,4 +1,4 @@
-"""Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `statements`.
+"""Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `writing`.
 
 A claim without an answer may have been made: its cursor is read back, and the claim is WON where it stands as wanted.
 """
