@@ -1,21 +1,44 @@
 """The CDK application: one stack, for the stage that the context names."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from aws_cdk import App
 
-from infra import china, nag
-from infra.china import missing_in_china
+from infra import nag
 from infra.settings.config import ConfigError, StageConfig
 from infra.settings.deployment_settings import with_deployment_settings
 from infra.stack import DuecourseStack
 from infra.stages import STAGES, from_context
 
+CHINA = "cn-"
+"""With which the names of these regions begin."""
+
 EMULATED_ACCOUNT = "000000000000"
 """What emulators call their account; AWS gives it to nobody."""
+
+
+def missing_in_china(config: StageConfig) -> Iterator[str]:
+    """Each setting that cannot be, what would be right, and why (Getting Started with Amazon Web Services in China,
+    "Amazon Cognito" and "Amazon Lambda").
+    """
+    if config.auth.kind == "cognito":
+        others = "-c issuer=... -c audience=..., or -c auth=iam"
+        yield f"auth.kind must be jwt or iam, as Cognito has no user pools there: {others}"
+    if config.tracing:
+        yield "tracing must be False, as X-Ray does not follow functions"
+    if config.loop_detection:
+        yield "loop_detection must be False, as Lambda has none"
+    if config.alarms.metric_math:
+        yield "alarms.metric_math must be False, as event sources have no metrics: archive-silent would ring for ever"
+    for name, lane in config.lanes.items():
+        for field in ("pollers", "bulk_pollers"):
+            if getattr(lane, field) is not None:
+                yield f"lanes.{name}.{field} must be None, as there is no provisioned mode"
 
 
 def build(
@@ -40,7 +63,7 @@ def build(
     config = from_context(context_of if settings is None else with_deployment_settings(context_of, settings, STAGES))
     _refuse_open(config, environ.get("CDK_DEFAULT_ACCOUNT"))
     region = environ.get("CDK_DEFAULT_REGION", "")
-    if region.startswith(china.PREFIX) and (missing := "; ".join(missing_in_china(config))):
+    if region.startswith(CHINA) and (missing := "; ".join(missing_in_china(config))):
         raise ConfigError(f"stage {config.stage!r} in {region}: {missing}")
     DuecourseStack(app, config)
     if checked and not config.runs_on_this_machine:

@@ -16,8 +16,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse_cli.api_call import ApiUnreachableError
 from duecourse_cli.client import Client
-from duecourse_cli.local.demo.calls import CallLog
-from duecourse_cli.local.demo.receiver import OK_PATH, Receiver
+from duecourse_cli.local.demo.receiver import OK_PATH, CallLog, Receiver
 from duecourse_cli.models import Job
 from infra.stages import STAGES
 from tests.support.clock import SettableClock

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from duecourse_cli.examples import Command
-from duecourse_cli.plain import plain, say
+from duecourse_cli.terminal import Command, plain, say
 
 STAGE_HELP = """\
 The stage to look at, with your AWS credentials and region; the local stack of this checkout if left out.

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from duecourse_cli.aws_session import own_session
-from duecourse_cli.errors import CliError
-from duecourse_cli.examples import Command
+from duecourse_cli.terminal import CliError, Command
 
 BATCH = 25
 """Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.targets.aws.sqs_queue import SqsCaller
+from duecourse.adapters.targets.aws.message_targets import SqsCaller
 from duecourse.domain.targets.targets import Failed, SqsTarget, Succeeded
 from tests.support.aws_targets import TOKEN, a_waiting_call
 from tests.support.calls import a_call

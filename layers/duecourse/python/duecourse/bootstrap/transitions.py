@@ -8,12 +8,12 @@ from duecourse.adapters.aws.clients import client
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.sns import SnsNotices
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.worker.failing_jobs import FailingJobs
 from duecourse.usecases.worker.finish import TransitionWriter

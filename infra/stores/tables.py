@@ -1,12 +1,13 @@
-"""What the tables of a stage have in common."""
+"""The tables of a stage: `jobs` (definitions, cursors, timers, watermarks; indexes `due` and `tenant`) and `runs` (a
+record of each run, kept for the retention time; index `dead`, a stream for the archive).
+"""
 
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.settings.config import StageConfig
 from infra.settings.throughput_config import WarmThroughput
-from infra.stores.encryption import Encryption
-from infra.stores.removal import removal_policy
+from infra.stores.encryption import Encryption, removal_policy
 
 
 class Table(Construct):
@@ -71,3 +72,34 @@ def _warm(wanted: WarmThroughput | None) -> dynamodb.WarmThroughput | None:
     if wanted is None:
         return None
     return dynamodb.WarmThroughput(read_units_per_second=wanted.reads, write_units_per_second=wanted.writes)
+
+
+DUE_INDEX = "due"
+TENANT_INDEX = "tenant"
+
+
+class JobsTable(Table):
+    """Everything that says when something is due."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        rates = config.throughput
+        super().__init__(scope, construct_id, config=config, encryption=encryption, throughput=rates.jobs)
+        # Finds cursors by time; sparse: an exhausted or paused job has no slot.
+        self.add_index(DUE_INDEX, "slot", "due", dynamodb.AttributeType.NUMBER, rates.due)
+        # Lists a tenant's jobs; sparse: only the definition carries the two attributes.
+        self.add_index(TENANT_INDEX, "tenant", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
+
+
+DEAD_INDEX = "dead"
+
+
+class RunsTable(Table):
+    """Everything that happened. What expires is archived from its last image."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        rates, images = config.throughput, dynamodb.StreamViewType.OLD_IMAGE
+        super().__init__(
+            scope, construct_id, config=config, encryption=encryption, throughput=rates.runs, stream=images
+        )
+        # Lists a tenant's dead runs by the time they died; sparse.
+        self.add_index(DEAD_INDEX, "dead_key", "died_at", dynamodb.AttributeType.NUMBER, rates.dead)

@@ -1,7 +1,8 @@
-"""How a stage keeps the history that has left its table."""
+"""How a stage keeps the history that has left its table, and under whose key its stores lie."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -61,3 +62,15 @@ class ArchiveConfig:
             ),
         ]
         yield from ((name, problem) for name, fine, problem in checks if not fine)
+
+
+OWN = "own"
+
+_KEY_ARN = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,64}")
+
+
+def key_problem(key: str | None) -> str | None:
+    """What is wrong with a stage's choice of key; None where nothing is."""
+    if key is None or key == OWN or _KEY_ARN.fullmatch(key):
+        return None
+    return f"must be None, {OWN} or the ARN of a KMS key (arn:aws:kms:...:key/..., no alias), not {key!r}"

@@ -1,4 +1,4 @@
-"""Many conditional writes by PartiQL: 25 a request, each succeeding or failing by itself.
+"""Many writes: statements and puts, 25 a request, and transactions.
 
 Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is refused; the SDK
 retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.dynamodb.errors import RETRYABLE, THROTTLED
+from duecourse.adapters.dynamodb.errors import RETRYABLE, THROTTLED, cancellation_codes
 from duecourse.adapters.dynamodb.keys import Item
-from duecourse.ports import Claimed, ClaimResult, Clock, Executor
+from duecourse.ports import Claimed, ClaimResult, Clock, Executor, StoreBusyError
 
 BATCH = 25
 TRIES = 3
@@ -100,3 +101,50 @@ def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
         return Outcome(throttled=throttled)
     code = error["Code"]
     return Outcome(code, error.get("Message", ""), error.get("Item") or None, throttled + (code in THROTTLED))
+
+
+def batch_put(client: Any, table: str, items: Sequence[Item]) -> None:
+    """Write them, 25 a request."""
+    for begin in range(0, len(items), BATCH):
+        requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + BATCH]]
+        answer = client.batch_write_item(RequestItems={table: requests})
+        for left in answer.get("UnprocessedItems", {}).get(table, ()):
+            # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.
+            client.put_item(TableName=table, Item=left["PutRequest"]["Item"])
+
+
+TRANSACTION_TRIES = 8
+"""A transaction that collides (with a claim, or with another of its tenant's) is tried this often, a little later each
+time: up to 2.8 s in all.
+"""
+
+STEP_SECONDS = 0.1
+
+
+def transact(client: Any, writes: list[dict[str, Any]], clock: Clock) -> list[int]:
+    """Write all or nothing. Empty: written; otherwise the indices of the writes whose conditions failed.
+
+    Raises StoreBusyError when it collided at every try.
+    """
+    for attempt in range(1, TRANSACTION_TRIES + 1):
+        try:
+            client.transact_write_items(TransactItems=writes)
+        except ClientError as error:
+            codes = cancellation_codes(error)
+            if codes is None:
+                raise
+            if failed := [index for index, code in enumerate(codes) if code == "ConditionalCheckFailed"]:
+                return failed
+            if not any(code in RETRYABLE for code in codes):
+                raise
+            if attempt == TRANSACTION_TRIES:
+                raise StoreBusyError from error
+            clock.sleep_until(clock.now() + STEP_SECONDS * attempt * _spread(writes, attempt))
+        else:
+            return []
+    raise AssertionError("unreachable")
+
+
+def _spread(writes: list[dict[str, Any]], attempt: int) -> float:
+    """A number in [0, 1) that others' transactions do not share: those that collided must not meet again."""
+    return crc32(repr((writes[0], attempt)).encode()) / 2**32

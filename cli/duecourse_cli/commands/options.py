@@ -1,7 +1,8 @@
-"""The options that name an API, and the client that they make."""
+"""The options that commands share: which API, paging, JSON, and questions before what cannot be undone."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,9 +11,25 @@ import click
 import httpx
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.errors import CliError, UsageError
-from duecourse_cli.plain import plain
 from duecourse_cli.signing import Bearer, SigV4, needs_signature
+from duecourse_cli.terminal import CliError, UsageError, plain
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask first; for scripts.")
+
+
+def confirm(question: str) -> None:
+    """Go on only after a yes. Raises click.Abort for a no, UsageError where nobody can answer."""
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise UsageError("nobody answered; nothing was done: give --yes where there is no terminal") from None
+    if not agreed:
+        raise click.Abort
+
 
 TOKEN = "duecourse_cli.token"
 """Where the context keeps the token, so that not every command need pass it on."""
@@ -42,6 +59,22 @@ def api_options(command: F) -> F:
         metavar="URL",
         help="Address of the API: the stack's output ApiUrl, or what `duecourse local` prints.  [env: DUECOURSE_API]",
     )(command)
+
+
+def answer_options(command: F) -> F:
+    """The same, and `--json`."""
+    return api_options(json_option(command))
+
+
+def page_options(items: str) -> Callable[[F], F]:
+    """Add `--limit` and `--cursor` to a command that lists `items`."""
+
+    def add(command: F) -> F:
+        command = click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")(command)
+        bounds, described = click.IntRange(1, 100), f"How many {items} at most."
+        return click.option("--limit", type=bounds, default=20, show_default=True, help=described)(command)
+
+    return add
 
 
 @contextmanager

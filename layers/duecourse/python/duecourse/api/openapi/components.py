@@ -1,8 +1,12 @@
-"""Parameters of paths, queries and headers, and headers of answers: components that operations name."""
+"""What the document says of the API as a whole, and the components that operations name: parameters of paths, queries
+and headers, and headers of answers.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from duecourse.api.answers import RUN_ID
@@ -10,31 +14,64 @@ from duecourse.api.bodies.job_body import TAG_PATTERN
 from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
 from duecourse.domain.ids import ID_PATTERN
 
+TAGS: Mapping[str, str] = {
+    "jobs": "Definitions: a schedule, a target, a payload, policies.",
+    "by hand": "Stepping in: pause, run now, backfill, skip.",
+    "runs": "What became of occurrences.",
+    "callbacks": "Called by who works on a run, with the run's token.",
+    "dead letters": "Runs that used up their attempts.",
+    "schedules": "What schedules mean.",
+    "service": "The service itself.",
+}
+"""What the operations are grouped by."""
+
+DESCRIPTION = """\
+Duecourse runs jobs in due course: schedules of any kind, on AWS serverless parts.
+
+**Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) names the tenant,
+whose jobs alone it can see, and holds scopes: `jobs:read`, `jobs:write`, `ops`. Health and this document are for
+everybody; `heartbeat`, `complete` and `fail` are called by targets with the token of the run.
+
+**Answers.** All refusals are problem documents (RFC 9457) that name every wrong field at once; compare the last part of
+`type`, which is stable, and show `detail`. Each answer names its request in `x-request-id`, and in
+`x-correlation-id` what it is part of, if you said so. Expect further fields in answers: they may be added at any time.
+
+**Pages.** Lists answer `items` and `next_cursor`; pass it as `cursor` for the next page, until it is null.
+"""
+
+SECURITY: dict[str, Any] = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "Stages with a pool or an issuer of their own: a token with the scopes that each route names.",
+    },
+    "signature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "Stages with auth: iam: AWS Signature Version 4 for the service execute-api.",
+        "x-amazon-apigateway-authtype": "awsSigv4",
+    },
+    "run": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The token of a run's present attempt, which its target was given (X-Duecourse-Token).",
+    },
+}
+
+
+def _parameter(where: str, name: str, description: str, schema: dict[str, Any], example: Any) -> dict[str, Any]:
+    required = {} if where == "header" else {"required": where == "path"}
+    described = {"description": description, "schema": schema, "example": example}
+    return {"name": name, "in": where, **required, **described}
+
+
+_query, _header = partial(_parameter, "query"), partial(_parameter, "header")
+
 
 def _path(name: str, description: str, pattern: str, example: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "path",
-        "required": True,
-        "description": description,
-        "schema": {"type": "string", "pattern": pattern},
-        "example": example,
-    }
-
-
-def _query(name: str, description: str, schema: dict[str, Any], example: Any, *, required: bool = False) -> Any:
-    return {
-        "name": name,
-        "in": "query",
-        "required": required,
-        "description": description,
-        "schema": schema,
-        "example": example,
-    }
-
-
-def _header(name: str, description: str, schema: dict[str, Any], example: str) -> dict[str, Any]:
-    return {"name": name, "in": "header", "description": description, "schema": schema, "example": example}
+    return _parameter("path", name, description, {"type": "string", "pattern": pattern}, example)
 
 
 _ID = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
@@ -69,8 +106,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "The instant to look at, ISO-8601 with an offset.",
         {"type": "string", "minLength": 1, "maxLength": 64},
         "2026-11-21T03:00:00Z",
-        required=True,
-    ),
+    )
+    | {"required": True},
     "IfMatch": _header(
         "If-Match",
         "Only if the job is still at this ETag (412 otherwise), or at any with `*`.",

@@ -1,11 +1,48 @@
-"""Threads, for requests that can be under way at the same time."""
+"""The system's time and randomness, and threads for requests that can be under way at the same time."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property
+from random import SystemRandom
+from secrets import token_urlsafe
 from typing import TypeVar
+
+_NAP_SECONDS = 1.0
+
+
+class SystemClock:
+    """Wall-clock time."""
+
+    def now(self) -> float:
+        """The present instant, UTC epoch seconds."""
+        return time.time()
+
+    def sleep_until(self, instant: float) -> None:
+        """Return at `instant` or within about a millisecond after it; never before.
+
+        Long waits are slept in pieces, so that a correction of the machine's clock meanwhile is noticed.
+        """
+        while (left := instant - time.time()) > 0:
+            time.sleep(min(left, _NAP_SECONDS))
+
+
+class SystemRandomness:
+    """Drawn from the operating system: two workers resumed from one snapshot must not draw the same."""
+
+    def __init__(self) -> None:
+        self._system = SystemRandom()
+
+    def draw(self) -> float:
+        """A number in [0, 1)."""
+        return self._system.random()
+
+    def nonce(self) -> str:
+        """16 characters, 96 random bits."""
+        return token_urlsafe(12)
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,7 +62,7 @@ class Threads:
         return ThreadPoolExecutor(self._max_workers, thread_name_prefix="duecourse")
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """See ports.Executor. A single item is done by the caller."""
+        """A single item is done by the caller."""
         if len(items) == 1:
             return [work(items[0])]
         futures = [self._pool.submit(work, item) for item in items]
