@@ -21,8 +21,7 @@ class RunChanges(Protocol):
     """The runs table's stream."""
 
     def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
-        """The changes in records from the stream's event source. A run that cannot be read is an Unreadable.
-        """
+        """The changes in records from the stream's event source. A run that cannot be read is an Unreadable."""
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
         """The changes of a failed batch, by the event source's failure record (`DDBStreamBatchInfo`): shard, first and

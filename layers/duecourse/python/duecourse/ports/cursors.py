@@ -116,4 +116,5 @@ class ShardQueue(Protocol):
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
         """Send one message per shard, deduplicated by shard and minute (epoch minutes); the shards that were not
-        accepted."""
+        accepted.
+        """

@@ -26,7 +26,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class JobViewPage:
-    """Jobs ordered by id; `following` goes on after the last."""
+    """Jobs ordered by id; `following` continues after the last."""
 
     items: tuple[JobView, ...]
     following: str | None

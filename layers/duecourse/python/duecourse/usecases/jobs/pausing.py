@@ -44,7 +44,7 @@ class JobSelection:
 @dataclass(frozen=True, slots=True)
 class BulkResult:
     """What became of some of the jobs that were meant: `changed` were, `failed` (ids) could not be, and of the others
-    nothing was to be changed. `following` goes on after the last (None: there are no more).
+    nothing was to be changed. `following` continues after the last (None: there are no more).
     """
 
     changed: int

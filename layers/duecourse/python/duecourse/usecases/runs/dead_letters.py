@@ -24,7 +24,7 @@ PORTION = 20
 
 @dataclass(frozen=True, slots=True)
 class DeadPage:
-    """Dead runs, those that died last first; `following` goes on after the last."""
+    """Dead runs, those that died last first; `following` continues after the last."""
 
     items: tuple[Run, ...]
     following: DeadMark | None
@@ -41,8 +41,8 @@ class RedriveSelection:
 
 @dataclass(frozen=True, slots=True)
 class RedriveResult:
-    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is gone; `following` goes on
-    after the last that was looked at (None: there are no more).
+    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is deleted; `following`
+    continues after the last that was read (None: there are no more).
     """
 
     sent: int
