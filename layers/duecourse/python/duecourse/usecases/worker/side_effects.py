@@ -61,7 +61,7 @@ class SideEffects:
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
                 return (
                     Disposition.ACK
-                )  # another message carries it: its own, its callback's, its deadline's or its start from the line
+                )  # another message carries it: its own, a callback, a deadline, a start from the line
             case other:
                 assert_never(other)
 
