@@ -22,7 +22,7 @@ class CleanUp:
     retention_days: int
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Delete the page's expired jobs. Never raises: errors are counted and logged, and the next pass tries again."""
+        """Delete the page's expired jobs. Never raises: errors are counted and logged; the next pass tries again."""
         now = self.clock.now()
         for each in page.completed:
             if not is_worn_out(each, now=now, retention_days=self.retention_days):

@@ -59,9 +59,8 @@ class SideEffects:
                 self.forwarder.postpone(item, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
-                return (
-                    Disposition.ACK
-                )  # another message carries it: its own, a callback, a deadline, a start from the line
+                # Another message carries the run: its own, its callback's, its deadline's or its start from the line.
+                return Disposition.ACK
             case other:
                 assert_never(other)
 
