@@ -77,7 +77,7 @@ def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
 @api_options
 @json_option
 def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Stop a job from firing; what is running goes on."""
+    """Stop a job from firing; running runs continue."""
     with connected(api, sign) as client:
         job = client.pause_job(job_id)
     _show(job, as_json)
@@ -89,7 +89,7 @@ def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> Non
 @api_options
 @json_option
 def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Let a paused job fire again; what the pause covered is skipped, unless --catch-up is given."""
+    """Let a paused job fire again; occurrences during the pause are skipped, unless --catch-up is given."""
     with connected(api, sign) as client:
         job = client.resume_job(job_id, catch_up=catch_up)
     _show(job, as_json)
@@ -100,7 +100,7 @@ def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_j
 @yes_option
 @api_options
 def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete a job; its runs that have not started will not."""
+    """Delete a job; its runs that have not started do not run."""
     with connected(api, sign) as client:
         if not yes:
             confirm(f"Delete {job_id}, and its runs that have not started?")
@@ -111,7 +111,7 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
 @jobs.command(cls=Command, example="duecourse jobs history nightly")
 @click.argument("job_id", metavar="JOB")
 @click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many changes at most.")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
+@click.option("--cursor", help="Continue after an earlier page (its next_cursor).")
 @api_options
 @json_option
 def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:

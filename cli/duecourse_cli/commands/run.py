@@ -36,7 +36,7 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 @api_options
 @json_option
 def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Ask for a run's end: one that waits ends, one that is worked on learns it at its next heartbeat."""
+    """Cancel a run; a program that works on it learns this at its next heartbeat."""
     with connected(api, sign) as client:
         asked = client.cancel(run_id)
     _told(asked, "its end is asked for", as_json)

@@ -17,13 +17,14 @@ from duecourse_cli.plain import say
 @click.command(cls=Command, example="duecourse runs nightly --limit 5")
 @click.argument("job_id", metavar="JOB")
 @click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many runs at most.")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
+@click.option("--cursor", help="Continue after an earlier page (its next_cursor).")
 @api_options
 @json_option
 def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the runs of a job, newest first.
 
-    Those that only wait for their second are one line. With --json they are in the list, as the API tells it.
+    Runs that only wait for their second are summed up in one line. With --json they are in the list, as the API returns
+    it.
     """
     with connected(api, sign) as client:
         if as_json:
