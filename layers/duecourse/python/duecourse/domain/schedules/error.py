@@ -6,8 +6,9 @@ from __future__ import annotations
 class ScheduleError(ValueError):
     """A schedule that is refused.
 
-    Attributes: field: the field that is wrong: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``,
-    ``end`` or ``anchor``. detail: one clear sentence that says what is wrong and what to write instead.
+    Attributes:
+        field: the wrong one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
+        detail: one clear sentence that says what is wrong and what to write instead.
 
     """
 

@@ -29,12 +29,15 @@ _Named = Callable[[int], int | None]
 class PreviewEntry:
     """One occurrence, or the times of one gap that were dropped.
 
-    Attributes: instant: UTC seconds; None when dropped. wall: what the zone's clock shows then,
-    ``2026-03-08T03:00:00``; for dropped times the first of them. offset: seconds east of UTC at that instant; None when
-    dropped. mark: ``moved``: the expression names a time in a gap, and this is the moment after the gap. ``dropped``:
-    named, never shown by the clock, no occurrence. ``repeated``: the clock shows this time again, and it fires again.
-    None: no DST rule touched it. named: the (first) wall time in the gap that the expression names; only when moved.
-    count: how many named times of the gap this entry covers, counted up to COUNTED; 1 for all others.
+    Attributes:
+        instant: UTC seconds; None when dropped.
+        wall: what the zone's clock shows then, ``2026-03-08T03:00:00``; for dropped times the first of them.
+        offset: seconds east of UTC at that instant; None when dropped.
+        mark: ``moved``: the expression names a time in a gap, and this is the moment after the gap.
+            ``dropped``: named, never shown by the clock, no occurrence.
+            ``repeated``: the clock shows this time again, and it fires again. None: no DST rule touched it.
+        named: the (first) wall time in the gap that the expression names; only when moved.
+        count: how many named times of the gap this entry covers, counted up to COUNTED; 1 for all others.
 
     """
 

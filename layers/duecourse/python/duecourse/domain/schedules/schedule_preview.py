@@ -17,8 +17,10 @@ from duecourse.domain.schedules.zones.tzif import TZDATA_VERSION
 class SchedulePreview:
     """A schedule seen from one instant.
 
-    Attributes: words: the schedule in English, ``at 09:00 on Monday, America/New_York``. canonical: the expression in
-    one spelling per meaning. entries: the next occurrences, and the times in between that a DST rule dropped.
+    Attributes:
+        words: the schedule in English, ``at 09:00 on Monday, America/New_York``.
+        canonical: the expression in one spelling per meaning.
+        entries: the next occurrences, and the times that a DST rule dropped in between.
 
     """
 

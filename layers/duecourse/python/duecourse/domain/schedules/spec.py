@@ -14,14 +14,18 @@ FOLDS = ("first", "second", "both")
 class ScheduleSpec:
     """The fields of a job about its times. Instants are UTC epoch seconds (int).
 
-    Attributes: expression: the schedule as the user wrote it: cron, ``@daily`` and so on, ``cron(...)``, ``rate(...)``,
-    ``at(...)``, an ISO-8601 instant, or ``R/start/period``. timezone: an IANA name; fixed and interval expressions are
-    read on this zone's wall clock. dst_gap: what happens to a fixed time that the clock jumps over: ``next`` fires at
-    the moment after the gap, ``skip`` drops it. Interval expressions never fire in a gap, whatever is set here.
-    dst_fold: which pass counts when the clock shows a fixed time twice: ``first``, ``second`` or ``both``. Interval
-    expressions count both passes, whatever is set here. anchor: the instant from which a rate counts; default
-    ``start``; one of the two is required. All other forms ignore it (``R/start/period`` names its own start). start:
-    start <= occurrence. end: occurrence < end.
+    Attributes:
+        expression: the schedule as the user wrote it: cron, ``@daily`` and so on, ``cron(...)``, ``rate(...)``,
+            ``at(...)``, an ISO-8601 instant, or ``R/start/period``.
+        timezone: an IANA name; fixed and interval expressions are read on this zone's wall clock.
+        dst_gap: what happens to a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
+            ``skip`` drops it. Interval expressions never fire in a gap, whatever is set here.
+        dst_fold: which pass counts when the clock shows a fixed time twice: ``first``, ``second`` or ``both``.
+            Interval expressions count both passes, whatever is set here.
+        anchor: the instant from which a rate counts; default ``start``; one of the two is required. Ignored by every
+            other form (``R/start/period`` names its own start).
+        start: start <= occurrence.
+        end: occurrence < end.
 
     """
 

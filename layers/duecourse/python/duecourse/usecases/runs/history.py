@@ -29,7 +29,7 @@ Window = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Runs, newest first; `following` (a local run name) goes on after the last."""
+    """Runs, newest first; `following` (a local run name) continues after the last."""
 
     items: tuple[Run, ...]
     following: str | None

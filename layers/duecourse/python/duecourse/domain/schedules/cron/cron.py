@@ -31,10 +31,13 @@ ALIASES = {
 class Cron:
     """A parsed cron expression.
 
-    Attributes: fields: the texts in the order second, minute, hour, day of month, month, day of week, year; upper case.
-    seconds, minutes, hours, months: sets of values, one bit each. days: both day fields. years: the years as bits from
-    bit 0 = 1970, or None for all. interval: the second, minute or hour field begins with ``*`` (docs/schedules.md,
-    daylight saving). eventbridge: which dialect it was written in.
+    Attributes:
+        fields: the texts in the order second, minute, hour, day of month, month, day of week, year; upper case.
+        seconds, minutes, hours, months: sets of values, one bit each.
+        days: both day fields.
+        years: the years as bits from bit 0 = 1970, or None for all.
+        interval: the second, minute or hour field begins with ``*`` (docs/schedules.md, daylight saving).
+        eventbridge: which dialect it was written in.
 
     """
 

@@ -28,8 +28,8 @@ _ALL_MONTHS = (1 << 13) - 2
 class Pattern(Protocol):
     """A set of wall seconds.
 
-    Attributes: endless: it names no years; the caller then stops after HORIZON_YEARS (named years are searched to the
-    last one).
+    Attributes:
+        endless: it names no years; the caller then stops after HORIZON_YEARS (named years are searched to the last).
 
     """
 
