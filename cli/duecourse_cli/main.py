@@ -10,9 +10,9 @@ import click
 from duecourse_cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "dead-letters": ("duecourse_cli.commands.dead_letters", "dead_letters", "List and redrive the runs that died."),
+    "dead-letters": ("duecourse_cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse_cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
-    "doctor": ("duecourse_cli.commands.doctor", "doctor", "Look at a stage: does it fire, does it keep up?"),
+    "doctor": ("duecourse_cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
     "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
     "local": ("duecourse_cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse_cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),

@@ -26,7 +26,7 @@ job_option = click.option("--job", "job_id", metavar="JOB", help="Only the runs 
 
 @click.group("dead-letters", cls=Group, example="duecourse dead-letters list --job nightly")
 def dead_letters() -> None:
-    """List and redrive the runs that died."""
+    """List and redrive dead runs."""
 
 
 @dead_letters.command("list", cls=Command, example="duecourse dead-letters list --job nightly --limit 5")
@@ -36,7 +36,7 @@ def dead_letters() -> None:
 def list_dead(
     job_id: str | None, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
-    """Show the runs that died, the last one first."""
+    """Show dead runs, the latest death first."""
     with connected(api, sign) as client:
         page = client.dead_letters(job_id, limit=limit, cursor=cursor)
     if as_json:

@@ -73,7 +73,7 @@ def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
 @click.argument("job_id", metavar="JOB")
 @answer_options
 def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Stop a job from firing; what is running goes on."""
+    """Stop a job from firing; running runs continue."""
     with connected(api, sign) as client:
         job = client.pause_job(job_id)
     _show(job, as_json)
@@ -84,7 +84,7 @@ def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> Non
 @click.option("--catch-up", is_flag=True, help="Treat what the pause covered as missed, by the job's policy.")
 @answer_options
 def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Let a paused job fire again; what the pause covered is skipped, unless --catch-up is given."""
+    """Let a paused job fire again; occurrences during the pause are skipped, unless --catch-up is given."""
     with connected(api, sign) as client:
         job = client.resume_job(job_id, catch_up=catch_up)
     _show(job, as_json)
@@ -95,7 +95,7 @@ def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_j
 @yes_option
 @api_options
 def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete a job; its runs that have not started will not."""
+    """Delete a job; its runs that have not started do not run."""
     with connected(api, sign) as client:
         if not yes:
             confirm(f"Delete {job_id}, and its runs that have not started?")

@@ -51,7 +51,7 @@ def logs(function: str, lines: int) -> None:
 def demo(seconds: int) -> None:
     """Deploy the stack to an emulator on this machine, post four jobs and show each run.
 
-    Ends by itself after about two minutes, with status 0 only if every run was seen in time. Leaves nothing behind.
+    Ends after about two minutes, with status 0 only if every run was seen in time. Leaves nothing behind.
     """
     from duecourse_cli.commands.guard import guarded
     from duecourse_cli.local.demo.console import Screen

@@ -20,7 +20,8 @@ from duecourse_cli.terminal import Command, Group, say
 def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the runs of a job, newest first.
 
-    Those that only wait for their second are one line. With --json they are in the list, as the API tells it.
+    Runs that only wait for their second are summed up in one line. With --json they are in the list, as the API returns
+    it.
     """
     with connected(api, sign) as client:
         if as_json:
@@ -60,7 +61,7 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Ask for a run's end: one that waits ends, one that is worked on learns it at its next heartbeat."""
+    """Cancel a run; a program that works on it learns this at its next heartbeat."""
     with connected(api, sign) as client:
         asked = client.cancel(run_id)
     _told(asked, "its end is asked for", as_json)

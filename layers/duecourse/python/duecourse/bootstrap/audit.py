@@ -16,7 +16,7 @@ from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import CompareWindow
 
 PAGE_ITEMS = 500
-"""Scanned at once: a job is two items at least, and of 250 jobs a page is done in time whatever they hold."""
+"""Items per scan: a job has at least two, and a page of 250 jobs is always done in time."""
 
 
 def audit(environ: Mapping[str, str]) -> Audit:

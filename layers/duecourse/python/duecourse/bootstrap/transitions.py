@@ -1,4 +1,4 @@
-"""What writes records of runs and does their side effects, wired to AWS: for workers and the dead-letter reconciler."""
+"""The writer of runs' records and their side effects, wired to AWS, for workers and the dead-letter reconciler."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
 def transitions_of(
     stores: Stores, forwarder: Forwarder, clock: SystemClock, *, topic: str, bus: str, bucket: str
 ) -> TransitionWriter:
-    """What writes records and does their side effects."""
+    """The writer of records and their side effects."""
     randomness = SystemRandomness()
     effects = SideEffects(
         jobs=stores.jobs,

@@ -1,7 +1,7 @@
-"""The one function that decides every transition of a run. Its table is in ARCHITECTURE.
+"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
 
 Each kind of event has a module of its own: `start` for messages that may start an attempt, `finish` for the end of a
-call, `command` for callbacks, deadlines and cancellation, `dead_lettered` for messages found among the dead letters.
+call, `command` for callbacks, deadlines and cancellation, `dead_lettered` for messages in the dead-letter queue.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from duecourse.domain.runs.start import decide_start
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
-    """What becomes of a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
+    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
     match event:
         case StartRequest():
             return decide_start(event, job, run, context, now=now)

@@ -1,4 +1,4 @@
-"""Who a run is: one value, which its messages, its start requests and its record share."""
+"""The identity of a run: one value that its messages, start requests and record share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """A run of `tenant`'s job for one `occurrence`, which is `due` with its jitter (UTC seconds).
+    """A run of `tenant`'s job for one `occurrence`, due at `due` with its jitter (UTC seconds).
 
-    `generation` is that of the definition which enqueued it. A `suffix` (`.m…`, `.b…`) marks a run that somebody asked
-    for: `requested_by`, with `own_payload` where it is called with the payload that was given then (ports.Inputs)
-    instead of its job's. `count` and `through`: the missed occurrences that it stands for, and the last of them.
-    `correlation_id` is that of the request which asked for the run, or of the round which enqueued it; None in what
-    was written before there was one.
+    `generation` is that of the definition that enqueued it. A `suffix` (`.m…`, `.b…`) marks a run on request:
+    `requested_by` says by whom, `own_payload` that it has the request's payload (ports.Inputs) instead of its job's.
+    `count` and `through`: the number of missed occurrences that it covers, and the last of them. `correlation_id` is
+    that of the request for the run, or of the round that enqueued it; None in data of releases without one.
     """
 
     tenant: str
@@ -47,7 +46,7 @@ class _Field(Generic[T]):
 
 
 class OfRun:
-    """What belongs to a run: the fields of its identity are read as its own."""
+    """A base of values that belong to a run: gives access to the fields of its identity."""
 
     __slots__ = ()
     identity: RunIdentity

@@ -15,7 +15,7 @@ from duecourse.ports import Call, Caller, Clock, Inputs
 from duecourse.usecases.worker.work_item import WorkItem
 
 FINISH_MARGIN_SECONDS = 3
-"""What a worker keeps of its invocation to record the end of an attempt."""
+"""The time of an invocation that a worker reserves to record the end of an attempt."""
 
 PAYLOAD_GONE = Failed(
     "the payload that was given for this run is not kept any more", retryable=False, code="payload_gone"
@@ -24,21 +24,21 @@ PAYLOAD_GONE = Failed(
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls targets, with the payload that was given for the run if there was one."""
+    """Calls targets, with the run's own payload if its request had one."""
 
     caller: Caller
     inputs: Inputs
     clock: Clock
 
     def prepared(self, job: Job, run: Run) -> Job | None:
-        """The job as this run calls it; None where the payload that was given for the run is not kept any more."""
+        """The job with the payload of this run; None if the run's own payload is no longer stored."""
         if not run.own_payload:
             return job
         given = self.inputs.get(run.tenant, run.job_id, run.suffix)
         return None if given is None else replace(job, payload=given.payload)
 
     def call(self, item: WorkItem, run: Run, prepared: Job | None) -> Outcome:
-        """What the target answered. Never raises: whatever breaks in the call, the attempt has ended."""
+        """The outcome of the call. Never raises: after any error the attempt has ended."""
         if prepared is None:
             return PAYLOAD_GONE
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
@@ -46,10 +46,10 @@ class Calls:
         try:
             key = idempotency_key(run, prepared)
             outcome = self.caller.call(Call(prepared, run, key, min(float(prepared.timeout_seconds), spare), token))
-        except TemplateError as problem:  # a job of before its strings were templates, or before they had a bound
+        except TemplateError as problem:  # a job of a release without templates or their limits
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
-        except Exception as problem:  # noqa: BLE001 - whatever broke in the call, the attempt has ended, not its worker
-            # Its text is kept out: it may quote a header, and so a secret.
+        except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker
+            # Without the error's text, which may quote a header and so a secret.
             name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
             item.report.add("call_broke", alarming=True, error=name, traceback=trace)
             return Failed(f"the call broke inside Duecourse ({name})", code="internal")

@@ -1,4 +1,4 @@
-"""What a message asks for, as an event that the domain decides."""
+"""Converts a message into an event that the domain decides."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from duecourse.domain.targets.targets import Failed
 from duecourse.messages import MessageKind, RunMessage
 
 CANCELLED = "cancelled"
-"""Why a run was cancelled when nobody says more."""
+"""The default reason of a cancellation."""
 
 
 def event_of(message: RunMessage, draw: float) -> Event:
-    """What a message means for its run; `draw` is a random number in [0, 1)."""
+    """The event of a message; `draw` is a random number in [0, 1)."""
     request = start_request_of(message)
     match message.kind:
         case MessageKind.START | MessageKind.REDRIVE:
@@ -31,7 +31,9 @@ def event_of(message: RunMessage, draw: float) -> Event:
 
 
 def start_request_of(message: RunMessage) -> StartRequest:
-    """What a message asks for. A redrive names the attempt that died, if any had begun, and asks for the next one."""
+    """The start request of a message. A redrive names the attempt that died, if any had begun, and requests the next
+    one.
+    """
     redrive = message.kind is MessageKind.REDRIVE
     return StartRequest(
         message.identity,
