@@ -34,15 +34,14 @@ from benchmarks.arguments import positive
 from benchmarks.lanes_load import LaneJob, Load, whole_second
 from benchmarks.lanes_report import Report, report, started_per_second
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.errors import CliError
-from duecourse_cli.local.demo.calls import CallLog
 from duecourse_cli.local.demo.console import Screen
 from duecourse_cli.local.demo.demo import passing_place
-from duecourse_cli.local.demo.receiver import Receiver
-from duecourse_cli.local.emulator.ports import free_port
-from duecourse_cli.local.emulator.signals import Stopped, stoppable
+from duecourse_cli.local.demo.receiver import CallLog, Receiver
+from duecourse_cli.local.emulator.environment import free_port
+from duecourse_cli.local.emulator.process import Stopped, stoppable
 from duecourse_cli.local.project import find_project
 from duecourse_cli.local.stack import Stack, local_stack
+from duecourse_cli.terminal import CliError
 from infra.stages import stage_named
 
 PILOT = 40

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from duecourse_cli.local.demo.figures import LatenessFigures, figures
+from duecourse_cli.local.demo.verdict import LatenessFigures, figures
 from duecourse_cli.models import Run, instant
 
 PROMISE_SECONDS = 2.0

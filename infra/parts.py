@@ -1,17 +1,21 @@
-"""The stores, queues and topics of a stage, made once and given to every construct that has functions."""
+"""The stores, queues and topics of a stage, made once and given to every construct that has functions; and what alarms
+and dashboards look at.
+"""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from infra.functions.python_function import PythonRuntime
-from infra.queues.dead_letters import DeadLettersQueue
+from aws_cdk import aws_sqs as sqs
+
+from infra.functions.python_function import PythonFunction, PythonRuntime
 from infra.queues.event_bus import EventBus
-from infra.queues.lanes import LaneQueues
 from infra.queues.notices import NoticeTopics
-from infra.queues.shard_queue import ShardFifoQueue
+from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
 from infra.settings.config import StageConfig
-from infra.stores.jobs_table import JobsTable
-from infra.stores.results import ResultsBucket
-from infra.stores.runs_table import RunsTable
+from infra.stores.buckets import ResultsBucket
+from infra.stores.tables import JobsTable, RunsTable
 from infra.stores.tasks import TaskParameters
 
 
@@ -56,3 +60,17 @@ class Parts:
             "RESULTS_BUCKET": self.results.name,
         }
         return {f"DUECOURSE_{name}": known[name] for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """`functions` by the first part of their outputs' names; `archive_source`: the id of the event source by which the
+    archive reads the stream; `letters`: queues of failures beside the lanes' dead letters, by who could not do its
+    work.
+    """
+
+    parts: Parts
+    functions: Mapping[str, PythonFunction]
+    archive_source: str
+    api_id: str
+    letters: Mapping[str, sqs.IQueue]

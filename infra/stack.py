@@ -10,20 +10,16 @@ from infra.functions.execute import Execute
 from infra.functions.live_alias import Release
 from infra.functions.python_function import PythonRuntime
 from infra.functions.scheduled import audit, patrol, sweep, tick
-from infra.observability import Observability, Watched
-from infra.parts import Parts
-from infra.queues.dead_letters import DeadLettersQueue
+from infra.observability import Observability
+from infra.parts import Parts, Watched
 from infra.queues.event_bus import EventBus
-from infra.queues.lanes import LaneQueues
 from infra.queues.notices import NoticeTopics
-from infra.queues.shard_queue import ShardFifoQueue
+from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
 from infra.settings.config import StageConfig
-from infra.stores.access_logs import AccessLogs
 from infra.stores.archive import ArchiveStore
+from infra.stores.buckets import AccessLogs, ResultsBucket
 from infra.stores.encryption import Encryption
-from infra.stores.jobs_table import JobsTable
-from infra.stores.results import ResultsBucket
-from infra.stores.runs_table import RunsTable
+from infra.stores.tables import JobsTable, RunsTable
 from infra.stores.tasks import TaskParameters
 
 
@@ -46,34 +42,25 @@ class DuecourseStack(Stack):
         logs = AccessLogs(self, "AccessLogs", config=config) if config.bucket_access_logs else None
         jobs = JobsTable(self, "Jobs", config=config, encryption=encryption)
         runs = RunsTable(self, "Runs", config=config, encryption=encryption)
-        dead_letters = DeadLettersQueue(self, "DeadLetters", config=config, encryption=encryption)
-        lanes = LaneQueues(self, "Lanes", config=config, dead_letters=dead_letters, encryption=encryption)
-        shard_queue = ShardFifoQueue(self, "Shards", config=config, encryption=encryption)
-        notices = NoticeTopics(self, "Notices", config=config, encryption=encryption)
-        bus = EventBus(self, "Events", config=config, encryption=encryption)
-        results = ResultsBucket(self, "Results", config=config, encryption=encryption, logs=logs)
-        tasks = TaskParameters(self, "Tasks", config=config)
-
-        runtime = PythonRuntime(self, "Python", config=config, encryption=encryption)
+        letters = DeadLettersQueue(self, "DeadLetters", config=config, encryption=encryption)
         parts = Parts(
             config=config,
-            runtime=runtime,
             jobs=jobs,
             runs=runs,
-            lanes=lanes,
-            dead_letters=dead_letters,
-            shard_queue=shard_queue,
-            notices=notices,
-            bus=bus,
-            results=results,
-            tasks=tasks,
+            dead_letters=letters,
+            lanes=LaneQueues(self, "Lanes", config=config, dead_letters=letters, encryption=encryption),
+            shard_queue=ShardFifoQueue(self, "Shards", config=config, encryption=encryption),
+            notices=NoticeTopics(self, "Notices", config=config, encryption=encryption),
+            bus=EventBus(self, "Events", config=config, encryption=encryption),
+            results=ResultsBucket(self, "Results", config=config, encryption=encryption, logs=logs),
+            tasks=TaskParameters(self, "Tasks", config=config),
+            runtime=PythonRuntime(self, "Python", config=config, encryption=encryption),
         )
+        notices, bus = parts.notices, parts.bus
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
         execute = Execute(self, "Execute", parts, release)
-        archive = ArchiveStore(
-            self, "Archive", config=config, encryption=encryption, logs=logs, runtime=runtime, runs=runs
-        )
-        auth = Auth(self, "Auth", config=config, runtime=runtime)
+        archive = ArchiveStore(self, "Archive", parts, encryption=encryption, logs=logs)
+        auth = Auth(self, "Auth", config=config, runtime=parts.runtime)
         api = HttpApi(self, "Api", parts, auth)
         functions = {
             "Tick": tick(self, parts),
@@ -102,18 +89,18 @@ class DuecourseStack(Stack):
             ApiId=api.http.api_id,
             JobsTable=jobs.name,
             RunsTable=runs.name,
-            DeadLetterQueueUrl=dead_letters.queue.queue_url,
-            ShardQueueUrl=shard_queue.queue.queue_url,
-            **{f"Lane{name.title().replace(' ', '')}Url": queue.queue_url for name, queue in lanes.every.items()},
+            DeadLetterQueueUrl=letters.queue.queue_url,
+            ShardQueueUrl=parts.shard_queue.queue.queue_url,
+            **{f"Lane{name.title().replace(' ', '')}Url": queue.queue_url for name, queue in parts.lanes.every.items()},
             DeathsTopicArn=notices.deaths.topic_arn,
             AlarmsTopicArn=notices.alarms.topic_arn,
             PagesTopicArn=notices.pages.topic_arn,
             TicketsTopicArn=notices.tickets.topic_arn,
             BusName=bus.name,
             **({} if bus.failures is None else {"EventFailuresQueueUrl": bus.failures.queue_url}),
-            ResultsBucket=results.name,
+            ResultsBucket=parts.results.name,
             **{f"{name}Function": function.name for name, function in functions.items()},
-            ArchiveBucket=archive.bucket_name,
+            ArchiveBucket=archive.bucket.bucket_name,
             ArchiveDatabase=archive.table.database_name,
             ArchiveFailuresQueueUrl=archive.failures.queue_url,
             **auth.outputs,

@@ -2,14 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
-from infra.settings.encryption_config import OWN
 from infra.settings.lanes_config import lanes
+from infra.settings.stores_config import OWN
 from infra.settings.targets_config import AllowedTargetsConfig
+
+_on_aws = partial(
+    StageConfig,
+    auth=AuthConfig(kind="cognito"),
+    refuse_plain_http=True,
+    default_precision="second",
+    private_targets="refuse",
+    tracing=True,
+)
 
 STAGES: Mapping[str, StageConfig] = {
     "local": StageConfig(
@@ -43,37 +53,27 @@ STAGES: Mapping[str, StageConfig] = {
         bucket_access_logs=False,  # the emulator writes none
         alarms=AlarmsConfig(metric_math=False),
     ),
-    "dev": StageConfig(
+    "dev": _on_aws(
         stage="dev",
         shards=4,
         lanes=lanes(high=10, normal=10, low=5, long=5),
-        auth=AuthConfig(kind="cognito"),
         limits=LimitsConfig(
             job_quota=1_000, requests_per_second=20, burst=40, smallest_interval_seconds=1, backfill_limit=1_000
         ),
         api=ApiConfig(requests_per_second=500, burst=1_000, access_logs=True),
-        refuse_plain_http=True,
         retain_data=False,
-        default_precision="second",
-        private_targets="refuse",
         log_retention_days=14,
-        tracing=True,
     ),
-    "prod": StageConfig(
+    "prod": _on_aws(
         stage="prod",
         shards=16,
         lanes=lanes(high=100, normal=100, low=20, long=50),
-        auth=AuthConfig(kind="cognito"),
         limits=LimitsConfig(
             job_quota=10_000, requests_per_second=50, burst=100, smallest_interval_seconds=1, backfill_limit=1_000
         ),
         api=ApiConfig(requests_per_second=2_000, burst=4_000, access_logs=True),
-        refuse_plain_http=True,
         retain_data=True,
-        default_precision="second",
-        private_targets="refuse",
         log_retention_days=90,
-        tracing=True,
         reserved_concurrency=ReservedConcurrency(tick=2, dispatch=16, api=50),
         encryption_key=OWN,  # who may read can be seen and ended in one place; $1 a month (docs/security.md)
         deployment="canary",

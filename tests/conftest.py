@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import emulators, in_process
+from tests.support.shared import shared
 from tests.support.tables import Tables, create_tables
 
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,15 +19,19 @@ settings.load_profile("same")
 """The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s. How many of
 them: tests/support/examples.py."""
 
+ONE_SYSTEM = {f"tests/e2e/test_{name}.py" for name in ("archive", "fuzzed_stack", "main_job", "runs")}
+"""The files whose tests have the fixture `system`."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """A file is one worker's; so are all of tests/e2e together, whose system is deployed once."""
+    """A file is one worker's; so are those of tests/e2e together that share a system, which is deployed once."""
     from xdist.scheduler import LoadFileScheduling
 
     class OneSystem(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+            scope: str = super()._split_scope(nodeid)
+            return "tests/e2e" if scope in ONE_SYSTEM else scope
 
     return OneSystem(config, log)
 
@@ -39,11 +44,13 @@ def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The endpoint of one DynamoDB Local for the whole session."""
+def dynamodb_local(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[str]:
+    """The endpoint of one DynamoDB Local for the whole session, whose workers share it: it is slow to warm up."""
     if emulators.java() is None:
         pytest.skip("no Java on this machine: DynamoDB Local, the second opinion, is left out")
-    with emulators.dynamodb_local(tmp_path_factory.mktemp("dynamodb-local")) as endpoint:
+    base = tmp_path_factory.getbasetemp()
+    folder = base if worker_id == "master" else base.parent
+    with shared(folder / "dynamodb-local", emulators.dynamodb_local) as endpoint:
         yield endpoint
 
 

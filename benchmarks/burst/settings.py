@@ -14,8 +14,8 @@ from benchmarks.burst.limits import (
     VCPU_MEMORY,
 )
 from duecourse.adapters.dynamodb.cursors.cursor_store import PAGE
-from duecourse.adapters.dynamodb.statements import FIRST_WAIT_SECONDS, TRIES
-from duecourse.adapters.threads import MAX_WORKERS
+from duecourse.adapters.dynamodb.writing import FIRST_WAIT_SECONDS, TRIES
+from duecourse.adapters.system import MAX_WORKERS
 from duecourse.limits import ROUND_SECONDS
 from infra.stages import STAGES
 

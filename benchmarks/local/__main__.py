@@ -28,9 +28,9 @@ from benchmarks.local.report import Alone, report, table
 from benchmarks.local.sides import OURS, RIVALS, SIDES
 from benchmarks.local.tally import tally
 from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.errors import CliError
 from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.emulator.signals import Stopped, stoppable
+from duecourse_cli.local.emulator.process import Stopped, stoppable
+from duecourse_cli.terminal import CliError
 
 
 def main(arguments: list[str]) -> int:

@@ -90,17 +90,9 @@ class ApiCaller:
         """Close the connections."""
         self._http.close()
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        json: Mapping[str, Any] | None = None,
-        token: str | None = None,
-    ) -> Mapping[str, Any]:
+    def call(self, method: str, path: str, **more: Any) -> Mapping[str, Any]:
         """The document of the answer to one request, as `send` gets it."""
-        return self.send(method, path, params=params, json=json, token=token).document
+        return self.send(method, path, **more).document
 
     def send(
         self,

@@ -6,14 +6,16 @@ with Client("https://abc.execute-api.eu-central-1.amazonaws.com") as duecourse:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError, understood
 from duecourse_cli.models import Change, Heartbeat, Job, Page, Redriven, Run
 
 __all__ = ["TIMEOUT_SECONDS", "ApiError", "ApiUnreachableError", "Client"]
+
+T = TypeVar("T")
 
 
 class Client(ApiCaller):
@@ -98,8 +100,7 @@ class Client(ApiCaller):
         cursor: str | None = None,
     ) -> Redriven:
         """Redrive up to `limit` dead runs, those that died from `since` on and before `until` (ISO-8601 instants)."""
-        wanted = {"job_id": job_id, "since": since, "until": until, "limit": limit, "cursor": cursor}
-        body = {name: value for name, value in wanted.items() if value is not None}
+        body = _said(job_id=job_id, since=since, until=until, limit=limit, cursor=cursor)
         return understood(self.send("POST", "dead-letters/redrive", json=body), Redriven.from_document)
 
     # --- for whoever works on a run: authorised by the attempt's callback token alone
@@ -128,8 +129,7 @@ class Client(ApiCaller):
         """Report failure. `code` is what the job's retry rules name; `retryable=False` forbids another attempt;
         `retry_after` asks that it come no sooner (seconds).
         """
-        wanted = {"error": error, "code": code, "retryable": retryable, "retry_after": retry_after}
-        body = {name: value for name, value in wanted.items() if value is not None}
+        body = _said(error=error, code=code, retryable=retryable, retry_after=retry_after)
         return understood(self.send("POST", f"{_run(run_id)}/fail", json=body, token=token), _accepted)
 
 
@@ -141,20 +141,20 @@ def _run(run_id: str) -> str:
     return f"runs/{quote(run_id, safe='')}"
 
 
+def _said(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def _given(**parameters: str | int | None) -> dict[str, str]:
-    return {name: str(value) for name, value in parameters.items() if value is not None}
+    return {name: str(value) for name, value in _said(**parameters).items()}
 
 
-def _jobs(answer: Mapping[str, Any]) -> Page[Job]:
-    return Page(tuple(Job.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
+def _page(read: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], Page[T]]:
+    """What reads a page whose items `read` reads."""
+    return lambda answer: Page(tuple(read(item) for item in answer["items"]), answer.get("next_cursor"))
 
 
-def _changes(answer: Mapping[str, Any]) -> Page[Change]:
-    return Page(tuple(Change.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
-
-
-def _runs(answer: Mapping[str, Any]) -> Page[Run]:
-    return Page(tuple(Run.from_document(item) for item in answer["items"]), answer.get("next_cursor"))
+_jobs, _changes, _runs = _page(Job.from_document), _page(Change.from_document), _page(Run.from_document)
 
 
 def _accepted(answer: Mapping[str, Any]) -> Run:

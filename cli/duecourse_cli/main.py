@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import click
 
-from duecourse_cli.examples import Group
+from duecourse_cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "dead-letters": ("duecourse_cli.commands.dead_letters", "dead_letters", "List and redrive the runs that died."),
-    "demo": ("duecourse_cli.commands.demo", "demo", "Show the whole system at work on this machine, two minutes."),
-    "doctor": ("duecourse_cli.commands.doctor", "doctor", "Look at a stage: does it fire, does it keep up?"),
+    "dead-letters": ("duecourse_cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
+    "demo": ("duecourse_cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
+    "doctor": ("duecourse_cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
     "jobs": ("duecourse_cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
     "local": ("duecourse_cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse_cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "restore_table",
         "Copy a restored table over the stage's own.",
     ),
-    "run": ("duecourse_cli.commands.run", "run", "Show, cancel or redrive one run."),
+    "run": ("duecourse_cli.commands.runs", "run", "Show, cancel or redrive one run."),
     "runs": ("duecourse_cli.commands.runs", "runs", "Show the runs of a job, newest first."),
 }
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from duecourse_cli.due_runs import DueRuns
 from duecourse_cli.models import Change, Job, Run, instant
-from duecourse_cli.plain import escaped, plain
+from duecourse_cli.terminal import escaped, plain
 
 PIPE_WIDTH = 200
 """Columns of a table for whom nobody knows how many there are."""

@@ -30,9 +30,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse_cli.aws_session import own_session
 from duecourse_cli.client import Client
 from duecourse_cli.working.handling import MAX_HIDDEN_SECONDS, Handler, Task
-from duecourse_cli.working.queue import SqsTaskQueue, TaskMessage, TaskQueue
+from duecourse_cli.working.queue import SqsTaskQueue, TaskMessage, TaskQueue, WorkerRun
 from duecourse_cli.working.report import DoNotRetry, Retry
-from duecourse_cli.working.task_run import WorkerRun
 
 __all__ = ["DoNotRetry", "Retry", "Worker", "WorkerRun"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
@@ -11,15 +11,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.archive import archive_runs
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.maintenance.archive import ArchiveRuns
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _archive() -> ArchiveRuns:
-    return archive_runs(os.environ)
+_archive = cache(partial(archive_runs, os.environ))
 
 
 @logger.inject_lambda_context

@@ -12,17 +12,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.audit import audit
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.maintenance.audit import Audit
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _audit() -> Audit:
-    return audit(os.environ)
+_audit = cache(partial(audit, os.environ))
 
 
 @logger.inject_lambda_context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -14,16 +14,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.bootstrap.dispatch import dispatch
 from duecourse.limits import ROUND_MARGIN_SECONDS
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.report import Report
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _dispatch() -> Dispatch:
-    return dispatch(os.environ)
+_dispatch = cache(partial(dispatch, os.environ))
 
 
 @logger.inject_lambda_context

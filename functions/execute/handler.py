@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
@@ -12,16 +12,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.execute import execute
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.work_item import ReceivedMessage
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _execute(*, bulk: bool) -> LaneWorker:
-    return execute(os.environ, bulk=bulk)
+_execute = cache(partial(execute, os.environ))
 
 
 @logger.inject_lambda_context

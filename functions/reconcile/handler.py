@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
@@ -12,17 +12,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.reconcile import reconcile_dead_letters
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 
 MARGIN_SECONDS = 20  # what a call keeps of its invocation to give back the messages that it holds
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _reconciler() -> ReconcileDeadLetters:
-    return reconcile_dead_letters(os.environ)
+_reconciler = cache(partial(reconcile_dead_letters, os.environ))
 
 
 @logger.inject_lambda_context

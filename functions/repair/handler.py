@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
@@ -12,17 +12,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.repair import index_repair
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.maintenance.index_repair import IndexRepair
 
 MARGIN_SECONDS = 60  # what one page may take, with every answer slow
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _index_repair() -> IndexRepair:
-    return index_repair(os.environ)
+_index_repair = cache(partial(index_repair, os.environ))
 
 
 @logger.inject_lambda_context

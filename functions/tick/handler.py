@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
@@ -11,15 +11,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.bootstrap.tick import tick
 from duecourse.telemetry import function_logger, publish
-from duecourse.usecases.dispatch.tick import Tick
 
 logger = function_logger()
 metrics = Metrics()
-
-
-@cache
-def _tick() -> Tick:
-    return tick(os.environ)
+_tick = cache(partial(tick, os.environ))
 
 
 @logger.inject_lambda_context

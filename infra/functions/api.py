@@ -15,8 +15,7 @@ from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import Parts
 from infra.settings.auth_config import OPEN_TO_READ
-from infra.stores.jobs_table import TENANT_INDEX
-from infra.stores.runs_table import DEAD_INDEX
+from infra.stores.tables import DEAD_INDEX, TENANT_INDEX
 
 CALLBACKS = ("heartbeat", "complete", "fail")
 OPEN = (
@@ -71,13 +70,7 @@ class HttpApi(Construct):
     token of the run that called them. Health and the API's own description say nothing of any tenant.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        parts: Parts,
-        auth: Auth,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: Parts, auth: Auth) -> None:
         super().__init__(scope, construct_id)
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
         results, tasks, runtime = parts.results, parts.tasks, parts.runtime
@@ -92,14 +85,8 @@ class HttpApi(Construct):
             reserved_concurrency=config.reserved_concurrency.api,
             environment={
                 **parts.settings(
-                    *(
-                        "JOBS_TABLE",
-                        "RUNS_TABLE",
-                        "SHARDS",
-                        "LOOKAHEAD_SECONDS",
-                        "HORIZON_SECONDS",
-                        "RUN_RETENTION_DAYS",
-                    ),
+                    *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
+                    "RUN_RETENTION_DAYS",
                     *("DEFAULT_PRECISION", "PRIVATE_TARGETS", "ALLOWED_TARGETS", "RESULTS_BUCKET"),
                 ),
                 "DUECOURSE_AUTH": config.auth.setting,

@@ -11,7 +11,7 @@ from constructs import Construct
 from infra.functions.python_function import PythonFunction, PythonRuntime
 from infra.nag import acknowledge
 from infra.settings.config import StageConfig
-from infra.stores.removal import removal_policy
+from infra.stores.encryption import removal_policy
 
 RESOURCE_SERVER = "duecourse"
 SCOPES = {

@@ -7,7 +7,7 @@ from duecourse.limits import DISPATCH_SECONDS
 from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
 from infra.parts import Parts
-from infra.stores.jobs_table import DUE_INDEX
+from infra.stores.tables import DUE_INDEX
 
 
 class DispatchFunction(Construct):

@@ -15,8 +15,7 @@ from infra.nag import acknowledge_wildcards
 from infra.settings.config import StageConfig
 from infra.settings.lanes_config import NO_MAXIMUM
 from infra.settings.throughput_config import Pollers
-from infra.stores.encryption import Encryption
-from infra.stores.removal import removal_policy
+from infra.stores.encryption import Encryption, removal_policy
 
 LOG_RETENTION = {
     7: logs.RetentionDays.ONE_WEEK,
@@ -51,7 +50,6 @@ class PythonRuntime(Construct):
         )
 
     def _layer(self, name: str, description: str, code: lambda_.Code) -> lambda_.LayerVersion:
-        """One layer for this runtime and processor."""
         return lambda_.LayerVersion(
             self,
             name,

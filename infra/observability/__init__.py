@@ -1,16 +1,42 @@
-"""What operators are told of, and what they look at: alarms by symptom, each with a severity, and dashboards."""
+"""Alarms by symptom, each with a severity, and two dashboards: what the jobs do, for those who own them; what the
+machinery does, for those who run it.
+"""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aws_cdk import Aws
+from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from infra.observability.alarms import make_alarms
-from infra.observability.dashboards import make_dashboards
+from infra.observability.business import business_rows
 from infra.observability.pages import pages
+from infra.observability.technical import technical_rows
 from infra.observability.tickets import tickets
-from infra.observability.watched import Watched
+from infra.parts import Watched
 from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
-__all__ = ["Observability", "Watched"]
+
+def make_dashboards(
+    scope: Construct, config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
+) -> None:
+    """Both, named after stage and region: a dashboard's name is taken in all regions of an account at once, and a stage
+    may stand in two. `alarms` are shown with their states.
+    """
+    for name, rows in (
+        ("Business", business_rows(config, watched)),
+        ("Technical", technical_rows(config, watched, alarms)),
+    ):
+        cloudwatch.Dashboard(
+            scope,
+            name,
+            dashboard_name=f"Duecourse-{config.stage}-{Aws.REGION}-{name.lower()}",
+            period_override=cloudwatch.PeriodOverride.INHERIT,
+            widgets=[list(row) for row in rows],
+        )
 
 
 class Observability(Construct):

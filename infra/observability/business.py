@@ -8,8 +8,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from infra.observability.charts import Row, chart, heading, numbers
-from infra.observability.metrics import FIVE_MINUTES, by_target, labelled, of_queue, ours
-from infra.observability.watched import Watched
+from infra.observability.metrics import FIVE_MINUTES, by_target, counted, of_queue, ours
+from infra.parts import Watched
 from infra.settings.config import StageConfig
 
 TARGETS = ("http", "lambda", "sqs", "sns", "eventbridge", "stepfunctions", "ecs", "aws", "task")
@@ -25,11 +25,10 @@ def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
         "Every number is per five minutes unless its title says otherwise. A run that failed and is tried again is not "
         "dead; a dead run has used up its attempts, or its failure was not worth another one."
     )
-    every = [labelled(ours(config, "execute", name), label) for name, label in ENDS.items()]
-    enqueued = labelled(ours(config, "dispatch", "Enqueued"), "enqueued")
-    yield [numbers("How runs ended, in the time shown", [enqueued, *every])]
+    every, enqueued = counted(config, "execute", ENDS), counted(config, "dispatch", {"Enqueued": "enqueued"})
+    yield [numbers("How runs ended, in the time shown", [*enqueued, *every])]
     yield [
-        chart("Firing: occurrences enqueued, up to 15 minutes before they are due", [enqueued], unit="occurrences"),
+        chart("Firing: occurrences enqueued, up to 15 minutes before they are due", enqueued, unit="occurrences"),
         chart("How runs ended", every, unit="runs"),
     ]
     yield from _failing(config)
@@ -38,47 +37,34 @@ def business_rows(config: StageConfig, watched: Watched) -> Iterator[Row]:
 
 
 def _failing(config: StageConfig) -> Iterator[Row]:
-    """Failures, deaths and what was missed."""
-    limits = config.alarms
-    attempts = (("AttemptsStarted", "started"), ("AttemptsFailed", "failed"))
+    attempts = counted(config, "execute", {"AttemptsStarted": "started", "AttemptsFailed": "failed"})
     yield heading(
         "## Failing\nAttempts are single tries: a run may have several. The rate counts from the first failure on."
     )
     yield [
-        chart(
-            "Attempts",
-            [labelled(ours(config, "execute", name), label) for name, label in attempts],
-            unit="attempts",
-            width=8,
-        ),
+        chart("Attempts", attempts, unit="attempts", width=8),
         chart("Failed attempts", [_failure_rate(config)], unit="%", width=8),
         chart(
             "Deaths, and jobs paused for them",
-            [
-                labelled(ours(config, "execute", "RunsDead"), "runs dead"),
-                labelled(ours(config, "execute", "JobsPaused"), "jobs paused"),
-            ],
+            counted(config, "execute", {"RunsDead": "runs dead", "JobsPaused": "jobs paused"}),
             unit="",
             width=8,
-            line=limits.deaths,
+            line=config.alarms.deaths,
         ),
     ]
     yield [
         chart(
             "Missed: occurrences that came too late to be dispatched in time, and what became of them",
             [
-                labelled(ours(config, "dispatch", "Missed"), "missed"),
-                labelled(ours(config, "execute", "CaughtUp"), "caught up"),
-                labelled(ours(config, "dispatch", "Skipped"), "skipped"),
+                ours(config, "dispatch", "Missed").with_(label="missed"),
+                ours(config, "execute", "CaughtUp").with_(label="caught up"),
+                ours(config, "dispatch", "Skipped").with_(label="skipped"),
             ],
             unit="occurrences",
         ),
         chart(
             "Audit: occurrences that have no record, or more than one",
-            [
-                labelled(ours(config, "audit", "OccurrencesLost"), "lost"),
-                labelled(ours(config, "audit", "OccurrencesDoubled"), "doubled"),
-            ],
+            counted(config, "audit", {"OccurrencesLost": "lost", "OccurrencesDoubled": "doubled"}),
             unit="occurrences",
         ),
     ]
@@ -98,26 +84,24 @@ def _failure_rate(config: StageConfig) -> cloudwatch.MathExpression:
 
 
 def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
-    """Each lane: how many, how late, how many dead."""
     yield heading(
         "## By lane\nLateness is the time from when a run was due to its start. p50 is the middle one, p99 the latest "
         "hundredth; the line is where the alarm goes off. Waiting messages are due and have no worker yet."
     )
     for name, queue in watched.parts.lanes.queues.items():
-        ended = [labelled(ours(config, "execute", metric, lane=name), label) for metric, label in ENDS.items()]
         late = [ours(config, "execute", "Lateness", lane=name, statistic=which) for which in ("p50", "p99")]
         yield [
-            chart(f"{name}: how runs ended", ended, unit="runs", width=8),
+            chart(f"{name}: how runs ended", counted(config, "execute", ENDS, lane=name), unit="runs", width=8),
             chart(
                 f"{name}: lateness",
-                [labelled(metric, metric.statistic) for metric in late],
+                [metric.with_(label=metric.statistic) for metric in late],
                 unit="ms",
                 width=8,
                 line=config.alarms.lateness_seconds[name] * 1000,
             ),
             chart(
                 f"{name}: messages that wait for a worker",
-                [labelled(of_queue(queue, "ApproximateNumberOfMessagesVisible"), "waiting")],
+                [of_queue(queue, "ApproximateNumberOfMessagesVisible").with_(label="waiting")],
                 unit="messages",
                 width=8,
             ),
@@ -125,9 +109,8 @@ def _by_lane(config: StageConfig, watched: Watched) -> Iterator[Row]:
 
 
 def _by_target(config: StageConfig) -> Iterator[Row]:
-    """Each type of target."""
     yield heading("## By what they call\nMany deaths of one type only: that target, or the way to it, is ill.")
     yield [
-        chart(title, [labelled(by_target(config, metric, target), target) for target in TARGETS], unit="runs")
+        chart(title, [by_target(config, metric, target).with_(label=target) for target in TARGETS], unit="runs")
         for title, metric in (("Succeeded", "RunsSucceeded"), ("Dead", "RunsDead"))
     ]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from infra.observability.metrics import FIVE_MINUTES
+
 COLUMNS = 24
 
 Row = Sequence[cloudwatch.IWidget]
@@ -51,14 +53,12 @@ def numbers(title: str, metrics: Sequence[cloudwatch.IMetric], *, width: int = C
     )
 
 
-def weighted(
-    name: str, label: str, parts: Sequence[tuple[cloudwatch.Metric, float]], *, seconds: int
-) -> cloudwatch.MathExpression:
+def weighted(name: str, label: str, parts: Sequence[tuple[cloudwatch.Metric, float]]) -> cloudwatch.MathExpression:
     """The sum of metrics, each times a factor. `name` (letters) tells its metrics from others in the same chart."""
     terms = [f"{factor:.10g} * FILL({name}{number}, 0)" for number, (_, factor) in enumerate(parts)]
     return cloudwatch.MathExpression(
         expression=" + ".join(terms),
         using_metrics={f"{name}{number}": metric for number, (metric, _) in enumerate(parts)},
         label=label,
-        period=Duration.seconds(seconds),
+        period=Duration.seconds(FIVE_MINUTES),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
@@ -73,9 +75,11 @@ def of_table(
     return _metric("AWS/DynamoDB", name, dimensions, statistic, seconds)
 
 
-def labelled(metric: cloudwatch.Metric, label: str) -> cloudwatch.Metric:
-    """The same under a name of its own in a chart."""
-    return metric.with_(label=label)
+def counted(
+    config: StageConfig, function: str, named: Mapping[str, str], lane: str | None = None
+) -> list[cloudwatch.Metric]:
+    """Counts of a function with the labels of their lines."""
+    return [ours(config, function, name, lane=lane).with_(label=label) for name, label in named.items()]
 
 
 def _metric(namespace: str, name: str, dimensions: dict[str, str], statistic: str, seconds: int) -> cloudwatch.Metric:

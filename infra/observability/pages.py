@@ -10,7 +10,7 @@ from aws_cdk import aws_sqs as sqs
 from duecourse.limits import MAX_DELAY_SECONDS, ROUND_SECONDS
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
 from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_function, of_queue, ours
-from infra.observability.watched import Watched
+from infra.parts import Watched
 from infra.settings.config import StageConfig
 
 MINUTE = 60
@@ -44,7 +44,6 @@ def pages(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
 
 
 def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
-    """Clock and dispatcher."""
     limits = config.alarms
     # CloudWatch looks a little further back than three periods for numbers that it can use, so the alarm comes three to
     # five minutes after the last tick (Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing
@@ -99,7 +98,6 @@ def _firing(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
 
 
 def _starting(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
-    """Lanes and workers."""
     limits = config.alarms
     yield page(
         name="runs-late",
@@ -161,7 +159,6 @@ def _old(config: StageConfig, lane: str, queue: sqs.IQueue) -> WatchedMetric:
 
 
 def _ending(config: StageConfig) -> Iterator[AlarmSpec]:
-    """What became of occurrences and runs."""
     yield page(
         name="runs-lost-or-doubled",
         means="occurrences have no record, or more than one; jobs stood where no round finds them; or a worker died "

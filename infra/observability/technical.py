@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sqs as sqs
 
 from infra.observability.charts import Row, chart, heading, states, weighted
-from infra.observability.metrics import FIVE_MINUTES, labelled, of_function, of_queue, of_table, ours
-from infra.observability.watched import Watched
+from infra.observability.metrics import FIVE_MINUTES, counted, of_function, of_queue, of_table, ours
+from infra.parts import Watched
 from infra.settings.config import StageConfig
-from infra.stores.jobs_table import DUE_INDEX, TENANT_INDEX
-from infra.stores.runs_table import DEAD_INDEX
+from infra.stores.tables import DEAD_INDEX, DUE_INDEX, TENANT_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
-THROTTLES = ("ReadThrottleEvents", "WriteThrottleEvents")
 
 
 def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Row]:
@@ -34,8 +32,7 @@ def technical_rows(config: StageConfig, watched: Watched, alarms: Sequence[cloud
 
 
 def _rounds(config: StageConfig) -> Iterator[Row]:
-    """The clock and the dispatcher."""
-    read = _counted(
+    read = counted(
         config, "dispatch", {"CursorsRead": "cursors read", "ClaimsWon": "claims won", "WakesSent": "timers"}
     )
     wrong = {
@@ -47,7 +44,7 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
         "RoundsUnfinished": "rounds out of time",
         "RoundsFailed": "rounds failed",
     }
-    age = labelled(ours(config, "dispatch", "WatermarkAge", statistic="Maximum"), "oldest bucket")
+    age = ours(config, "dispatch", "WatermarkAge", statistic="Maximum").with_(label="oldest bucket")
     yield heading(
         "## Rounds of dispatch\nOne tick a minute starts a round in each shard. The oldest bucket is drawn where it is "
         "more than three hours old."
@@ -55,18 +52,17 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
     yield [
         chart(
             "Ticks: messages sent to shards",
-            _counted(config, "tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
+            counted(config, "tick", {"TicksSent": "sent", "TicksRefused": "refused"}),
             unit="",
             width=6,
         ),
         chart("What rounds did", read, unit="", width=6),
-        chart("What went wrong in rounds", _counted(config, "dispatch", wrong), unit="", width=6),
+        chart("What went wrong in rounds", counted(config, "dispatch", wrong), unit="", width=6),
         chart("Age of the oldest bucket", [age], unit="s", width=6),
     ]
 
 
 def _queues(watched: Watched) -> Iterator[Row]:
-    """Lanes, shard queue, dead letters."""
     lanes = watched.parts.lanes.every
     others = {"shards": watched.parts.shard_queue.queue, "dead letters": watched.parts.dead_letters.queue}
     every: dict[str, sqs.IQueue] = {**lanes, **others}
@@ -76,7 +72,7 @@ def _queues(watched: Watched) -> Iterator[Row]:
         "sending, up to 15 minutes before a run is due."
     )
     yield [
-        chart(title, [labelled(of_queue(queue, name), label) for label, queue in queues.items()], unit=unit, width=8)
+        chart(title, [of_queue(queue, name).with_(label=label) for label, queue in queues.items()], unit=unit, width=8)
         for title, name, queues, unit in (
             ("Delayed", "ApproximateNumberOfMessagesDelayed", lanes, "messages"),
             ("Visible", "ApproximateNumberOfMessagesVisible", every, "messages"),
@@ -86,7 +82,6 @@ def _queues(watched: Watched) -> Iterator[Row]:
 
 
 def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
-    """Each function of the stage."""
     yield heading(
         "## Functions\nErrors are invocations that raised, or ran out of time or memory. Throttles are invocations "
         "for which there was no concurrency."
@@ -95,7 +90,7 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
         chart(
             title,
             [
-                labelled(of_function(each.function, name, statistic=statistic), label)
+                of_function(each.function, name, statistic=statistic).with_(label=label)
                 for label, each in watched.functions.items()
             ],
             unit=unit,
@@ -119,36 +114,32 @@ def _functions(config: StageConfig, watched: Watched) -> Iterator[Row]:
     yield charts[:3]
     yield [
         *charts[3:],
-        chart("Workers: what they dropped or could not do", _counted(config, "execute", worker), unit="", width=8),
+        chart("Workers: what they dropped or could not do", counted(config, "execute", worker), unit="", width=8),
     ]
     yield [
-        chart("API: requests and messages that failed", _counted(config, "api", api), unit=""),
-        chart("Reconciler: what it did about dead letters", _counted(config, "sweep", sweep), unit=""),
+        chart("API: requests and messages that failed", counted(config, "api", api), unit=""),
+        chart("Reconciler: what it did about dead letters", counted(config, "sweep", sweep), unit=""),
     ]
 
 
 def _tables(watched: Watched) -> Iterator[Row]:
-    """Both tables and their indexes."""
     yield heading(
         "## Tables\nConsumed units are sums of five minutes: divided by 300 they are the units per second that warm "
         "throughput is about."
     )
     yield [
         chart(
-            f"{title} units consumed",
-            [labelled(of_table(table, name, index=index), label) for label, table, index in _stores(watched)],
-            unit="units",
+            title,
+            [of_table(table, name, index=index).with_(label=label) for label, table, index in _stores(watched)],
+            unit=unit,
             width=6,
         )
-        for title, name in zip(("Read", "Write"), UNITS, strict=True)
-    ] + [
-        chart(
-            f"{title}s throttled",
-            [labelled(of_table(table, name, index=index), label) for label, table, index in _stores(watched)],
-            unit="requests",
-            width=6,
+        for title, name, unit in (
+            ("Read units consumed", UNITS[0], "units"),
+            ("Write units consumed", UNITS[1], "units"),
+            ("Reads throttled", "ReadThrottleEvents", "requests"),
+            ("Writes throttled", "WriteThrottleEvents", "requests"),
         )
-        for title, name in zip(("Read", "Write"), THROTTLES, strict=True)
     ]
 
 
@@ -163,7 +154,6 @@ def _costs(watched: Watched) -> Iterator[Row]:
             kind,
             f"{kind} units",
             [(of_table(table, name, index=index), 1.0) for _, table, index in stores],
-            seconds=FIVE_MINUTES,
         )
         for kind, name in zip(("read", "write"), UNITS, strict=True)
     ]
@@ -179,15 +169,15 @@ def _costs(watched: Watched) -> Iterator[Row]:
         chart("Units of the tables", units, unit="units", width=8),
         chart(
             "Memory times time",
-            [weighted("gb", "GB-seconds", gigabyte_seconds, seconds=FIVE_MINUTES)],
+            [weighted("gb", "GB-seconds", gigabyte_seconds)],
             unit="GB-s",
             width=8,
         ),
         chart(
             "Requests",
             [
-                weighted("calls", "invocations", invocations, seconds=FIVE_MINUTES),
-                weighted("sent", "messages sent", sent, seconds=FIVE_MINUTES),
+                weighted("calls", "invocations", invocations),
+                weighted("sent", "messages sent", sent),
             ],
             unit="",
             width=8,
@@ -205,8 +195,3 @@ def _stores(watched: Watched) -> list[tuple[str, str, str | None]]:
         ("runs", runs, None),
         ("runs, index dead", runs, DEAD_INDEX),
     ]
-
-
-def _counted(config: StageConfig, function: str, named: Mapping[str, str]) -> list[cloudwatch.IMetric]:
-    """Counts of a function with the labels of their lines."""
-    return [labelled(ours(config, function, name), label) for name, label in named.items()]

@@ -19,7 +19,7 @@ from infra.observability.metrics import (
     of_table,
     ours,
 )
-from infra.observability.watched import Watched
+from infra.parts import Watched
 from infra.settings.config import StageConfig
 
 MINUTE, HOUR = 60, 3600
@@ -80,7 +80,6 @@ def _jobs(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
 
 
 def _load(config: StageConfig) -> Iterator[AlarmSpec]:
-    """More than the stage can take."""
     minutes, size = config.alarms.throttled_minutes, config.catch_up_alarm_size
     yield ticket(
         name="capacity-short",
@@ -103,7 +102,6 @@ def _load(config: StageConfig) -> Iterator[AlarmSpec]:
 
 
 def _maintenance(config: StageConfig, watched: Watched) -> Iterator[AlarmSpec]:
-    """Those who look for what went wrong."""
     yield ticket(
         name="maintenance-failing",
         means="dead letters could not be looked at or make no sense, the index repair, the audit or the clean-up "

@@ -84,6 +84,5 @@ class AlarmsConfig:
 
 
 def _unless(fits: bool, name: str, problem: str) -> Iterator[tuple[str, str]]:
-    """The problem, where there is one."""
     if not fits:
         yield name, problem

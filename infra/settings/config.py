@@ -12,10 +12,9 @@ from typing import Any
 
 from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS
 from infra.settings.alarms_config import AlarmsConfig
-from infra.settings.archive_config import ArchiveConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
-from infra.settings.encryption_config import key_problem
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
+from infra.settings.stores_config import ArchiveConfig, key_problem
 from infra.settings.targets_config import AllowedTargetsConfig, task_problems
 from infra.settings.throughput_config import ThroughputConfig
 
@@ -165,7 +164,6 @@ class StageConfig:
         return self.run_retention_days + 30
 
     def _problems(self) -> Iterator[tuple[str, str]]:
-        """Each wrong field with what would be right."""
         checks = [
             ("stage", STAGE_NAME.fullmatch(self.stage) is not None, f"must match {STAGE_NAME.pattern}"),
             (
@@ -234,15 +232,16 @@ class StageConfig:
             yield "deployment", "must be all_at_once on this machine: the emulator has no CodeDeploy"
         if problem := key_problem(self.encryption_key):
             yield "encryption_key", problem
-        problems = self.throughput.problems(on_this_machine=self.runs_on_this_machine)
-        yield from ((f"throughput.{field}", problem) for field, problem in problems)
-        yield from ((f"archive.{field}", problem) for field, problem in self.archive.problems())
         visibility = {name: lane.visibility_seconds for name, lane in self.lanes.items()}
-        problems = self.alarms.problems(visibility, on_this_machine=self.runs_on_this_machine)
-        yield from ((f"alarms.{field}", problem) for field, problem in problems)
-        problems = self.auth.problems(on_this_machine=self.runs_on_this_machine)
-        yield from ((f"auth.{field}", problem) for field, problem in problems)
-        yield from ((f"limits.{field}", problem) for field, problem in self.limits.problems())
-        yield from ((f"api.{field}", problem) for field, problem in self.api.problems())
-        yield from ((f"allowed_targets.{field}", problem) for field, problem in self.allowed_targets.problems())
-        yield from ((f"tasks.{name}", problem) for name, problem in task_problems(self.tasks))
+        on_this_machine = self.runs_on_this_machine
+        for part, problems in {
+            "throughput": self.throughput.problems(on_this_machine=on_this_machine),
+            "archive": self.archive.problems(),
+            "alarms": self.alarms.problems(visibility, on_this_machine=on_this_machine),
+            "auth": self.auth.problems(on_this_machine=on_this_machine),
+            "limits": self.limits.problems(),
+            "api": self.api.problems(),
+            "allowed_targets": self.allowed_targets.problems(),
+            "tasks": task_problems(self.tasks),
+        }.items():
+            yield from ((f"{part}.{field}", problem) for field, problem in problems)

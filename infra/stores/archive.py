@@ -8,15 +8,14 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.functions.python_function import PythonFunction, PythonRuntime
+from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge, acknowledge_wildcards
-from infra.settings.archive_config import ArchiveConfig
+from infra.parts import Parts
 from infra.settings.config import StageConfig
-from infra.stores.access_logs import AccessLogs
+from infra.settings.stores_config import ArchiveConfig
 from infra.stores.archive_table import PREFIX, ArchiveTable
+from infra.stores.buckets import AccessLogs, private_bucket
 from infra.stores.encryption import Encryption
-from infra.stores.private_bucket import private_bucket
-from infra.stores.runs_table import RunsTable
 
 TIMEOUT_SECONDS = 120
 REPLACED_DAYS = 30
@@ -32,27 +31,20 @@ EXPIRED_RUNS = {
 class ArchiveStore(Construct):
     """A bucket, a function at the runs table's stream, a queue of what it could not archive, a table for queries.
 
-    A bucket that still holds history is not deleted with its stack (see infra/stores/private_bucket.py).
+    A bucket that still holds history is not deleted with its stack (see infra/stores/buckets.py).
     """
 
     def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        config: StageConfig,
-        encryption: Encryption,
-        logs: AccessLogs | None,
-        runtime: PythonRuntime,
-        runs: RunsTable,
+        self, scope: Construct, construct_id: str, parts: Parts, *, encryption: Encryption, logs: AccessLogs | None
     ) -> None:
         super().__init__(scope, construct_id)
+        config, runs = parts.config, parts.runs
         # Versioned: what is overwritten or deleted by mistake can be had back for a month.
         self.bucket = private_bucket(
             self,
             "Bucket",
             config=config,
-            encryption=encryption,
+            encryption=encryption.bucket,
             logs=logs,
             prefix="archive/",
             versioned=True,
@@ -69,7 +61,7 @@ class ArchiveStore(Construct):
         self.function = PythonFunction(
             self,
             "Worker",
-            runtime=runtime,
+            runtime=parts.runtime,
             source="archive",
             description="Duecourse: takes the records of runs that have expired into the archive",
             timeout_seconds=TIMEOUT_SECONDS,
@@ -136,11 +128,6 @@ class ArchiveStore(Construct):
             ),
             metrics_config=counted if config.alarms.metric_math else None,
         ).ref
-
-    @property
-    def bucket_name(self) -> str:
-        """Where the history lies."""
-        return self.bucket.bucket_name
 
 
 def _lifecycle(archive: ArchiveConfig) -> list[s3.LifecycleRule]:

@@ -1,11 +1,13 @@
-"""Under whose key the stores lie: AWS's own, one that the stack makes, or one of the account's."""
+"""Under whose key the stores lie (AWS's own, one that the stack makes, or one of the account's), and what becomes of
+them when the stack goes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from aws_cdk import ArnFormat, Aws, Duration, Stack
+from aws_cdk import ArnFormat, Aws, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -13,8 +15,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.settings.encryption_config import OWN
-from infra.stores.removal import removal_policy
+from infra.settings.stores_config import OWN
 
 ROTATION_DAYS = 365
 
@@ -39,6 +40,14 @@ KEY_USES: Mapping[str, frozenset[str]] = {
 caller and made at the table's creation only; Amazon SQS and Amazon SNS Developer Guides, "Key management"; Amazon S3
 User Guide, "Using server-side encryption with AWS KMS keys"). EventBridge and CloudWatch use the key in their own name.
 """
+
+
+def removal_policy(*, retain: bool) -> RemovalPolicy:
+    """Kept or deleted. What a failed deployment has just made goes in either case: nothing is in it, and the next try
+    would make another one beside it (AWS CloudFormation Template Reference, "DeletionPolicy attribute":
+    `RetainExceptOnCreate`).
+    """
+    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
 
 
 def key_uses(actions: Collection[str]) -> Mapping[str, frozenset[str]]:

@@ -12,12 +12,11 @@ from datetime import datetime
 import pytest
 
 from duecourse_cli.client import Client
-from duecourse_cli.local.demo.calls import CallLog
 from duecourse_cli.local.demo.dead_letters import Topics
-from duecourse_cli.local.demo.receiver import NOTICE_PATH, Receiver
+from duecourse_cli.local.demo.receiver import NOTICE_PATH, CallLog, Receiver
+from duecourse_cli.local.deployment import Outputs
+from duecourse_cli.local.emulator.environment import free_port
 from duecourse_cli.local.emulator.ministack import MiniStack
-from duecourse_cli.local.emulator.ports import free_port
-from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.stack import Stack
 from duecourse_cli.models import Run
 from tests.support.deployed import deploy

@@ -19,14 +19,14 @@ import httpx
 import pytest
 
 from duecourse_cli.client import Client
+from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {".git", ".duecourse"}
 UP = "The stack is up"
 START_SECONDS = 600.0
 """Most of it is for a machine that is busy with something else."""
-STOP_SECONDS = 120.0
-FIRE_SECONDS = 120.0
+STOP_SECONDS = FIRE_SECONDS = float(PATIENCE_SECONDS)
 HOUR = 3_600.0
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]

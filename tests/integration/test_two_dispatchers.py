@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
+from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.policies import Lane

@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.adapters.targets.aws.names import Arns
 from duecourse.domain.targets.targets import Target
 from duecourse.ports import Call
 from tests.support.calls import a_call

@@ -19,6 +19,9 @@ STACK = "Duecourse-local"
 SOON_ONCE = {"schedule": "rate(4 seconds)", "max_runs": 1}
 """A job's schedule, from the moment at which the API makes it: however long a request takes, it is not in the past."""
 
+SITE = "python/lib/python3/site-packages/layer.pth"
+"""A layer's file that Python reads when it starts."""
+
 Template = dict[str, Any]
 Asset = tuple[str, str, Path]
 """Its key in the bucket, what the CDK calls it, and the folder."""
@@ -64,12 +67,20 @@ def invoke(endpoint: str, function: str, event: dict[str, Any] | None = None) ->
 
 
 def upload(endpoint: str) -> list[Asset]:
-    """Every asset of the present stack into the bucket where the template expects it; which they are."""
+    """Every asset of the present stack into the bucket where the template expects it; which they are.
+
+    A layer goes as a line that names its folder here: the emulator unpacks every layer again, two thousand files, for
+    each worker of a function that it starts.
+    """
     folder = kept("assembly", lambda folder: synthesise(folder, {"stage": "local"}))
     client("s3", endpoint).create_bucket(Bucket=BUCKET)
     assets = list(asset_keys(folder))
     for key, _, source in assets:
-        put_asset(endpoint, key, {str(path.relative_to(source)): path.read_bytes() for path in _files(source)})
+        if (layer := source / "python").is_dir():
+            files = {SITE: f"import sys; sys.path.insert(0, {str(layer)!r})\n".encode()}
+        else:
+            files = {str(path.relative_to(source)): path.read_bytes() for path in _files(source)}
+        put_asset(endpoint, key, files)
     return assets
 
 

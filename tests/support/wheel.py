@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import Lock
 
-from duecourse.adapters.sqs.dead_letter_queue import HIDDEN_SECONDS
+from duecourse.adapters.sqs.received import HIDDEN_SECONDS
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import DeadMessage, Outgoing
 from duecourse.usecases.worker.work_item import ReceivedMessage

@@ -10,14 +10,10 @@ import click
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse_cli.client import Client
-from duecourse_cli.commands.confirming import confirm, yes_option
-from duecourse_cli.commands.connection import api_options, connected
-from duecourse_cli.commands.jobs import json_option
-from duecourse_cli.errors import UsageError
-from duecourse_cli.examples import Command, Group
+from duecourse_cli.commands.options import answer_options, confirm, connected, page_options, yes_option
 from duecourse_cli.models import Run, instant
 from duecourse_cli.output import print_dead_letters, print_json
-from duecourse_cli.plain import say
+from duecourse_cli.terminal import Command, Group, UsageError, say
 
 MAX_PER_CALL = 100
 """How many runs one call redrives: some seconds of the API's time."""
@@ -30,19 +26,17 @@ job_option = click.option("--job", "job_id", metavar="JOB", help="Only the runs 
 
 @click.group("dead-letters", cls=Group, example="duecourse dead-letters list --job nightly")
 def dead_letters() -> None:
-    """List and redrive the runs that died."""
+    """List and redrive dead runs."""
 
 
 @dead_letters.command("list", cls=Command, example="duecourse dead-letters list --job nightly --limit 5")
 @job_option
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many runs at most.")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
-@api_options
-@json_option
+@page_options("runs")
+@answer_options
 def list_dead(
     job_id: str | None, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
-    """Show the runs that died, the last one first."""
+    """Show dead runs, the latest death first."""
     with connected(api, sign) as client:
         page = client.dead_letters(job_id, limit=limit, cursor=cursor)
     if as_json:
@@ -62,8 +56,7 @@ def list_dead(
 @click.option("--until", metavar="INSTANT", help="Only what died before this instant (ISO-8601).")
 @click.option("--limit", type=click.IntRange(1), help="How many runs at most.  [default: all]")
 @yes_option
-@api_options
-@json_option
+@answer_options
 def redrive(
     job_id: str | None,
     since: str | None,

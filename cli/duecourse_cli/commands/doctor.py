@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from duecourse_cli.examples import Command
-from duecourse_cli.plain import plain, say
+from duecourse_cli.terminal import Command, plain, say
 
 STAGE_HELP = """\
 The stage to look at, with your AWS credentials and region; the local stack of this checkout if left out.
@@ -21,15 +20,14 @@ COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta
 @click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def doctor(stage: str, as_json: bool) -> None:
-    """Look at a stage: does its clock go, does it keep up, did anything fail?
+    """Check a stage: do its jobs fire, does it keep up, did anything fail?
 
-    Looks at the tick, the rules that start functions, shards and watermarks, what is overdue, quarantined cursors,
-    every queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's
-    clock. It reads and changes nothing. What is found is said with what to do first and the section of
-    docs/runbooks.md.
+    Checks the tick, the rules that start functions, shards and watermarks, overdue entries, quarantined cursors, every
+    queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's clock.
+    It changes nothing. Each finding has the first step and the section of docs/runbooks.md.
 
-    The exit status is 0 where nothing is bad, 1 where something is, 2 where the stage or a part of it could not be
-    looked at and nothing else is bad.
+    The exit status is 0 if nothing is bad, 1 if something is, 2 if the stage or a part of it could not be checked and
+    nothing else is bad.
     """
     from duecourse_cli.doctor.check import exit_status
     from duecourse_cli.doctor.examine import Examined, examine

@@ -9,9 +9,8 @@ import click
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.errors import CliError
-from duecourse_cli.local.emulator.signals import Stopped, stoppable
-from duecourse_cli.plain import plain
+from duecourse_cli.local.emulator.process import Stopped, stoppable
+from duecourse_cli.terminal import CliError, plain
 
 
 @contextmanager

@@ -1,25 +1,25 @@
-"""`duecourse jobs`: create, get, list, pause, resume, delete and history."""
+"""`duecourse jobs`: create, get, list, pause, resume, delete and history.
+
+Job documents that people write are read as strictly as the API does, so that nothing is lost on the way to it.
+"""
 
 from __future__ import annotations
 
-from typing import IO, Any
+import json
+from collections.abc import Sequence
+from math import isfinite
+from typing import IO, Any, NoReturn
 
 import click
 
-from duecourse_cli.commands.confirming import confirm, yes_option
-from duecourse_cli.commands.connection import api_options, connected
-from duecourse_cli.errors import UsageError
-from duecourse_cli.examples import Command, Group
-from duecourse_cli.job_file import read_job
+from duecourse_cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse_cli.models import Job
 from duecourse_cli.output import print_changes, print_jobs, print_json
-from duecourse_cli.plain import plain, say
+from duecourse_cli.terminal import Command, Group, UsageError, plain, say
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
        "target": {"type": "http", "url": "https://example.com/hook"}}' | duecourse jobs create"""
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
 @click.group(cls=Group, example='duecourse jobs list --api "$DUECOURSE_API"')
@@ -38,8 +38,7 @@ def _read(document: IO[str]) -> dict[str, Any]:
 
 @jobs.command(cls=Command, example=CREATE_EXAMPLE)
 @click.argument("document", type=click.File("r", encoding="utf-8"), default="-")
-@api_options
-@json_option
+@answer_options
 def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool) -> None:
     """Create a job from a JSON file, or from standard input."""
     job = _read(document)
@@ -50,8 +49,7 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
 
 @jobs.command(cls=Command, example="duecourse jobs get nightly --json")
 @click.argument("job_id", metavar="JOB")
-@api_options
-@json_option
+@answer_options
 def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show one job."""
     with connected(api, sign) as client:
@@ -60,8 +58,7 @@ def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --json")
-@api_options
-@json_option
+@answer_options
 def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
     """List all jobs."""
     with connected(api, sign) as client:
@@ -74,10 +71,9 @@ def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
 
 @jobs.command(cls=Command, example="duecourse jobs pause nightly")
 @click.argument("job_id", metavar="JOB")
-@api_options
-@json_option
+@answer_options
 def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Stop a job from firing; what is running goes on."""
+    """Stop a job from firing; running runs continue."""
     with connected(api, sign) as client:
         job = client.pause_job(job_id)
     _show(job, as_json)
@@ -86,10 +82,9 @@ def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> Non
 @jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")
 @click.argument("job_id", metavar="JOB")
 @click.option("--catch-up", is_flag=True, help="Treat what the pause covered as missed, by the job's policy.")
-@api_options
-@json_option
+@answer_options
 def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Let a paused job fire again; what the pause covered is skipped, unless --catch-up is given."""
+    """Let a paused job fire again; occurrences during the pause are skipped, unless --catch-up is given."""
     with connected(api, sign) as client:
         job = client.resume_job(job_id, catch_up=catch_up)
     _show(job, as_json)
@@ -100,7 +95,7 @@ def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_j
 @yes_option
 @api_options
 def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete a job; its runs that have not started will not."""
+    """Delete a job; its runs that have not started do not run."""
     with connected(api, sign) as client:
         if not yes:
             confirm(f"Delete {job_id}, and its runs that have not started?")
@@ -110,10 +105,8 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
 
 @jobs.command(cls=Command, example="duecourse jobs history nightly")
 @click.argument("job_id", metavar="JOB")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many changes at most.")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
-@api_options
-@json_option
+@page_options("changes")
+@answer_options
 def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show who changed a job, and what, newest first."""
     with connected(api, sign) as client:
@@ -131,3 +124,48 @@ def _show(job: Job, as_json: bool) -> None:
         print_json(job.document)
     else:
         print_jobs([job])
+
+
+def read_job(text: str) -> dict[str, Any]:
+    """The document. Raises ValueError with what is wrong, in one line."""
+    try:
+        job = json.loads(
+            text, parse_constant=_no_constant, parse_float=_number, parse_int=_whole, object_pairs_hook=_members
+        )
+        json.dumps(job, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON ({error})") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("a text holds half of a character (a surrogate); send the whole one") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(job, dict):
+        raise ValueError("a job is a JSON object")  # noqa: TRY004  (not the caller's mistake but the text's)
+    return job
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"this is not JSON: {name} is no number")
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits[:40]} is larger than any number can be; send it as text")
+    return number
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError as error:
+        raise ValueError(f"a number has {len(digits)} digits; send it as text") from error
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"one object names {json.dumps(name[:100])} twice; keep one of them")
+        members[name] = value
+    return members

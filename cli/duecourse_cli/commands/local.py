@@ -1,4 +1,4 @@
-"""`duecourse local`: the whole system on this machine, with its data kept."""
+"""`duecourse local` and `duecourse demo`: the whole system on this machine, with its data kept or for two minutes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from duecourse_cli.errors import CliError
-from duecourse_cli.examples import Command, Group
+from duecourse_cli.terminal import CliError, Command, Group
 
 
 @click.group(cls=Group, invoke_without_command=True, example="duecourse local --port 4599")
@@ -35,15 +34,30 @@ def local(context: click.Context, port: int | None, fresh: bool) -> None:
 @click.option("--lines", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many lines.")
 def logs(function: str, lines: int) -> None:
     """Print what the functions of the running local stack have logged; FUNCTION is a part of their name."""
-    from duecourse_cli.local.emulator.ports import LOOPBACK, is_taken
-    from duecourse_cli.local.local import FOLDER
-    from duecourse_cli.local.logs import logged
-    from duecourse_cli.local.project import find_root
-    from duecourse_cli.local.settings import Settings
-    from duecourse_cli.plain import say
+    from duecourse_cli.local.emulator.aws import logged
+    from duecourse_cli.local.local import running_endpoint
+    from duecourse_cli.terminal import say
 
-    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
-    if settings is None or not is_taken(settings.port):
+    if (endpoint := running_endpoint()) is None:
         raise CliError("no local stack is running here: start it with `duecourse local`")
-    for line in logged(f"http://{LOOPBACK}:{settings.port}", function, lines):
+    for line in logged(endpoint, function, lines):
         say(line)
+
+
+@click.command(cls=Command, example="duecourse demo --seconds 120")
+@click.option(
+    "--seconds", type=click.IntRange(75, 3600), default=90, show_default=True, help="How long the jobs are watched."
+)
+def demo(seconds: int) -> None:
+    """Deploy the stack to an emulator on this machine, post four jobs and show each run.
+
+    Ends after about two minutes, with status 0 only if every run was seen in time. Leaves nothing behind.
+    """
+    from duecourse_cli.commands.guard import guarded
+    from duecourse_cli.local.demo.console import Screen
+    from duecourse_cli.local.demo.demo import run_demo
+    from duecourse_cli.local.project import find_project
+
+    with guarded():
+        passed = run_demo(find_project(Path.cwd()), Screen(), seconds)
+    raise SystemExit(0 if passed else 1)

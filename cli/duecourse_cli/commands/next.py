@@ -12,8 +12,7 @@ import orjson
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse_cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
-from duecourse_cli.errors import UsageError
-from duecourse_cli.examples import Command
+from duecourse_cli.terminal import Command, UsageError
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
@@ -32,7 +31,11 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
 @click.option("--end", metavar="INSTANT", help="The window ends before this instant.")
 @click.option("--dst-gap", default="next", show_default=True, metavar="next|skip", help="Fixed times the clock skips.")
 @click.option(
-    "--dst-fold", default="first", show_default=True, metavar="first|second|both", help="Those that it shows twice."
+    "--dst-fold",
+    default="first",
+    show_default=True,
+    metavar="first|second|both",
+    help="Fixed times the clock shows twice.",
 )
 @click.option("--anchor", metavar="INSTANT", help="Where a rate counts from.  [default: --start, else --after]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
@@ -42,12 +45,12 @@ def next_command(
 ) -> None:
     """Show when a schedule fires next, and what daylight saving does to it.
 
-    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form. It is shown in
-    words, too, as it was understood. Neither AWS nor a running stack is needed.
+    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form. It is also
+    shown in words. Neither AWS nor a running stack is needed.
 
     With --jsonl each line of standard input is a case {"expr", "tz"?, "after", "count"?, "anchor"?, "start"?, "end"?,
-    "dst_gap"?, "dst_fold"?}. One line answers each, in the same order: {"next": [instants]} or {"error": "..."}. A
-    line that is no case, a blank one included, is answered by an error, too.
+    "dst_gap"?, "dst_fold"?}. One line answers each, in the same order: {"next": [instants]} or {"error": "..."}. A line
+    that is not a case, even a blank one, is answered by an error too.
     """
     if jsonl:
         if expression is not None:

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from duecourse_cli.aws_session import own_session
-from duecourse_cli.errors import CliError
-from duecourse_cli.examples import Command
+from duecourse_cli.terminal import CliError, Command
 
 BATCH = 25
 """Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
@@ -29,9 +28,9 @@ Item = dict[str, Any]
 def restore_table(restored: str, table: str, tenant: str | None, delete_others: bool) -> None:
     """Copy the items of RESTORED into TABLE, which the stage works with.
 
-    DynamoDB restores into a new table. Its items are copied over those of the stage's own, which so keeps its name, its
-    stream and its alarms. Stop the functions first: nobody may write to that table meanwhile. The command can be
-    repeated: an item that is there already is written again. It needs your AWS credentials and region.
+    DynamoDB restores into a new table. This command copies the items into the stage's own table, which keeps its name,
+    its stream and its alarms. Stop the functions first: nothing may write to that table meanwhile. The command can be
+    repeated: it writes existing items again. It needs your AWS credentials and region.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 

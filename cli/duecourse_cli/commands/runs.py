@@ -1,4 +1,4 @@
-"""`duecourse runs JOB`: what became of a job's occurrences."""
+"""`duecourse runs JOB`, what became of a job's occurrences, and `duecourse run`, one run by its id."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from datetime import UTC, datetime
 
 import click
 
-from duecourse_cli.commands.connection import api_options, connected
-from duecourse_cli.commands.jobs import json_option
+from duecourse_cli.commands.options import answer_options, connected, page_options
 from duecourse_cli.due_runs import due_runs
-from duecourse_cli.examples import Command
-from duecourse_cli.output import print_json, print_runs
-from duecourse_cli.plain import say
+from duecourse_cli.models import Run
+from duecourse_cli.output import print_json, print_run, print_runs
+from duecourse_cli.terminal import Command, Group, say
 
 
 @click.command(cls=Command, example="duecourse runs nightly --limit 5")
 @click.argument("job_id", metavar="JOB")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="How many runs at most.")
-@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
-@api_options
-@json_option
+@page_options("runs")
+@answer_options
 def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the runs of a job, newest first.
 
-    Those that only wait for their second are one line. With --json they are in the list, as the API tells it.
+    Runs that only wait for their second are summed up in one line. With --json they are in the list, as the API returns
+    it.
     """
     with connected(api, sign) as client:
         if as_json:
@@ -39,3 +37,48 @@ def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: boo
     print_runs(found)
     if found.next_cursor:
         say(f"more: duecourse runs {job_id} --cursor {found.next_cursor}")
+
+
+@click.group(cls=Group, example="duecourse run show nightly.20261121T030000Z")
+def run() -> None:
+    """Show, cancel or redrive one run; `duecourse runs JOB` lists a job's runs."""
+
+
+@run.command(cls=Command, example="duecourse run show nightly.20261121T030000Z --json")
+@click.argument("run_id", metavar="RUN")
+@answer_options
+def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show a run, with its result or the address of a large one."""
+    with connected(api, sign) as client:
+        found = client.run(run_id)
+    if as_json:
+        print_json(found.document)
+    else:
+        print_run(found)
+
+
+@run.command(cls=Command, example="duecourse run cancel nightly.20261121T030000Z")
+@click.argument("run_id", metavar="RUN")
+@answer_options
+def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Cancel a run; a program that works on it learns this at its next heartbeat."""
+    with connected(api, sign) as client:
+        asked = client.cancel(run_id)
+    _told(asked, "its end is asked for", as_json)
+
+
+@run.command(cls=Command, example="duecourse run redrive nightly.20261121T030000Z")
+@click.argument("run_id", metavar="RUN")
+@answer_options
+def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Give a dead run a fresh allowance of attempts."""
+    with connected(api, sign) as client:
+        asked = client.redrive(run_id)
+    _told(asked, "it will be tried again", as_json)
+
+
+def _told(asked: Run, sentence: str, as_json: bool) -> None:
+    if as_json:
+        print_json(asked.document)
+    else:
+        say(f"{asked.id} was {asked.state}; {sentence}")

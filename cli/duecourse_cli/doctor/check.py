@@ -34,6 +34,16 @@ def fine(name: str, says: str) -> Check:
     return Check(name, CheckStatus.OK, says)
 
 
+def warning(name: str, says: str, do: str, runbook: str | None = None) -> Check:
+    """Something to look at."""
+    return Check(name, CheckStatus.WARNING, says, do, runbook)
+
+
+def bad(name: str, says: str, do: str, runbook: str | None = None) -> Check:
+    """Something to mend."""
+    return Check(name, CheckStatus.BAD, says, do, runbook)
+
+
 def unknown(name: str, why: str) -> Check:
     """It could not be looked at; `why` is an error's text."""
     return Check(

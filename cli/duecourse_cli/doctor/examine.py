@@ -9,10 +9,11 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse_cli.doctor import maintenance, metrics, queues, surroundings, tables, verdicts
+from duecourse_cli.doctor import metrics, queues, surroundings, tables, verdicts
 from duecourse_cli.doctor.check import Check, unknown
 from duecourse_cli.doctor.facts import Queue
 from duecourse_cli.doctor.stage import Stage
+from duecourse_cli.doctor.tables import audit, patrol
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,9 @@ def examinations(stage: Stage) -> Iterator[Examination]:
         yield Examination("archive", letters, surroundings.archive_letters)
     yield Examination("alarms", metrics.alarms, surroundings.alarms)
     if "AuditFunction" in stage.outputs:
-        yield Examination("audit", maintenance.audit, surroundings.audit)
+        yield Examination("audit", audit, surroundings.audit)
     if "PatrolFunction" in stage.outputs:
-        yield Examination("patrol", maintenance.patrol, surroundings.patrol)
+        yield Examination("patrol", patrol, surroundings.patrol)
     if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
         return
     yield Examination("functions", metrics.functions, surroundings.functions)

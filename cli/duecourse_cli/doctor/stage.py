@@ -8,16 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.aws_session import own_session
 from duecourse_cli.doctor.facts import Skew
-from duecourse_cli.errors import UsageError
 from duecourse_cli.local.emulator import aws
 from duecourse_cli.local.emulator.environment import STAGE as LOCAL
+from duecourse_cli.terminal import UsageError
 
 CONNECT_SECONDS, READ_SECONDS = 5, 20
 
@@ -79,22 +78,13 @@ def clients_for(name: str) -> Clients:
     Raises UsageError where no local stack runs.
     """
     if name == LOCAL:
-        endpoint = os.environ.get("AWS_ENDPOINT_URL") or _running_endpoint()
+        from duecourse_cli.local.local import running_endpoint
+
+        endpoint = os.environ.get("AWS_ENDPOINT_URL") or running_endpoint()
+        if endpoint is None:
+            raise UsageError("no local stack is running here: start it with `duecourse local`, or name a --stage")
         return cache(lambda service: aws.client(endpoint, service))
     return cache(_of_the_caller)
-
-
-def _running_endpoint() -> str:
-    """Where the local stack of this checkout answers."""
-    from duecourse_cli.local.emulator.ports import LOOPBACK, is_taken
-    from duecourse_cli.local.local import FOLDER
-    from duecourse_cli.local.project import find_root
-    from duecourse_cli.local.settings import Settings
-
-    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
-    if settings is None or not is_taken(settings.port):
-        raise UsageError("no local stack is running here: start it with `duecourse local`, or name a --stage")
-    return f"http://{LOOPBACK}:{settings.port}"
 
 
 def _of_the_caller(service: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from duecourse_cli.doctor.check import Check, CheckStatus, fine, runbook, span
+from duecourse_cli.doctor.check import Check, CheckStatus, bad, fine, runbook, span, warning
 from duecourse_cli.doctor.facts import Alarms, AuditState, Function, Queue, Quotas, RepairState, Table
 
 PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
@@ -48,7 +48,7 @@ def lane(found: Queue) -> Check:
     where = runbook("oldestmessage")
     if found.in_flight > CONCURRENCY_SHARE * IN_FLIGHT_QUOTA:
         why = f"{said}: SQS hands out {IN_FLIGHT_QUOTA} at once and no more"
-        return Check(name, CheckStatus.BAD, why, "spread the jobs over other lanes", where)
+        return bad(name, why, "spread the jobs over other lanes", where)
     allowed = HELD_SECONDS + PATIENCE.get(found.name, 300.0)
     if found.visible and found.oldest is not None and found.oldest > allowed:
         return Check(
@@ -59,7 +59,7 @@ def lane(found: Queue) -> Check:
             where,
         )
     if found.visible > CROWD and found.oldest is None:
-        return Check(name, CheckStatus.WARNING, said, "look again in a minute: does the number fall?", where)
+        return warning(name, said, "look again in a minute: does the number fall?", where)
     return fine(name, said)
 
 
@@ -81,12 +81,10 @@ def shard_queue(found: Queue, shards: int | None) -> Check:
 
 def dead_letters(found: Queue) -> Check:
     """Whether runs died that nobody has looked after."""
-    count = found.visible + found.in_flight
-    if not count:
+    if not (count := found.visible + found.in_flight):
         return fine("dead letters", "none waits")
-    return Check(
+    return bad(
         "dead letters",
-        CheckStatus.BAD,
         f"messages of dead runs that wait, for 14 days at most: {count}",
         "duecourse dead-letters list, mend the target, duecourse dead-letters redrive",
         runbook("dead-letters-waiting"),
@@ -95,12 +93,10 @@ def dead_letters(found: Queue) -> Check:
 
 def archive_letters(found: Queue) -> Check:
     """Whether expired runs wait to be archived by hand."""
-    count = found.visible + found.in_flight
-    if not count:
+    if not (count := found.visible + found.in_flight):
         return fine("archive", "nothing waits that could not be archived")
-    return Check(
+    return bad(
         "archive",
-        CheckStatus.BAD,
         f"batches of expired runs that could not be archived: {count}; the stream forgets them after 24 hours",
         "mend the cause, then give them to the archive function again, as the runbook says",
         runbook("archiveletterswaiting"),
@@ -120,9 +116,8 @@ def alarms(found: Alarms) -> Check:
     if not found.ringing:
         return fine("alarms", f"none of {found.all} rings")
     named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)
-    return Check(
+    return bad(
         "alarms",
-        CheckStatus.BAD,
         f"{len(found.ringing)} of {found.all} ring: {named}",
         "each has a section in the runbooks",
         ", ".join(sorted({each.runbook for each in found.ringing})),
@@ -160,9 +155,8 @@ def tables(found: Sequence[Table]) -> Check:
     if not throttled:
         return fine("tables", "no request was throttled in the last hour")
     told = ", ".join(f"{each.name} {each.throttled:.0f}" for each in throttled)
-    return Check(
+    return warning(
         "tables",
-        CheckStatus.WARNING,
         f"requests throttled in the last hour: {told}",
         "a burst that grew faster than the table: see warm throughput in docs/sizing.md",
         runbook("tablethrottles"),
@@ -175,9 +169,8 @@ def quotas(found: Quotas) -> Check:
     most = "" if found.most is None else f", at most {found.most:.0f} at once in the last hour"
     said = f"{found.concurrency} concurrent executions, {found.unreserved} of them unreserved{most}"
     if found.concurrency < MIN_CONCURRENCY:
-        return Check(
+        return warning(
             "quotas",
-            CheckStatus.WARNING,
             f"{said}: a young account's quota, too small for a stage in use",
             "raise it (Service Quotas, AWS Lambda, Concurrent executions)",
             where,
@@ -199,9 +192,8 @@ def audit(found: AuditState) -> Check:
         if found.last is None and found.stack_age < AUDIT_SECONDS:
             return fine("audit", "the stack is new; its first audit is still to come")
         since = "ever" if found.last is None else f"for {span(found.last)}"
-        return Check(
+        return warning(
             "audit",
-            CheckStatus.WARNING,
             f"no audit has got on {since}; it has its turn every hour",
             "look at the log of the audit function (actions audit_failed, audit_waits)",
             runbook("auditsfailed"),
@@ -212,9 +204,8 @@ def audit(found: AuditState) -> Check:
         return fine("audit", f"nothing was found lost or doubled in the last day{older}")
     told = ", ".join(f"{each.count} {each.kind} of {each.job} from {each.first}" for each in recent[:5])
     lost = any(each.kind == "lost" for each in recent)
-    return Check(
+    return bad(
         "audit",
-        CheckStatus.BAD,
         f"found in the last day: {told}",
         "duecourse runs JOB, then a backfill of what is missing" if lost else "compare the two records",
         runbook("occurrenceslost" if lost else "occurrencesdoubled"),
@@ -227,9 +218,8 @@ def patrol(found: RepairState) -> Check:
         if found.begun is None and found.stack_age < 2 * DAY:
             return fine("patrol", "the stack is new; its first index repair is still to come")
         since = "ever" if found.begun is None else f"for {span(found.begun)}"
-        return Check(
+        return warning(
             "patrol",
-            CheckStatus.WARNING,
             f"no index repair has begun {since}; one begins every day",
             "look at the log of the patrol function (action patrol_failed)",
             runbook("patrolsfailed"),
@@ -239,9 +229,8 @@ def patrol(found: RepairState) -> Check:
     if not wrong:
         return fine("patrol", f"{when}; it found nothing that stands wrong")
     told = ", ".join(f"{PATROL_FINDS[each]}: {count}" for each, count in wrong.items())
-    return Check(
+    return bad(
         "patrol",
-        CheckStatus.BAD,
         f"{when} and found {told}",
         "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside)",
         runbook(next(iter(wrong)).lower()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from duecourse_cli.doctor.check import Check, CheckStatus, fine, runbook, span
+from duecourse_cli.doctor.check import Check, CheckStatus, bad, fine, runbook, span, warning
 from duecourse_cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Shards, Skew, Source, Watermarks
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
@@ -51,9 +51,8 @@ def tick(found: LastTick) -> Check:
     where = runbook("ticks-missing")
     if found.rule != "ENABLED":
         state = "is missing" if found.rule is None else f"is {found.rule}"
-        return Check(
+        return bad(
             "tick",
-            CheckStatus.BAD,
             f"the rule that starts the tick once a minute {state}: nothing fires beyond what is enqueued (14 minutes)",
             "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
             where,
@@ -62,7 +61,7 @@ def tick(found: LastTick) -> Check:
         if found.stack_age < FRESH:
             said = f"no tick has come since the stack was made {span(found.stack_age)} ago; one comes every minute"
             return fine("tick", f"{said}; runs until then are those that the API has sent at once")
-        return Check("tick", CheckStatus.BAD, "no tick has ever come: nothing fires", "look at the tick's log", where)
+        return bad("tick", "no tick has ever come: nothing fires", "look at the tick's log", where)
     said = f"the last tick came {span(found.age)} ago"
     if found.age <= TICK_WARNING:
         return fine("tick", said)
@@ -77,9 +76,8 @@ def rules(found: ClockRules) -> Check:
     if not off:
         return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
     told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
-    return Check(
+    return bad(
         "rules",
-        CheckStatus.BAD,
         f"rules that do not start their function: {told}; what it looks for is not found",
         "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
         runbook("maintenance-silent"),
@@ -115,9 +113,8 @@ def shards(found: Shards) -> Check:
     if found.highest is None:
         if found.stack_age < FRESH:
             return fine("shards", "the stack is new; no shard has been used yet")
-        return Check(
+        return bad(
             "shards",
-            CheckStatus.BAD,
             "the record of the largest shard count ever used (SHARDS/HIGHEST) is missing: jobs in shards beyond the "
             f"configured {max(configured, default=0)} would never be found",
             "if the count was ever larger, put the record back from a backup of the table",
@@ -125,18 +122,16 @@ def shards(found: Shards) -> Check:
         )
     if len(configured) > 1:
         told = ", ".join(f"{name} {count}" for name, count in sorted(found.configured.items()))
-        return Check(
+        return warning(
             "shards",
-            CheckStatus.WARNING,
             f"the functions have different shard counts ({told}): a deployment is under way, or was broken off",
             "no job is lost by it; finish the deployment",
             where,
         )
     now = max(configured, default=found.highest)
     if found.highest < now:
-        return Check(
+        return warning(
             "shards",
-            CheckStatus.WARNING,
             f"{now} shards are configured, {found.highest} have been used: the next tick records it",
             "look again in two minutes; if it stays, look at the tick",
             where,
@@ -163,9 +158,8 @@ def watermarks(found: Watermarks) -> Check:
             where,
         )
     if silent and found.stack_age > FRESH:
-        return Check(
+        return warning(
             "watermarks",
-            CheckStatus.WARNING,
             f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
             "normal for minutes after the count was raised; otherwise look at the dispatcher's log",
             where,
@@ -199,9 +193,8 @@ def cursors(found: Cursors) -> Check:
     if not found.aside:
         return fine("cursors", f"none is quarantined{part}")
     named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
-    return Check(
+    return bad(
         "cursors",
-        CheckStatus.BAD,
         f"{len(found.aside)} jobs do not fire since their cursor was quarantined{part}: {named}",
         "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
         runbook("cursorssetaside"),

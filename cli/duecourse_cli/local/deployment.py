@@ -8,25 +8,97 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from duecourse_cli.errors import CliError
 from duecourse_cli.local.emulator import aws, environment, process
 from duecourse_cli.local.emulator.environment import ACCOUNT, REGION, STACK_NAME, STAGE
-from duecourse_cli.local.outputs import Outputs
-from duecourse_cli.local.progress import CdkProgress
-from duecourse_cli.local.project import Project
-from duecourse_cli.local.sources import digest
+from duecourse_cli.local.project import Project, digest
+from duecourse_cli.terminal import CliError
 
+LOCAL_API_PATH = "/_aws/execute-api/"
+
+_RESOURCE = re.compile(r"\|\s*(\d+)/(\d+)\s*\|[^|]*\|\s*([A-Z_]+)\s*\|\s*(\S+)")
+_PUBLISHED = re.compile(r"success: Published")
+_SYNTHESISED = re.compile(r"Synthesis time: ([\d.]+)s")
 KEPT_LINES = 12
 STOP_SECONDS = 5.0
 TOOLKIT = "CDKToolkit"
-
 Say = Callable[[str], None]
 Step = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs that the local stack's helpers need."""
+
+    api_url: str
+    dead_letter_queue_url: str
+    deaths_topic_arn: str
+    alarms_topic_arn: str
+    tick_function: str
+
+    @classmethod
+    def from_mapping(cls, found: Mapping[str, str]) -> Outputs:
+        """Read them by the names they have in every stage."""
+        try:
+            return cls(
+                api_url=found["ApiUrl"],
+                dead_letter_queue_url=found["DeadLetterQueueUrl"],
+                deaths_topic_arn=found["DeathsTopicArn"],
+                alarms_topic_arn=found["AlarmsTopicArn"],
+                tick_function=found["TickFunction"],
+            )
+        except KeyError as missing:
+            raise CliError(f"the stack {STACK_NAME} has no output {missing.args[0]}") from missing
+
+    def local_api(self, endpoint: str) -> str:
+        """The API's address on this machine; MiniStack serves the default stage without naming it."""
+        return f"{endpoint}{LOCAL_API_PATH}{api_id(self.api_url)}"
+
+
+def api_id(url: str) -> str:
+    """The id in `https://<id>.execute-api...` or `http://127.0.0.1:<port>/_aws/execute-api/<id>/...`."""
+    parts = urlsplit(url)
+    if LOCAL_API_PATH in parts.path:
+        return parts.path.split(LOCAL_API_PATH, 1)[1].split("/", 1)[0]
+    return (parts.hostname or "").split(".", 1)[0]
+
+
+class CdkProgress:
+    """Takes the lines one by one and says the few that a person wants to see."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._published = 0
+        self._quarters = 0
+
+    def line(self, text: str) -> None:
+        """One line of the CDK CLI."""
+        if found := _SYNTHESISED.search(text):
+            self._say(f"synthesised in {float(found.group(1)):.0f} s")
+        elif _PUBLISHED.search(text):
+            self._published += 1
+        elif "creating CloudFormation changeset" in text:
+            if self._published:
+                self._say(f"{self._published} assets published")
+        elif "FAILED" in text or text.startswith(("❌", "Error")):
+            self._say(text.strip())
+        elif found := _RESOURCE.search(text):
+            self._resource(int(found.group(1)), int(found.group(2)), found.group(4))
+        elif "(no changes)" in text:
+            self._say("nothing has changed")
+
+    def _resource(self, done: int, total: int, kind: str) -> None:
+        quarter = min(4 * done // total, 4)  # an update counts resources that it leaves alone, too
+        if quarter > self._quarters:
+            self._quarters = quarter
+            self._say(f"{done} of {total} resources, now {kind}")
 
 
 class Deployment:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from duecourse_cli.client import ApiError, Client
-from duecourse_cli.local.demo.calls import CallLog
 from duecourse_cli.local.demo.console import Screen
 from duecourse_cli.local.demo.dead_letters import Topics
 from duecourse_cli.local.demo.jobs import DemoJob, demo_jobs
 from duecourse_cli.local.demo.observer import Observer, observe
-from duecourse_cli.local.demo.receiver import NOTICE_PATH, Receiver
+from duecourse_cli.local.demo.receiver import NOTICE_PATH, OK_PATH, CallLog, Receiver
 from duecourse_cli.local.emulator import aws
-from duecourse_cli.local.hints import hints
-from duecourse_cli.local.project import Project
+from duecourse_cli.local.emulator.environment import LOOPBACK, REGION, is_taken
+from duecourse_cli.local.project import Project, find_root
 from duecourse_cli.local.settings import Settings, choose, locked
 from duecourse_cli.local.stack import DataFolder, Stack, local_stack
 
@@ -26,6 +26,35 @@ LOCK = "lock"
 CONFLICT = 409
 POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
+
+
+def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
+    """A first job, its runs, and how AWS tools reach the stack."""
+    job = {
+        "id": "hello",
+        "schedule": "rate(10 seconds)",
+        "target": {"type": "http", "url": receiver + OK_PATH},
+        "payload": {"hello": "world"},
+    }
+    yield "The stack is up and keeps its data in .duecourse/local; Ctrl-C stops it."
+    yield ""
+    yield "  # a first job, with curl"
+    yield f"  curl '{api}/v1/jobs' -H 'Content-Type: application/json' -d '{json.dumps(job)}'"
+    yield "  # the same API for the duecourse command"
+    yield f"  export DUECOURSE_API={api}"
+    yield "  .venv/bin/duecourse runs hello"
+    yield "  # the stack for AWS tools"
+    yield (
+        f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION={REGION}"
+    )
+    yield "  # what the functions log"
+    yield "  .venv/bin/duecourse local logs execute"
+
+
+def running_endpoint() -> str | None:
+    """Where the kept stack of this checkout answers; None where it does not run."""
+    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
+    return None if settings is None or not is_taken(settings.port) else f"http://{LOOPBACK}:{settings.port}"
 
 
 def place_of(project: Project) -> DataFolder:

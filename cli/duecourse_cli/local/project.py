@@ -1,18 +1,31 @@
-"""The checkout that the command belongs to, and the tools that it needs there."""
+"""The checkout that the command belongs to, the tools that it needs there, and what the CDK app is made from, as one
+digest: the same digest, the same template and assets.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from duecourse_cli.errors import CliError
+from duecourse_cli.terminal import CliError
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_NODE = 20
+
+SOURCES = (
+    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
+    *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
+)
+"""Files and folders of a checkout; those that are not there count as such."""
+
+_NOT_READ = ("__pycache__", ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +85,23 @@ def find_project(start: Path, path: str | None = None) -> Project:
     check_python()
     root = find_root(start)
     return Project(root=root, node=find_node(path), cdk=find_cdk(root))
+
+
+def digest(root: Path) -> str:
+    """Of every file that synthesis reads, and of the interpreter that it builds the layers for."""
+    whole = hashlib.sha256(f"{sys.version} {sys.platform} {platform.machine()}".encode())
+    for file in _files(root):
+        whole.update(f"\n{file.relative_to(root)} ".encode())
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for name in SOURCES:
+        top = root / name
+        found = [top] if top.is_file() else sorted(each for each in top.rglob("*") if each.is_file())
+        yield from (file for file in found if not _left_out(file.relative_to(root)))
+
+
+def _left_out(file: Path) -> bool:
+    return any(part.startswith(_NOT_READ) for part in file.parts)

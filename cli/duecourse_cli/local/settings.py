@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from duecourse_cli.errors import CliError, UsageError
-from duecourse_cli.local.emulator.ports import free_port, is_taken, require_free
+from duecourse_cli.local.emulator.environment import free_port, is_taken, require_free
+from duecourse_cli.terminal import CliError, UsageError
 
 FILE = "settings.json"
 

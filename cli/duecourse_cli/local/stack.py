@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from duecourse_cli.local.deployment import Deployment, Step
+from duecourse_cli.local.deployment import Deployment, Outputs, Step
 from duecourse_cli.local.emulator.ministack import SAVE_SECONDS, MiniStack
-from duecourse_cli.local.outputs import Outputs
 from duecourse_cli.local.project import Project
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
 from duecourse_cli.working.keeper import Keeper
-from duecourse_cli.working.persistence import persistently
-from duecourse_cli.working.queue import TaskMessage, TaskQueue
+from duecourse_cli.working.queue import TaskMessage, TaskMessageError, TaskQueue, WorkerRun, read_run
 from duecourse_cli.working.report import (
     MAX_RETRY_AFTER,
     Completion,
@@ -18,12 +17,12 @@ from duecourse_cli.working.report import (
     Report,
     ReportOutcome,
     Retry,
+    persistently,
     refused_result,
     report_of,
     report_of_raised,
     verdict_of,
 )
-from duecourse_cli.working.task_run import TaskMessageError, WorkerRun, read_run
 
 log = logging.getLogger("duecourse_cli.worker")
 
@@ -33,26 +32,18 @@ MAX_HIDDEN_SECONDS = 43_200
 Task = Callable[[WorkerRun], object]
 
 
+@dataclass(frozen=True, slots=True)
 class Handler:
     """Handles messages, several at a time from threads of its caller. It never raises for what a task does."""
 
-    def __init__(
-        self,
-        queue: TaskQueue,
-        client: Client,
-        task: Task,
-        *,
-        hidden_seconds: int,
-        clock: Callable[[], float],
-        pause: Callable[[float], object],
-    ) -> None:
-        """`clock` gives seconds and only goes on, `pause` waits for so many seconds."""
-        self._queue = queue
-        self._client = client
-        self._task = task
-        self._hidden_seconds = hidden_seconds
-        self._clock = clock
-        self._pause = pause
+    queue: TaskQueue
+    client: Client
+    task: Task
+    hidden_seconds: int = field(kw_only=True)
+    clock: Callable[[], float] = field(kw_only=True)
+    """Gives seconds and only goes on."""
+    pause: Callable[[float], object] = field(kw_only=True)
+    """Waits for so many seconds."""
 
     def handle(self, received: TaskMessage) -> None:
         """Work on a message. It is deleted when its run is done with; otherwise it shows itself again by and by."""
@@ -62,13 +53,11 @@ class Handler:
             # Left to the queue's own redrive policy: deleting what somebody else sent here is not ours to do.
             log.error("a message is not from Duecourse and stays in the queue: it %s", error)  # noqa: TRY400
             return
-        keeper = Keeper(
-            self._queue, received, run, self._client, hidden_seconds=self._hidden_seconds, clock=self._clock
-        )
+        keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
         run = replace(run, beat=keeper.beat)
         keeper.beat()  # fencing: what is over, or is to end, is not begun
         if keeper.over():
-            self._queue.delete(received)
+            self.queue.delete(received)
             return
         with keeper:
             report = self._perform(run)
@@ -77,13 +66,13 @@ class Handler:
             else:
                 done_with = keeper.over() or self._report(run, run.token, report)
         if done_with:
-            self._queue.delete(received)
+            self.queue.delete(received)
 
     def _perform(self, run: WorkerRun) -> Report:
         if run.cancelled.is_set():
             return Failure("cancelled before the work began", retryable=False)
         try:
-            returned = self._task(run)
+            returned = self.task(run)
         except (Retry, DoNotRetry) as asked:
             log.info("run %s: %s: %s", run.run_id, type(asked).__name__, asked)
             return report_of_raised(asked)
@@ -97,15 +86,15 @@ class Handler:
         if isinstance(report, Completion) or report.retryable is False:
             return True
         if report.retry_after is not None:
-            wish = int(min(report.retry_after, MAX_RETRY_AFTER, MAX_HIDDEN_SECONDS - self._hidden_seconds))
-            self._queue.hide(received, wish)
+            wish = int(min(report.retry_after, MAX_RETRY_AFTER, MAX_HIDDEN_SECONDS - self.hidden_seconds))
+            self.queue.hide(received, wish)
         log.info("run %s: its message stays in the queue", run.run_id)
         return False
 
     def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
         """Tell the API; whether the message is done with."""
         try:
-            persistently(lambda: self._tell(run, token, report), self._pause)
+            persistently(lambda: self._tell(run, token, report), self.pause)
         except ApiUnreachableError as error:
             log.error("run %s: not reported, it will be worked on again: %s", run.run_id, error)  # noqa: TRY400
             return False
@@ -117,9 +106,9 @@ class Handler:
     def _tell(self, run: WorkerRun, token: str, report: Report) -> None:
         match report:
             case Completion(result):
-                self._client.complete(run.run_id, token, result)
+                self.client.complete(run.run_id, token, result)
             case Failure():
-                self._client.fail(
+                self.client.fail(
                     run.run_id,
                     token,
                     report.error,

@@ -9,10 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.working.queue import TaskMessage, TaskQueue
+from duecourse_cli.working.queue import TaskMessage, TaskQueue, WorkerRun
 from duecourse_cli.working.report import ReportOutcome, verdict_of
 from duecourse_cli.working.rhythm import Rhythm
-from duecourse_cli.working.task_run import WorkerRun
 
 log = logging.getLogger("duecourse_cli.worker")
 

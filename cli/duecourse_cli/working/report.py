@@ -1,14 +1,21 @@
-"""What the end of a task says of its run, and what the API's answer to that means. Pure."""
+"""What the end of a task says of its run, what the API's answer to that means, and how often it is asked.
+
+When to ask again is urllib3's `Retry` (exponential, with jitter), which comes with botocore; only the asking is here.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
-from duecourse_cli.api_call import ApiError
+from urllib3.exceptions import MaxRetryError
+from urllib3.util import Retry as Policy
+
+from duecourse_cli.client import ApiError, ApiUnreachableError
 
 ERROR_CHARACTERS = 2000
 CODE_CHARACTERS = 64
@@ -25,6 +32,12 @@ _BAD_RESULT_STATUSES = frozenset({400, 413, 422})
 _NO_CHARACTERS = re.compile("[\0\ufffe\uffff]")
 """What SQS takes in no message, and the API in no text."""
 _NOT_IN_CODES = re.compile(r"[^A-Za-z0-9_.-]+")
+
+T = TypeVar("T")
+MAX_PAUSE_SECONDS = 30.0
+
+POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
+"""At once, then after 2, 4, 8, 16 and every 30 s: some four minutes in all."""
 
 
 class DoNotRetry(Exception):
@@ -123,3 +136,26 @@ def _told(text: str) -> str:
 
 def _code(text: str | None) -> str | None:
     return None if text is None else _NOT_IN_CODES.sub("_", text)[:CODE_CHARACTERS] or None
+
+
+def persistently(call: Callable[[], T], pause: Callable[[float], object], policy: Policy = POLICY) -> T:
+    """Call the API until it takes or refuses it, or the policy is used up. Raises ApiError, ApiUnreachableError."""
+    while True:
+        try:
+            return call()
+        except ApiUnreachableError as error:
+            policy = _next(policy, error)
+            wish = 0.0
+        except ApiError as error:
+            if verdict_of(error) is not ReportOutcome.LATER:
+                raise
+            policy = _next(policy, error)
+            wish = error.retry_after or 0.0
+        pause(min(max(policy.get_backoff_time(), wish), MAX_PAUSE_SECONDS))
+
+
+def _next(policy: Policy, error: Exception) -> Policy:
+    try:
+        return policy.increment(error=error)
+    except MaxRetryError:
+        raise error from None

@@ -10,13 +10,14 @@ import orjson
 import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.targets.aws.sqs_queue import SqsCaller
+from duecourse.adapters.targets.aws.message_targets import SqsCaller
 from duecourse.domain.targets.targets import Failed, SqsTarget, Succeeded
 from tests.support.aws_targets import TOKEN, a_waiting_call
 from tests.support.calls import a_call
 from tests.support.clock import SettableClock
 from tests.support.queues import create_queue, receive
 from tests.support.varied import varied
+from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.emulator
 
@@ -104,13 +105,14 @@ def test_tenants_with_equal_keys_do_not_drop_each_others_messages(caller, sqs, f
     assert len(receive(sqs, fifo_url)) == 2
 
 
-def test_a_queue_is_looked_up_once(caller, sqs, queue_url, clients):
+def test_a_queue_is_looked_up_once(clients, queue_url):
     asked = []
-    client = clients.calling("sqs", 5)
+    client = clients.calling("sqs", PATIENCE_SECONDS)
+    caller = SqsCaller(SettableClock(0), lambda _: client)  # which the factory would make anew after ten seconds
     client.meta.events.register("before-call.sqs.*", lambda model, **_: asked.append(model.name), unique_id="count")
     target = SqsTarget(name_of(queue_url))
     for _ in range(3):
-        caller.call(a_call(target, timeout_seconds=5), target)
+        caller.call(a_call(target), target)
     client.meta.events.unregister("before-call.sqs.*", unique_id="count")
     assert asked == ["GetQueueUrl", "SendMessage", "SendMessage", "SendMessage"]
 

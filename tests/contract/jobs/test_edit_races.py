@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.clock import SystemClock
-from duecourse.adapters.dynamodb.jobs.job_count import total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import total
+from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan

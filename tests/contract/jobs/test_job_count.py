@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.clock import SystemClock
-from duecourse.adapters.dynamodb.jobs.job_count import PARTS, PORTION, part_of, total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import PARTS, PORTION, part_of, total
 from duecourse.adapters.dynamodb.keys import tenant_key
+from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import JobQuotaError, JobStore
 from tests.support.clock import SettableClock

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.job_count import part_of, total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import part_of, total
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState

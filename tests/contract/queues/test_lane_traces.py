@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.domain.jobs.policies import Lane
 from duecourse.messages import read_run_message
 from duecourse.ports import Outgoing

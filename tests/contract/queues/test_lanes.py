@@ -11,9 +11,9 @@ import boto3
 import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
+from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import RunState

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.clock import SystemClock
+from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.seats import Seats

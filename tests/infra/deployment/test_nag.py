@@ -1,4 +1,4 @@
-"""cdk-nag's AwsSolutions rules: no finding, and no exception without a reason or a use."""
+"""cdk-nag's AwsSolutions rules and CloudFormation's own: no finding, and no exception without a reason or a use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, CfnResource, Stack
 from aws_cdk import aws_s3 as s3
 
 from infra.application import build
@@ -26,6 +26,14 @@ DEPLOYMENTS: dict[str, dict[str, str]] = {
         "auth": "iam",
         "encryption_key": "none",
         "deployment": "all_at_once",
+    },
+    "dev with tokens, a key of the operator's, and no protection": {
+        "stage": "dev",
+        "issuer": "https://issuer.example.com",
+        "audience": "duecourse",
+        "encryption_key": "arn:aws:kms:eu-west-1:123456789012:key/6f1b9f0e-0000-4000-8000-000000000000",
+        "deletion_protection": "off",
+        "reserved_concurrency": "none",
     },
 }
 
@@ -93,6 +101,17 @@ def test_a_finding_fails_the_synthesis_naming_resource_and_rule(tmp_path: Path) 
         for each in rules_in(tmp_path)["violations"]
     }
     assert found["AwsSolutions-S10"] == ["Careless/Open/Resource"]
+
+
+def test_what_cloudformation_would_refuse_fails_the_synthesis(tmp_path: Path) -> None:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
+    context = {**ours, "aws:cdk:bundling-stacks": [], "stage": "dev"}
+    app = build(outdir=str(tmp_path), context=context, checked=True)
+    (stack,) = [each for each in app.node.children if isinstance(each, Stack)]
+    CfnResource(stack, "Wrong", type="AWS::SQS::Queue", properties={"VisibilityTimeout": "long"})
+    with pytest.raises(RuntimeError, match=r"^ValidationFailed"):
+        app.synth()
+    assert "VisibilityTimeout" in (tmp_path / REPORT).read_text()
 
 
 def test_the_local_stage_is_not_held_up_by_rules_for_aws(tmp_path: Path) -> None:

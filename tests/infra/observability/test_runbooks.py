@@ -214,7 +214,7 @@ def test_outputs_that_are_named_are_those_of_the_stack() -> None:
     for page in PAGES:
         code = text(page)
         asked = set(re.findall(r"\b(?:output|queue_arn) ([A-Z]\w+)", code)) - {"NAME", "OUTPUT"}
-        for several in re.findall(r'\b(?:told|WORKERS=)"?([^"\n]*?)"? ?(?=\d|$)', code, re.MULTILINE):
+        for several in re.findall(r'\b(?:logged|WORKERS=)"?([^"\n]*?)"? ?(?=\d|$)', code, re.MULTILINE):
             asked |= set(re.findall(r"\b[A-Z]\w+Function\b", several))
         assert asked <= outputs, asked - outputs
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from aws_cdk import App
 
-from infra.application import build
-from infra.china import missing_in_china
+from infra.application import build, missing_in_china
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import AuthConfig
 from infra.settings.config import ConfigError

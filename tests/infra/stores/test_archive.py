@@ -11,7 +11,7 @@ import pytest
 from duecourse.domain.maintenance import archive
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.run import RunState
-from infra.settings.archive_config import ArchiveConfig
+from infra.settings.stores_config import ArchiveConfig
 from infra.stages import STAGES
 from infra.stores import archive_table
 from tests.infra.conftest import Stack

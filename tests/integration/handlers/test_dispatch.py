@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.clock import SystemClock
+from duecourse.adapters.system import SystemClock
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from tests.support.jobs import cursor, job

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from duecourse.adapters.clock import SystemClock
+from duecourse.adapters.system import SystemClock
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.plan import plan

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.job_count import total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import total
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.domain.jobs.job import Gone, Job
 from duecourse.domain.jobs.policies import JobState

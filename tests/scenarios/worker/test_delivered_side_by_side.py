@@ -14,6 +14,7 @@ from duecourse.domain.targets.targets import Outcome, Succeeded
 from duecourse.ports import Call, Conflict, RunStore
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.world import FUNCTION_SECONDS, World
 
 
@@ -41,7 +42,7 @@ def test_a_message_that_comes_twice_in_one_batch_is_called_once(tables: Tables, 
     world.run_store = watched  # type: ignore[assignment]
 
     def wait_for_the_other(_: Call) -> Outcome:
-        assert watched.met.wait(20)  # the other one is decided upon while this call is on its way
+        assert watched.met.wait(PATIENCE_SECONDS)  # the other one is decided upon while this call is on its way
         return Succeeded()
 
     world.caller.answer = wait_for_the_other

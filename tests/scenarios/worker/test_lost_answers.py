@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.job_count import JobCount, part_of, total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import JobCount, part_of, total
 from duecourse.domain.jobs.policies import Delivery, JobState
 from duecourse.domain.runs.run import RunState
 from tests.support.client_faults import Fault, FaultyClient, Request

@@ -17,6 +17,7 @@ from tests.support.faulty import FaultyRuns, Judge, Skewed, ThrottledClient
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, begins, ends, hand_over, receive
 from tests.support.tables import Tables
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.wheel import Held
 from tests.support.world import FUNCTION_SECONDS, Killed, World
 
@@ -211,7 +212,7 @@ def test_a_job_deleted_and_created_anew_with_fourteen_minutes_enqueued_runs_by_i
 def test_ten_runs_of_a_batch_are_executed_side_by_side_in_one_worker(world: World) -> None:
     from threading import Barrier
 
-    together = Barrier(10, timeout=20)
+    together = Barrier(10, timeout=PATIENCE_SECONDS)
 
     def meet(_: object) -> Succeeded:
         together.wait()  # ends only when all ten calls are under way at once

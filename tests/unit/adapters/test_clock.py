@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import time
 
-from duecourse.adapters.clock import SystemClock, SystemRandomness
+from duecourse.adapters.system import SystemClock, SystemRandomness
 
 
 def test_the_clock_shows_the_present():

@@ -6,7 +6,7 @@ from threading import Barrier, current_thread
 
 import pytest
 
-from duecourse.adapters.threads import Threads
+from duecourse.adapters.system import Threads
 from tests.support.waiting import PATIENCE_SECONDS
 
 

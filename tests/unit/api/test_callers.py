@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from duecourse.api.identity import SCOPES, Principal, caller_of
+from duecourse.api.api import Route
+from duecourse.api.identity import SCOPES, Principal, admitted, caller_of
 from duecourse.api.problems.problems import Problem
 from duecourse.api.request import Request
-from duecourse.api.route import Route
 from duecourse.api.routes.table import OPEN, ROUTES
-from duecourse.api.scopes import admitted
 from duecourse.domain.jobs.change_record import MAX_PRINCIPAL
 from tests.support.api import api_settings
 from tests.support.api_events import iam_caller, jwt_caller

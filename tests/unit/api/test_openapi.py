@@ -15,7 +15,7 @@ import jsonschema_rs
 import pytest
 import schemathesis
 
-from duecourse.api.openapi.about import TAGS
+from duecourse.api.openapi.components import TAGS
 from duecourse.api.openapi.document import as_text, assemble, braces
 from duecourse.api.openapi.reference import with_table
 from duecourse.api.openapi.served import document

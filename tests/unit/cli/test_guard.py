@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
 from duecourse_cli.commands.guard import guarded
-from duecourse_cli.errors import UsageError
+from duecourse_cli.terminal import UsageError
 
 
 def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -> Result:

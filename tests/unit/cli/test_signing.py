@@ -9,7 +9,7 @@ from botocore.credentials import Credentials
 from click.testing import CliRunner
 
 from duecourse_cli.client import Client
-from duecourse_cli.commands.connection import TOKEN, connected
+from duecourse_cli.commands.options import TOKEN, connected
 from duecourse_cli.main import main
 from duecourse_cli.signing import Bearer, SigV4, needs_signature, region_of
 from tests.support.http_target import answering, http_target

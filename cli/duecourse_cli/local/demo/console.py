@@ -11,7 +11,7 @@ from rich.text import Text
 from duecourse_cli.local.demo.verdict import DemoResult
 from duecourse_cli.models import Run
 from duecourse_cli.output import STATE_COLOURS, lateness
-from duecourse_cli.plain import plain
+from duecourse_cli.terminal import plain
 
 JOB_WIDTH = 20
 ERROR_WIDTH = 62

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse_cli.local.deployment import Outputs
 from duecourse_cli.local.emulator import aws
-from duecourse_cli.local.outputs import Outputs
 
 DEPTH_METRIC = "ApproximateNumberOfMessagesVisible"
 NOBODYS = "no job"

@@ -11,18 +11,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from duecourse_cli.client import Client
-from duecourse_cli.errors import CliError
-from duecourse_cli.local.demo.calls import CallLog
 from duecourse_cli.local.demo.console import Screen
 from duecourse_cli.local.demo.dead_letters import Topics
 from duecourse_cli.local.demo.jobs import DEAD, DEAD_ATTEMPTS, DemoJob, demo_jobs
 from duecourse_cli.local.demo.observer import observe
-from duecourse_cli.local.demo.receiver import NOTICE_PATH, Receiver
+from duecourse_cli.local.demo.receiver import NOTICE_PATH, CallLog, Receiver
 from duecourse_cli.local.demo.verdict import DemoResult, ExpectedRun, is_complete, judge, occurrences
-from duecourse_cli.local.emulator.ports import free_port
-from duecourse_cli.local.emulator.signals import Stopped
+from duecourse_cli.local.emulator.environment import free_port
+from duecourse_cli.local.emulator.process import Stopped
 from duecourse_cli.local.project import Project
 from duecourse_cli.local.stack import DataFolder, Stack, local_stack
+from duecourse_cli.terminal import CliError
 
 DATA = ".duecourse"
 GRACE = timedelta(seconds=45)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.local.demo.calls import CallLog
 from duecourse_cli.local.demo.console import QUIET_STATES, Screen
 from duecourse_cli.local.demo.dead_letters import LocalDeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
+from duecourse_cli.local.demo.receiver import CallLog
 from duecourse_cli.local.demo.verdict import ObservedRun
 from duecourse_cli.local.demo.watcher import RunSource, RunWatcher
 from duecourse_cli.local.stack import Stack
@@ -21,16 +21,7 @@ METRIC = timedelta(seconds=20)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-class Letters(Protocol):
-    """The dead-letter queue, looked into."""
-
-    def depth(self) -> int:
-        """How many messages wait there."""
-
-    def waiting_jobs(self) -> frozenset[str]:
-        """The jobs of the messages that wait there."""
-
-
+@dataclass(slots=True, kw_only=True)
 class Observer:
     """Polls runs and dead letters, takes in notices; `look` is called about once a second.
 
@@ -38,35 +29,31 @@ class Observer:
     and asked again: one slow answer ends nothing.
     """
 
-    def __init__(
-        self,
-        *,
-        runs: RunSource,
-        letters: Letters,
-        report_depth: Callable[[int], None],
-        topics: Topics,
-        log: CallLog,
-        screen: Screen,
-        every_job: timedelta,
-    ) -> None:
-        self._watcher = RunWatcher(runs, self._trouble)
-        self._letters = letters
-        self._report_depth = report_depth
-        self._topics = topics
-        self._log = log
-        self._screen = screen
-        self._every_job = every_job
-        self._dead_letter_jobs: set[str] = set()
-        self._told = 0
-        self._troubles: dict[str, str] = {}
-        self._depth = self._reported = 0
-        self._all_jobs_at = self._letters_at = self._metric_at = LONG_AGO
+    runs: RunSource
+    letters: LocalDeadLetters
+    report_depth: Callable[[int], None]
+    topics: Topics
+    log: CallLog
+    screen: Screen
+    every_job: timedelta
+    _watcher: RunWatcher = field(init=False)
+    _dead_letter_jobs: set[str] = field(default_factory=set, init=False)
+    _told: int = field(default=0, init=False)
+    _troubles: dict[str, str] = field(default_factory=dict, init=False)
+    _depth: int = field(default=0, init=False)
+    _reported: int = field(default=0, init=False)
+    _all_jobs_at: datetime = field(default=LONG_AGO, init=False)
+    _letters_at: datetime = field(default=LONG_AGO, init=False)
+    _metric_at: datetime = field(default=LONG_AGO, init=False)
+
+    def __post_init__(self) -> None:
+        self._watcher = RunWatcher(self.runs, self._trouble)
 
     def prime(self) -> None:
         """Take in what is there already, without printing it."""
         self._watcher.poll()
-        self._depth = self._reported = self._letters.depth()
-        self._dead_letter_jobs.update(self._letters.waiting_jobs())
+        self._depth = self._reported = self.letters.depth()
+        self._dead_letter_jobs.update(self.letters.waiting_jobs())
 
     def follow(self, job_ids: Iterable[str]) -> None:
         """Follow these jobs as well."""
@@ -99,13 +86,13 @@ class Observer:
         return ObservedRun(
             until=until,
             runs=self._watcher.runs,
-            calls=self._log.calls,
+            calls=self.log.calls,
             dead_letter_jobs=frozenset(self._dead_letter_jobs),
-            noticed_runs=frozenset(dead_run_ids(self._log.notices, self._topics.deaths)),
+            noticed_runs=frozenset(dead_run_ids(self.log.notices, self.topics.deaths)),
         )
 
     def _trouble(self, subject: str, error: Exception) -> None:
-        self._screen.event(f"{subject}: {error}")
+        self.screen.event(f"{subject}: {error}")
 
     def _trouble_once(self, subject: str, error: Exception) -> None:
         """Tell it for as long as it stays the same once."""
@@ -114,31 +101,31 @@ class Observer:
             self._trouble(subject, error)
 
     def _look_at_runs(self, now: datetime, everything: bool) -> None:
-        wanted = None if everything or now - self._all_jobs_at >= self._every_job else self._watcher.pending(now)
+        wanted = None if everything or now - self._all_jobs_at >= self.every_job else self._watcher.pending(now)
         if wanted is None:
             self._all_jobs_at = now
         for change in self._watcher.poll(wanted):
             if change.run.state not in QUIET_STATES:
-                self._screen.run(change.run)
+                self.screen.run(change.run)
 
     def _look_at_notices(self) -> None:
-        notices = self._log.notices
+        notices = self.log.notices
         fresh, self._told = notices[self._told :], len(notices)
-        for run_id in dead_run_ids(fresh, self._topics.deaths):
-            self._screen.event(f"SNS notice: run {run_id} is dead")
-        for name in alarm_names(fresh, self._topics.alarms):
-            self._screen.event(f"SNS alarm: {name}")
+        for run_id in dead_run_ids(fresh, self.topics.deaths):
+            self.screen.event(f"SNS notice: run {run_id} is dead")
+        for name in alarm_names(fresh, self.topics.alarms):
+            self.screen.event(f"SNS alarm: {name}")
 
     def _look_at_dead_letters(self, now: datetime) -> None:
-        depth = self._letters.depth()
+        depth = self.letters.depth()
         if depth > self._depth:
-            jobs = self._letters.waiting_jobs()
+            jobs = self.letters.waiting_jobs()
             names = ", ".join(sorted(jobs - self._dead_letter_jobs)) or "a job that has one there already"
             self._dead_letter_jobs.update(jobs)
-            self._screen.event(f"dead-letter queue: a message of {names} has arrived ({depth} waiting)")
+            self.screen.event(f"dead-letter queue: a message of {names} has arrived ({depth} waiting)")
         self._depth = depth
         if depth != self._reported or (depth and now - self._metric_at >= METRIC):
-            self._report_depth(depth)
+            self.report_depth(depth)
             self._metric_at, self._reported = now, depth
 
 

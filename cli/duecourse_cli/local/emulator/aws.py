@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from duecourse_cli.errors import CliError
-from duecourse_cli.local.emulator.environment import REGION
+from duecourse_cli.local.emulator.environment import REGION, STACK_NAME
+from duecourse_cli.terminal import CliError
 
 ERROR_BYTES = 2_000
 """How much of a failing function's answer is shown."""
@@ -18,6 +19,8 @@ NOTHING_OF_THE_USERS = {
     "config_file": (None, None, "/dev/null", None),
     "credentials_file": (None, None, "/dev/null", None),
 }
+
+PREFIX = f"{STACK_NAME}-"
 
 
 def client(endpoint: str, service: str) -> Any:
@@ -55,3 +58,25 @@ def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
     told = answer["Payload"].read()  # to its end: only then is the connection given back
     if "FunctionError" in answer:
         raise CliError(f"the function {function} failed: {told[:ERROR_BYTES].decode(errors='replace')}")
+
+
+def logged(endpoint: str, function: str, limit: int) -> Iterator[str]:
+    """The last lines of every function whose name contains the word, oldest first."""
+    logs = client(endpoint, "logs")
+    found: list[tuple[int, str, str]] = []
+    for name, group in _log_groups(client(endpoint, "lambda")):
+        if function.casefold() in name.casefold():
+            for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group):
+                found += [(event["timestamp"], name, event["message"].rstrip()) for event in page["events"]]
+    for timestamp, name, message in sorted(found, key=lambda event: event[0])[-limit:]:
+        yield f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S} {name}  {message}"
+
+
+def _log_groups(functions: Any) -> Iterator[tuple[str, str]]:
+    """Each function of the stack by its short name, with the group that it logs to."""
+    for page in functions.get_paginator("list_functions").paginate():
+        for function in page["Functions"]:
+            name = function["FunctionName"]
+            if name.startswith(PREFIX):
+                group = function.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{name}"
+                yield name.removeprefix(PREFIX).split("Function", 1)[0], group

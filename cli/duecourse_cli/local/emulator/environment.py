@@ -1,12 +1,20 @@
-"""The environments of the processes on this machine: they can reach the local stack and nothing else of AWS."""
+"""Ports of the loopback interface, and environments of processes that reach the local stack and nothing else of AWS."""
 
 from __future__ import annotations
 
+import random
+import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from duecourse_cli.local.emulator.ports import LOOPBACK
+from duecourse_cli.terminal import UsageError
+
+LOOPBACK = "127.0.0.1"
+FOR_SERVERS = range(10_240, 32_768)
+"""Systems take the ports of outgoing connections from above these (Linux from 32768, others from 49152): one of those
+that is free now may be taken by any connection before a server listens on it, or at its next start.
+"""
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
@@ -14,6 +22,29 @@ STAGE = "local"
 STACK_NAME = f"Duecourse-{STAGE}"
 DROPPED = ("AWS_", "CDK_", "DUECOURSE_", "MINISTACK_", "LAMBDA_", "LOCALSTACK_", "PYTEST_")
 DIRECT = f"{LOOPBACK},localhost"
+
+
+def free_port() -> int:
+    """A port that nobody uses right now, and that no outgoing connection will use."""
+    return next(port for port in random.sample(FOR_SERVERS, len(FOR_SERVERS)) if not is_taken(port))
+
+
+def is_taken(port: int) -> bool:
+    """Whether a server could not listen on this port now (one that was closed a moment ago is free)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+        return False
+
+
+def require_free(port: int, remedy: str) -> int:
+    """The same port, or one clear line when it is taken."""
+    if is_taken(port):
+        raise UsageError(f"port {port} is taken: {remedy}")
+    return port
 
 
 def credentials() -> dict[str, str]:
@@ -71,6 +102,7 @@ def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ENDPOINT_URL_S3": endpoint,
         "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CDK_VALIDATION": "false",  # CloudFormation's rules take ten seconds to load; this stage is not for AWS
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
         "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "20",
         "NODE_NO_WARNINGS": "1",

@@ -13,9 +13,9 @@ from typing import Self
 
 import httpx
 
-from duecourse_cli.errors import CliError
 from duecourse_cli.local.emulator import environment, process
-from duecourse_cli.local.emulator.ports import LOOPBACK
+from duecourse_cli.local.emulator.environment import LOOPBACK
+from duecourse_cli.terminal import CliError
 
 READY_SECONDS = 180.0
 """How long starting may take on a busy machine; otherwise it takes one second."""

@@ -1,4 +1,6 @@
-"""A child process that is certain to end, with everything that it started."""
+"""A child process that is certain to end, with everything that it started; and the signals that end a command: Ctrl-C,
+SIGTERM and a closed terminal, all the same way, once.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 PR_SET_PDEATHSIG = 1
 KILL_WAIT_SECONDS = 5.0
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _die_with_parent() -> Callable[[], None] | None:
@@ -63,3 +69,37 @@ def stop(process: subprocess.Popen[bytes], patience: float) -> bool:
     if process.stdout is not None:
         process.stdout.close()
     return graceful
+
+
+class Stopped(BaseException):
+    """Somebody asked the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+    @property
+    def exit_code(self) -> int:
+        """What a shell expects of a command that a signal ended."""
+        return 128 + self.number
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Raise Stopped at the first of these signals; later ones are ignored, so that stopping is not interrupted."""
+    before = {each: signal.getsignal(each) for each in ENDING}
+    asked = False
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if not asked:
+            asked = True
+            raise Stopped(number)
+
+    for each in ENDING:
+        signal.signal(each, ask)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,4 +1,4 @@
-"""Limits that the stack is made with and the code in it counts on: each stands here alone, and both import it.
+"""Limits that both the stack and the code use; both import them from here.
 
 The only module of the core that `infra` imports. Constants, nothing else.
 """
@@ -8,35 +8,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 WORKER_SECONDS: Mapping[str, int] = {"high": 120, "normal": 120, "low": 120, "long": 900}
-"""By lane, how long an invocation of its worker lives at most: so long a call may go on."""
+"""By lane, the time-out of its worker function, which bounds calls."""
 
 LANES = tuple(WORKER_SECONDS)
 
 MAX_DELAY_SECONDS = 900
-"""For so long SQS holds a message back at most (Amazon SQS API Reference, "SendMessage": DelaySeconds)."""
+"""The longest delay of a message in SQS (Amazon SQS API Reference, "SendMessage": DelaySeconds)."""
 
 MESSAGE_RETENTION_DAYS = 14
-"""For so long lanes and the dead-letter queue keep a message, counted from when it was sent: SQS keeps none longer."""
+"""How long lanes and the dead-letter queue keep a message after it was sent: the maximum of SQS."""
 
 MAX_SHARDS = 9_999
 """Four digits in the names of slots."""
 
 DISPATCH_SECONDS = 58
-"""How long an invocation of the dispatcher lives at most: nearly the minute after which the next tick comes. At its
-busiest a shard needs it.
+"""The time-out of the dispatcher: nearly the minute between two ticks, which a shard needs at its busiest.
 """
 
 ROUND_MARGIN_SECONDS = 12
-"""What a round keeps of its invocation: a group that is under way, with every answer slow."""
+"""The time of an invocation that a round reserves for the group in progress, if every answer is slow."""
 
 ROUND_SECONDS = DISPATCH_SECONDS - ROUND_MARGIN_SECONDS
-"""How long a round works at most."""
+"""The longest time that a round works."""
 
 SHARD_VISIBILITY_SECONDS = 65
-"""After so long a shard whose dispatcher died is free for the next: a little more than an invocation lives."""
+"""After this time the shard of a dead dispatcher is free for the next: slightly longer than the function's time-out."""
 
 SHARD_RETENTION_SECONDS = 300
-"""A tick that has waited for so long is dropped: the ones after it do the same work."""
+"""A tick that has waited for this time is dropped: later ticks do the same work."""
 
 TASK_NAME = r"[A-Za-z0-9_-]{1,64}"
-"""What a registered task may be called."""
+"""Pattern of a registered task's name."""

@@ -1,4 +1,4 @@
-"""What travels through the lanes. Fields are only ever added: old and new functions run side by side."""
+"""The messages in the lanes. Fields are only added, since old and new functions run at the same time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.schedules.occurrences import OccurrenceRules
 
 _SAID = frozenset({"result", "retryable"})
-"""What is sent even when it is empty: an empty text, or a no, is something that was said."""
+"""Fields that are sent even if they are empty or false, since these are meaningful values."""
 
 MAX_REPLACED = 20
-"""Messages that a copy names. One is enough unless record after record cannot be read."""
+"""The most messages that a copy names. One suffices unless records repeatedly cannot be read."""
 
 
 class MessageError(ValueError):
@@ -29,9 +29,9 @@ class MessageError(ValueError):
 
 
 class MessageKind(StrEnum):
-    """What a message asks of its worker. START an attempt; everything else is about a run whose attempt was started:
-    look whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, REDRIVE it from the dead, or
-    EVALUATE a workflow's run: look whether its members have ended.
+    """What a message requests of its worker. START an attempt; all others are about a run whose attempt was started:
+    check whether its DEADLINE has passed, COMPLETE or FAIL it by its callback, CANCEL it, REDRIVE it, or EVALUATE a
+    workflow's run: check whether its members have ended.
     """
 
     START = "start"
@@ -45,22 +45,20 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunMessage(OfRun):
-    """Asks a worker to start attempt `attempt` of a run, not before `not_before`. Instants are UTC seconds.
+    """Requests a worker to start attempt `attempt` of a run, not before `not_before`. Instants are UTC seconds.
 
-    Other kinds name the attempt that they are about: `result` belongs to COMPLETE, `error`, `code`, `retryable` and
-    `retry_after` to FAIL, `reason` to CANCEL.
+    In other kinds `attempt` is the attempt that they are about: `result` belongs to COMPLETE, `error`, `code`,
+    `retryable` and `retry_after` to FAIL, `reason` to CANCEL.
 
-    `nonce` is drawn anew at each send: a dead run's nonce under another message id is a redrive.
-    `caught_up_at` is set when the run stands for missed occurrences: the dispatcher's time. `waited`: the run has
-    waited for its turn, and is called. `watch`: it looks after the line in which that run waited, under this name.
-    `armed` belongs to DEADLINE: the name under which its run's record knows it (see `Run.armed`).
-    `final`: nothing comes after this occurrence, whatever the schedule says (`max_runs`). `following` is when the
-    occurrence after it is due. `rules` come with a run that stands for several missed occurrences: those by which they
-    were named.
-    `unstarted` belongs to REDRIVE: the run died before its first attempt (`attempt` cannot say so: it counts from 1).
-    `replaces` are ids and nonces of the messages that this one was sent instead of, the newest last: it carries on what
-    they had begun.
-    `bulk`: it goes into the bulk queue of its lane (domain.seats).
+    `nonce` is new at each send: a dead run's nonce under another message id is a redrive. `caught_up_at` is set if the
+    run covers missed occurrences: the dispatcher's time. `waited`: the run has waited in line and its turn has come.
+    `watch`: the message is the watch of the line in which that run waited, with this nonce. `armed` belongs to
+    DEADLINE: the name of the message in its run's record (see `Run.armed`). `final`: no occurrence follows this one,
+    whatever the schedule names (`max_runs`). `following` is when the next occurrence is due. `rules` are set if the run
+    covers several missed occurrences: the rules that named them. `unstarted` belongs to REDRIVE: the run died before
+    its first attempt (`attempt` cannot say so: it counts from 1). `replaces` are ids and nonces of the messages that
+    this one replaces, the newest last: it continues what they began. `bulk`: it goes into the bulk queue of its lane
+    (domain.jobs.seats).
     """
 
     identity: RunIdentity
@@ -87,18 +85,18 @@ class RunMessage(OfRun):
     bulk: bool = False
 
     def to_json(self) -> str:
-        """The message body; what is empty is left out."""
+        """The message body, without empty fields."""
         body = {
             name: value
             for name, read in _READ.items()
             if (value := read(self)) is not None and (name in _SAID or not _is_empty(value))
         }
         if self.kind is MessageKind.START:
-            del body["kind"]  # as messages have always been
+            del body["kind"]  # START has no kind, as in all releases
         return orjson.dumps(body).decode()
 
     def to_start(self, attempt: int, *, nonce: str, not_before: float) -> RunMessage:
-        """The message that starts a later attempt of the same run, whatever this one asked for."""
+        """The message that starts a later attempt of the same run, whatever this message's kind is."""
         return RunMessage(
             self.identity,
             self.lane,
@@ -113,7 +111,9 @@ class RunMessage(OfRun):
         )
 
     def again(self, *, nonce: str, not_before: float | None = None, instead_of: str | None = None) -> RunMessage:
-        """A fresh copy; `instead_of` is the id under which this one was received, where the copy is to replace it."""
+        """A copy with a new nonce; `instead_of` is the id under which this message was received, if the copy replaces
+        it.
+        """
         replaced = () if instead_of is None else ((instead_of, self.nonce),)
         return replace(
             self,
@@ -142,7 +142,7 @@ def _is_empty(value: object) -> bool:
 
 
 def read_run_message(body: str) -> RunMessage:
-    """The message of a body. Unknown fields are ignored. Raises MessageError, naming the field, for what is no run
+    """Parse a message body. Unknown fields are ignored. Raises MessageError, which names the field, if it is not a run
     message.
     """
     try:
@@ -169,7 +169,7 @@ def read_run_message(body: str) -> RunMessage:
 
 
 def _rules(raw: dict[str, Any]) -> OccurrenceRules:
-    """Fields of later versions are passed over."""
+    """Parse rules; fields of later versions are ignored."""
     spec = {
         field.name: raw["schedule"].get(field.name) for field in fields(ScheduleSpec) if field.name in raw["schedule"]
     }

@@ -23,7 +23,7 @@ from botocore.exceptions import (
 from duecourse.adapters.aws.direct_transport import install_direct_transport
 from tests.support.authority import Authority
 from tests.support.http_target import Behaviour, HttpTargetServer, answering, http_target, writing
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 ITEM = {"PK": {"S": "JOB#acme#a"}, "due": {"N": "1795244400"}}
 ASKED: dict[str, Any] = {"TableName": "runs", "Key": {"PK": {"S": "JOB#acme#a"}}}
@@ -43,7 +43,9 @@ def direct(url: str, *, name: str = "dynamodb", once: bool = False, read: float 
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret", aws_session_token="token")
     config = Config(retries={"mode": "standard", "total_max_attempts": 1 if once else 3}, read_timeout=read)
     client = session.client(name, region_name="eu-west-1", endpoint_url=url, config=config)
-    install_direct_transport(client, name, session.get_credentials(), connect=1, read=read, connections=4, once=once)
+    install_direct_transport(
+        client, name, session.get_credentials(), connect=PATIENCE_SECONDS, read=read, connections=4, once=once
+    )
     return client
 
 
@@ -123,6 +125,7 @@ def test_who_must_not_repeat_a_request_makes_it_once(trouble: Behaviour, raised:
     with service(trouble, name="sqs", once=True) as (client, server):
         with pytest.raises(raised):
             client.send_message_batch(QueueUrl=server.url("/queue"), Entries=[{"Id": "0", "MessageBody": "{}"}])
+        awaited("the request", lambda: server.seen)  # whose sender may have given up before it was read
         assert len(server.seen) == 1
 
 

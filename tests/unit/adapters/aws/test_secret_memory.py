@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from duecourse.adapters.aws.secret_memory import SecretMemory
+from duecourse.adapters.aws.secrets import SecretMemory
 from duecourse.ports import SecretsUnavailableError
 from tests.support.clock import SettableClock
 

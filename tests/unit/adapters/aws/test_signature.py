@@ -7,7 +7,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from duecourse.adapters.aws.signature import Signer
+from duecourse.adapters.aws.direct_transport import Signer
 
 HEADERS = {
     "User-Agent": "duecourse",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.adapters.aws.sns_subject import SUBJECT_CHARACTERS, subject
+from duecourse.adapters.aws.sns import SUBJECT_CHARACTERS, subject
 
 
 @pytest.mark.parametrize("text", ["Report 2026-W47", "Übersicht 日報", "x" * SUBJECT_CHARACTERS])

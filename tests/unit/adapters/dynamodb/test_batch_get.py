@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.dynamodb.batch_get import BATCH, batch_get
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import key
-from duecourse.api.problems.unavailable import unavailable
+from duecourse.adapters.dynamodb.reading import BATCH, batch_get
+from duecourse.api.problems.refusals import unavailable
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 

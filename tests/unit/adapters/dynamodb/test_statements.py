@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from duecourse.adapters.dynamodb.statements import TRIES, Statement, execute
+from duecourse.adapters.dynamodb.writing import TRIES, Statement, execute
 from duecourse.ports import ClaimResult, InlineExecutor
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.dynamodb.transaction import TRIES, transact
+from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRIES
+from duecourse.adapters.dynamodb.writing import transact
 from duecourse.ports import StoreBusyError
 from tests.support.clock import SettableClock
 from tests.support.jobs import NOON

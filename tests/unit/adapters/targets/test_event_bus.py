@@ -7,7 +7,7 @@ from functools import partial
 import orjson
 import pytest
 
-from duecourse.adapters.targets.aws.event_bus import EventBusCaller
+from duecourse.adapters.targets.aws.message_targets import EventBusCaller
 from duecourse.domain.targets.targets import EventBridgeTarget, Failed, Succeeded
 from tests.support.aws_targets import Service
 from tests.support.calls import a_call

@@ -16,6 +16,7 @@ from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, S
 from tests.support.aws_targets import TOKEN, Service, a_waiting_call, refusal
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
+from tests.support.waiting import awaited
 
 TARGET = LambdaTarget("duecourse-target-report")
 
@@ -210,6 +211,7 @@ def test_a_function_that_does_not_answer_in_time_is_asked_only_once(clock, sessi
         clients = AwsClients(session, endpoint_url=endpoint.url())
         caller = LambdaCaller(clock, lambda _: clients.calling("lambda", 0.2))  # type: ignore[arg-type]
         outcome = caller.call(a_call(TARGET, timeout_seconds=1), TARGET)
+        awaited("the request", lambda: endpoint.seen)  # whose sender may have given up before it was read
     text = "function duecourse-target-report gave no answer within 1 s; what was asked may still be done"
     assert outcome == Failed(text, code="timeout")
     assert len(endpoint.seen) == 1

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from duecourse.adapters.targets.aws.message_format import message_text
+from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import SnsTarget, SqsTarget
 from tests.support.calls import a_call
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.adapters.targets.answer import READ_BYTES, excerpt
-from duecourse.adapters.targets.http.aho_corasick import Automaton
-from duecourse.adapters.targets.http.redaction import MAX_FORMS_BYTES, Redaction
+from duecourse.adapters.targets.http.redaction import MAX_FORMS_BYTES, Automaton, Redaction
 
 WORDS = st.lists(st.text(alphabet="ab", min_size=1, max_size=6), min_size=1, max_size=8)
 

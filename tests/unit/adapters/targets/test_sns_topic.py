@@ -7,7 +7,7 @@ from functools import partial
 import orjson
 import pytest
 
-from duecourse.adapters.targets.aws.sns_topic import SnsCaller
+from duecourse.adapters.targets.aws.message_targets import SnsCaller
 from duecourse.domain.targets.targets import Failed, SnsTarget, Succeeded
 from tests.support.aws_targets import ARNS, Service
 from tests.support.calls import a_call

@@ -172,8 +172,8 @@ def test_a_task_that_cannot_be_looked_up_now_is():
 def test_a_worker_imports_no_caller_before_it_calls():
     code = (
         "import sys, duecourse.adapters.targets\n"
-        "kinds = ('http', 'lambda_function', 'sqs_queue', 'sns_topic', 'event_bus', 'state_machine', 'ecs_task',"
-        " 'aws_call', 'roles')\n"
+        "kinds = ('http.http', 'aws.lambda_function', 'aws.message_targets', 'aws.state_machine', 'aws.ecs_task',"
+        " 'aws.aws_call', 'aws.roles')\n"
         "print([kind for kind in kinds if f'duecourse.adapters.targets.{kind}' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

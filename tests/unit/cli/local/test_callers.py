@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse_cli.local.emulator.callers import refusal
-from duecourse_cli.local.emulator.emulator import guarded
+from duecourse_cli.local.emulator.emulator import guarded, refusal
 
 PORT = 4599
 OURS = ("Host", f"127.0.0.1:{PORT}")

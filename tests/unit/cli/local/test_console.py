@@ -11,8 +11,7 @@ import pytest
 from rich.console import Console
 
 from duecourse_cli.local.demo.console import Screen, run_line
-from duecourse_cli.local.demo.figures import figures
-from duecourse_cli.local.demo.verdict import DemoCheck, DemoResult
+from duecourse_cli.local.demo.verdict import DemoCheck, DemoResult, figures
 from duecourse_cli.models import Run
 
 DUE = datetime(2026, 11, 21, 9, 0, 20, tzinfo=UTC)

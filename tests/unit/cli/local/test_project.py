@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duecourse_cli.errors import CliError
 from duecourse_cli.local.project import check_python, find_cdk, find_node, find_root, node_major
+from duecourse_cli.terminal import CliError
 
 
 def program(folder: Path, name: str, body: str) -> None:

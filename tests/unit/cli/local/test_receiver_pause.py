@@ -5,8 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from duecourse_cli.local.demo.calls import CallLog
-from duecourse_cli.local.demo.receiver import FAIL_PATH, MAX_SECONDS, OK_PATH, Receiver, thinking_seconds
+from duecourse_cli.local.demo.receiver import FAIL_PATH, MAX_SECONDS, OK_PATH, CallLog, Receiver, thinking_seconds
 from tests.support.waiting import PATIENCE_SECONDS
 
 

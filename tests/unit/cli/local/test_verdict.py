@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse_cli.local.demo.calls import ReceivedCall
+from duecourse_cli.local.demo.receiver import ReceivedCall
 from duecourse_cli.local.demo.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
 from duecourse_cli.models import Run
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse_cli.working.keeper import Keeper
-from duecourse_cli.working.queue import TaskMessage
+from duecourse_cli.working.queue import TaskMessage, read_run
 from duecourse_cli.working.rhythm import MAX_HEARTBEAT_SECONDS, MIN_BEAT, Rhythm, beat_after
-from duecourse_cli.working.task_run import read_run
 from tests.support.worker import ALIVE, EVENT, OVER, Api, Clock, MemoryQueue, without_callback
 
 HIDDEN = 60

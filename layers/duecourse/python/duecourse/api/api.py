@@ -1,12 +1,20 @@
-"""What routes have in common: what they need, and what they answer."""
+"""What a route is, needs and answers. A route is declared once, where its function stands, for the resolver, the check
+of scopes and the document. The function's docstring is what the document says of it: its first paragraph is the
+summary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
+from duecourse.api.bodies.models import Body
+from duecourse.api.identity import READ, WRITE
+from duecourse.api.problems.problems import Problem, later
+from duecourse.api.request import Request
+from duecourse.domain.jobs.bucket import retry_after
 from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.edit_jobs import EditJobs
 from duecourse.usecases.jobs.job_history import JobHistory
@@ -69,3 +77,74 @@ def page_answer(
     """A page of a list."""
     body = {"items": list(items), "next_cursor": next_cursor}
     return Answer(HTTPStatus.OK, action, body, facts={**facts, "items": len(items)})
+
+
+Handler = Callable[[Api, Request, Mapping[str, str]], Answer]
+
+
+class Route(NamedTuple):
+    """`answers`: by status the type of the answer, None where it has no body. `body`: the model of the request's body,
+    which may be left out where it is `body_optional`. `query` and `headers`: the parameters that it takes beside its
+    path's. `problems`: the kinds that are its own, beside those that follow from what it takes (openapi.problem_kinds).
+    `run_token`: the token of a run opens it.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    tag: str
+    answers: Mapping[int, Any]
+    body: type[Body] | None = None
+    body_optional: bool = False
+    query: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    only_for: frozenset[str] | None = None
+    run_token: bool = False
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes of which a caller needs one; none where a route is open to strangers. A route that says nothing is
+        not open: what reads asks for jobs:read, anything else for jobs:write.
+        """
+        return frozenset({READ if self.method == "GET" else WRITE}) if self.only_for is None else self.only_for
+
+
+declared: list[Route] = []
+"""In the order of declaration; `routes.table.ROUTES` is complete."""
+
+
+def route(method: str, path: str, tag: str, answers: Mapping[int, Any], **more: Any) -> Callable[[Handler], Handler]:
+    """Declare the function below as a Route, with `more` of its fields."""
+
+    def declare(handler: Handler) -> Handler:
+        declared.append(Route(method, path, handler, tag, answers, **more))
+        return handler
+
+    return declare
+
+
+def admit(api: Api, request: Request) -> None:
+    """Let a request pass. Raises Problem: 429 with `retry-after` when the bucket is empty."""
+    wait = api.limits.admit(request.tenant)
+    if wait is not None:
+        settings = api.settings
+        raise _later(
+            f"Too many requests: {settings.requests_per_second} a second are allowed, and {settings.burst} at once",
+            wait,
+        )
+
+
+def charge(api: Api, request: Request, items: int) -> None:
+    """Take tokens for the runs or jobs that a request asks for; the first is paid by the request. Raises Problem: 429
+    while the tenant still owes for earlier work. Nothing is begun then.
+    """
+    wait = api.limits.charge(request.tenant, items - 1)
+    if wait is not None:
+        rate = api.settings.requests_per_second
+        raise _later(f"Too much work: each run or job counts as a request, of which {rate} a second are allowed", wait)
+
+
+def _later(why: str, wait: float) -> Problem:
+    seconds = retry_after(wait)
+    return later("too-many-requests", f"{why}; come again in {seconds} s.", seconds)

@@ -11,16 +11,13 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.api.api import Answer, Api
+from duecourse.api.api import Answer, Api, Route, admit
 from duecourse.api.bodies.jsontext import write_json
-from duecourse.api.limiting import admit
+from duecourse.api.identity import admitted
 from duecourse.api.problems.problems import Problem, internal
-from duecourse.api.problems.refusals import refusing
-from duecourse.api.problems.unavailable import unavailable
+from duecourse.api.problems.refusals import refusing, unavailable
 from duecourse.api.request import Request, read_request
-from duecourse.api.route import Route
 from duecourse.api.routes.table import ROUTES
-from duecourse.api.scopes import admitted
 from duecourse.telemetry import failures, loggable
 
 JSON = "application/json"

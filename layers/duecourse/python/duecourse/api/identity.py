@@ -1,13 +1,16 @@
-"""Who asks: what API Gateway's authorizer found out, read from the event. Nothing that a caller wrote is believed."""
+"""Who asks, and for what: what API Gateway's authorizer found out, read from the event before any route runs. Nothing
+that a caller wrote is believed.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from duecourse.api.problems.problems import Problem
+from duecourse.api.request import Request
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.change_record import MAX_PRINCIPAL
 from duecourse.settings import ApiSettings
@@ -77,4 +80,30 @@ def _unknown_caller() -> Problem:
         "not-authenticated",
         "Nothing says who asks; send a token in the header Authorization, or sign the request.",
         headers={"www-authenticate": "Bearer"},
+    )
+
+
+def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) -> Request:
+    """The request with its caller filled in. Raises Problem: 401, 403 without tenant or a needed scope.
+
+    Strangers at an open route stay without tenant and scopes.
+    """
+    try:
+        caller = caller_of(request.authorizer, settings)
+    except Problem:
+        if needed:
+            raise
+        return request
+    if needed and not needed & caller.scopes:
+        raise _scope_missing(needed, caller)
+    return replace(request, tenant=caller.tenant, principal=caller.principal, scopes=caller.scopes)
+
+
+def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
+    wanted = " or ".join(sorted(needed))
+    has = ", ".join(sorted(caller.scopes)) or "none of Duecourse's"
+    return Problem(
+        "scope-missing",
+        f"This needs the scope {wanted}; the token has {has}.",
+        headers={"www-authenticate": f'Bearer error="insufficient_scope", scope="{" ".join(sorted(needed))}"'},
     )

@@ -22,7 +22,7 @@ CORRELATION_ID = "[A-Za-z0-9_.:-]{1,128}"
 class Request:
     """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw.
     `authorization` may hold a run's token and is in no log, nor are the other `headers` (names in small letters).
-    Tenant, principal and scopes are filled in where the route's scope is checked (`scopes.admitted`), from what the
+    Tenant, principal and scopes are filled in where the route's scope is checked (`identity.admitted`), from what the
     gateway's `authorizer` found out. `correlation_id` is the caller's own (X-Correlation-Id), or the request's id.
     """
 

@@ -1,5 +1,5 @@
-"""Wires use cases to AWS: the one place that knows which adapter stands behind which port.
+"""Wires use cases to AWS: only this package knows which adapter implements which port.
 
-One module a function, so that a cold start imports what its function needs. Called by handlers at their first
+One module per function, so that a cold start imports only what its function needs. Called by handlers at their first
 invocation, never at import.
 """

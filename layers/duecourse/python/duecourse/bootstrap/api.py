@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from duecourse.adapters.aws.clients import client
 from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.tasks import SsmTasks
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
@@ -17,6 +16,7 @@ from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
+from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.api.api import Api
 from duecourse.domain.jobs.bucket import BucketRules
 from duecourse.settings import ApiSettings

@@ -12,7 +12,7 @@ from duecourse.usecases.maintenance.archive import ArchiveRuns
 
 
 def archive_runs(environ: Mapping[str, str]) -> ArchiveRuns:
-    """What takes expired runs to the archive. Raises SettingsError."""
+    """The archiver of this environment. Raises SettingsError."""
     settings = ArchiveSettings.from_env(environ)
     return ArchiveRuns(
         changes=DynamoRunChanges(client("dynamodbstreams")),

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duecourse.adapters.aws.clients import client
-from duecourse.adapters.clock import SystemClock
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.maintenance.audit_store import DynamoAuditStore
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.sqs.depths import SqsDepths
-from duecourse.adapters.threads import Threads
+from duecourse.adapters.system import SystemClock, Threads
 from duecourse.settings import AuditSettings
 from duecourse.usecases.maintenance.audit import Audit
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import CompareWindow
 
 PAGE_ITEMS = 500
-"""Scanned at once: a job is two items at least, and of 250 jobs a page is done in time whatever they hold."""
+"""Items per scan: a job has at least two, and a page of 250 jobs is always done in time."""
 
 
 def audit(environ: Mapping[str, str]) -> Audit:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 from duecourse.adapters.aws.clients import client
 from duecourse.adapters.aws.event_bus import EventBridgeBus
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.sqs.lanes import SqsLanes
-from duecourse.adapters.threads import Threads
+from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
 from duecourse.settings import DispatchSettings
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch.claiming import Claiming

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from duecourse.adapters.aws.clients import client, clients
 from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
 from duecourse.adapters.aws.tasks import SsmTasks
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.sqs.received import SqsReceived
+from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
 from duecourse.adapters.targets import Targets
-from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.callers import Callers
-from duecourse.adapters.threads import Threads
 from duecourse.bootstrap.transitions import stores_of, transitions_of
 from duecourse.ports import Secrets
 from duecourse.settings import ExecuteSettings

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duecourse.adapters.aws.clients import client
-from duecourse.adapters.clock import SystemClock, SystemRandomness
-from duecourse.adapters.sqs.dead_letter_queue import SqsDeadLetterQueue
 from duecourse.adapters.sqs.lanes import SqsLanes
-from duecourse.adapters.sqs.received import SqsReceived
-from duecourse.adapters.threads import Threads
+from duecourse.adapters.sqs.received import SqsDeadLetterQueue, SqsReceived
+from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
 from duecourse.bootstrap.transitions import stores_of, transitions_of
 from duecourse.settings import ReconcilerSettings
 from duecourse.usecases.forwarder import Forwarder

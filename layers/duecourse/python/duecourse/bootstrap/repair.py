@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duecourse.adapters.aws.clients import client
-from duecourse.adapters.clock import SystemClock
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.maintenance.repair_store import DynamoRepairStore
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.adapters.system import SystemClock
 from duecourse.settings import RepairSettings
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_check import IndexCheck

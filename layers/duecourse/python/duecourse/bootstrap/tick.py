@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duecourse.adapters.aws.clients import client
-from duecourse.adapters.clock import SystemClock
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.sqs.shard_queue import SqsShardQueue
+from duecourse.adapters.system import SystemClock
 from duecourse.settings import TickSettings
 from duecourse.usecases.dispatch.tick import Tick
 

@@ -1,4 +1,4 @@
-"""What writes records of runs and does their side effects, wired to AWS: for workers and the dead-letter reconciler."""
+"""The writer of runs' records and their side effects, wired to AWS, for workers and the dead-letter reconciler."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from duecourse.adapters.aws.clients import client
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.sns import SnsNotices
-from duecourse.adapters.clock import SystemClock, SystemRandomness
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
+from duecourse.adapters.system import SystemClock, SystemRandomness
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.worker.failing_jobs import FailingJobs
@@ -53,7 +53,7 @@ def stores_of(jobs: str, runs: str, shards: int, clock: SystemClock) -> Stores:
 def transitions_of(
     stores: Stores, forwarder: Forwarder, clock: SystemClock, *, topic: str, bus: str, bucket: str
 ) -> TransitionWriter:
-    """What writes records and does their side effects."""
+    """The writer of records and their side effects."""
     randomness = SystemRandomness()
     effects = SideEffects(
         jobs=stores.jobs,

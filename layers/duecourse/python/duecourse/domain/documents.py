@@ -14,12 +14,12 @@ Convert = Callable[[Any], Any]
 
 
 def to_document(value: Any) -> dict[str, Any]:
-    """A dataclass as a JSON object: enums are their values, tuples lists, dataclasses objects; all else is as it is."""
+    """A dataclass as a JSON object: enums become their values, tuples lists, dataclasses objects; other values stay."""
     return part_of(value, tuple(_fields(value.__class__)))
 
 
 def part_of(value: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Those fields of a dataclass, as `to_document` has them."""
+    """The named fields of a dataclass, converted as by `to_document`."""
     converts = _fields(value.__class__)
     document = {}
     for name in names:
@@ -34,8 +34,8 @@ def from_document(kind: type[T], document: Mapping[str, Any]) -> T:
 
 
 def read_fields(kind: type, document: Mapping[str, Any], **known: Any) -> dict[str, Any]:
-    """The fields of a dataclass from a document, and those that are `known` already. Fields that the document lacks are
-    left to their defaults, names that the dataclass lacks are ignored.
+    """The fields of a dataclass from a document, and those that are `known` already. Fields that the document lacks
+    have their defaults; names that the dataclass lacks are ignored.
 
     Raises ValueError for a value that an enum does not have.
     """
@@ -48,7 +48,7 @@ def read_fields(kind: type, document: Mapping[str, Any], **known: Any) -> dict[s
 
 @cache
 def _fields(kind: type[Any]) -> Mapping[str, tuple[Convert | None, Convert | None]]:
-    """By field: what makes its value of JSON and JSON of its value; None where they are the same."""
+    """By field: the conversions from JSON and to JSON; None if the value is the same in both."""
     types = get_type_hints(kind)
     return {field.name: _converts(types[field.name]) for field in fields(kind)}
 

@@ -8,7 +8,7 @@ FIRST, LAST = -62_135_596_800, 253_402_300_799
 """The seconds that :func:`to_iso` has a name for: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, both in."""
 
 DAY_SECONDS = 86_400
-"""Of UTC, which has no other days here."""
+"""Seconds of a UTC day; leap seconds are ignored."""
 
 _BASIC = "%Y%m%dT%H%M%SZ"
 
@@ -21,7 +21,7 @@ def to_iso(seconds: float) -> str:
 
 
 def from_iso(text: str) -> float:
-    """The inverse of :func:`to_iso`. Raises ValueError for what is no instant with a zone."""
+    """The inverse of :func:`to_iso`. Raises ValueError for text that is not an instant with a zone."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no zone; write it as UTC with a trailing Z")
@@ -39,6 +39,6 @@ def to_basic(seconds: int) -> str:
 def from_basic(text: str) -> int:
     """The inverse of :func:`to_basic`. Raises ValueError for another form."""
     seconds = int(datetime.strptime(text, _BASIC).replace(tzinfo=UTC).timestamp())
-    if to_basic(seconds) != text:  # strptime takes single digits, too
+    if to_basic(seconds) != text:  # strptime also accepts single digits
         raise ValueError(f"{text!r} is no instant like 20261121T064700Z")
     return seconds

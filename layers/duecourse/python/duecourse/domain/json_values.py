@@ -1,4 +1,4 @@
-"""What a value that was read from JSON is: a check for each kind, with the words for what it wants."""
+"""Checks of values that were read from JSON, one for each kind, with the words that say what is expected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_instant(value: object) -> bool:
-    """What lies outside cannot be named, not even in the log line that would tell of it."""
+    """An instant out of range has no ISO name, not even for a log line."""
     return _is_whole(value) and 0 <= cast(int, value) <= LATEST
 
 

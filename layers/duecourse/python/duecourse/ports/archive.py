@@ -1,4 +1,4 @@
-"""The archive of runs that have expired, and the stream that they come from."""
+"""The archive of expired runs, and the stream that they come from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duecourse.domain.maintenance.archive import RunChange, Sheet
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Changes that were read again; `whole` is False where some of those asked for are not in the stream any more."""
+    """Changes that were read again; `whole` is False if some of them are not in the stream any more."""
 
     changes: tuple[RunChange, ...]
     whole: bool
@@ -21,18 +21,16 @@ class RunChanges(Protocol):
     """The runs table's stream."""
 
     def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
-        """The changes in records that the stream's event source handed over. Raises nothing for a run that cannot be
-        read: that is an Unreadable.
-        """
+        """The changes in records from the stream's event source. A run that cannot be read is an Unreadable."""
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
-        """The changes of a failed batch, by what the event source left of it (`DDBStreamBatchInfo`): shard, first and
+        """The changes of a failed batch, by the event source's failure record (`DDBStreamBatchInfo`): shard, first and
         last sequence number. The stream keeps them for 24 hours. Raises KeyError for another document.
         """
 
 
 class Archive(Protocol):
-    """Where history lies after its time in the table."""
+    """The store of runs after their time in the table."""
 
     def put(self, sheet: Sheet) -> None:
-        """Write an object, over one of the same key. Raises the store's error when it was not accepted."""
+        """Write an object, over one of the same key. Raises the store's error if it was not accepted."""

@@ -20,21 +20,21 @@ class Clock(Protocol):
 
 
 class Randomness(Protocol):
-    """Everything that is drawn."""
+    """Random values."""
 
     def draw(self) -> float:
         """A number in [0, 1)."""
 
     def nonce(self) -> str:
-        """A name that nobody has used."""
+        """A unique name."""
 
 
 class Executor(Protocol):
-    """Runs calls side by side that mostly wait for answers."""
+    """Runs calls concurrently that mostly wait for answers."""
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """Do it for each; what came of it, in the order of the items. Raises what the first one that failed raised,
-        after all have ended.
+        """Apply `work` to each item; the results in the order of the items. Raises the error of the first item that
+        failed, after all have ended.
         """
 
 

@@ -1,4 +1,4 @@
-"""Cursors, timers and watermarks: what the due index holds."""
+"""Cursors, timers and watermarks of the due index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duecourse.messages import RunMessage
 
 @dataclass(frozen=True, slots=True)
 class BrokenCursor:
-    """An index entry that cannot be read. `key` is the adapter's own, `due` where it stood (UTC seconds)."""
+    """An index entry that cannot be read. `key` is the adapter's own, `due` its due time in the index (UTC seconds)."""
 
     key: tuple[str, str]
     due: int
@@ -23,8 +23,8 @@ class BrokenCursor:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Write `moved` where exactly `cursor` stands as it was read; one without an occurrence leaves the index, unless it
-    is `ending`. With it, or not at all, `records` of what it skips are written, each of which must be new.
+    """Write `moved` over exactly `cursor` as it was read; one without an occurrence leaves the index, unless it is
+    `ending`. The `records` of skipped occurrences are written in the same transaction; each must be new.
     """
 
     cursor: Cursor
@@ -33,9 +33,9 @@ class Claim:
 
 
 class ClaimResult(StrEnum):
-    """WON; LOST: its condition failed, since somebody else moved or changed it or one of its records is there already;
-    BUSY: to be made again a little later (throttled, or in conflict with a transaction); REFUSED: this very write can
-    never be made, whoever tries and whenever; FAILED: anything else (no answer, no permission).
+    """WON; LOST: its condition failed, since another writer changed the cursor or one of the records exists already;
+    BUSY: to be retried (throttled, or in conflict with a transaction); REFUSED: this write can never succeed; FAILED:
+    anything else (no answer, no permission).
     """
 
     WON = "won"
@@ -47,8 +47,8 @@ class ClaimResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What became of a claim, or of a timer that was to be cleared. `error` says why it was BUSY, REFUSED or
-    FAILED; `throttled` is how often it was asked to come back later.
+    """The result of a claim, or of the delete of a timer. `error` says why it was BUSY, REFUSED or FAILED; `throttled`
+    is how often it was throttled.
     """
 
     result: ClaimResult
@@ -58,9 +58,9 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A message that waits in the due index until `due` (UTC seconds), since SQS holds none back for that long.
+    """A message that waits in the due index until `due` (UTC seconds), since SQS cannot delay it for that long.
 
-    One exists per purpose: `key` is the sort key, made of the run, the message's kind and its attempt.
+    There is one per purpose: `key` is the sort key, made of the run, the message's kind and its attempt.
     """
 
     message: RunMessage
@@ -73,39 +73,39 @@ class Timer:
 
 
 class Timers(Protocol):
-    """Timers, written by whoever has to wait long."""
+    """Timers, for messages that wait longer than SQS can delay them."""
 
     def put(self, timer: Timer) -> None:
-        """Write it over an earlier one of the same purpose."""
+        """Write it, replacing an earlier one of the same purpose."""
 
     def put_all(self, timers: Sequence[Timer]) -> None:
-        """The same for many, of different purposes, in few requests. Raises when one could not be written."""
+        """The same for many, of different purposes, in few requests. Raises if one could not be written."""
 
 
 class CursorStore(Protocol):
     """Cursors and timers by due time, and the watermarks of the shards."""
 
     def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Timer]]:
-        """Pages of what is due in a slot at or before `until`, oldest first. May be stale. Raises StoreBusyError where
-        the store asks to come back later.
+        """Pages of entries due in a slot at or before `until`, oldest first. May be stale. Raises StoreBusyError if the
+        store throttles.
         """
 
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        """Remove each timer by itself where it stands unchanged (its `due`), after its message was sent."""
+        """Delete each timer separately if its `due` is unchanged, after its message was sent."""
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """Each claim by itself, conditional on the cursor being unchanged; what became of each, in their order."""
+        """Make each claim separately, conditional on the cursor being unchanged; the results in their order."""
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
-        """Take a cursor that cannot be planned or claimed out of the index, with its error; False when it moved
-        meanwhile, or cannot be written at all.
+        """Take a cursor that cannot be planned or claimed out of the index, with its error; False if it moved
+        meanwhile, or cannot be written.
         """
 
     def watermark(self, shard: int) -> str | None:
         """The oldest bucket of a shard not known to be empty; None before the first round."""
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:
-        """Raise a watermark; False when it already stands there or later."""
+        """Raise a watermark; False if it is already there or later."""
 
     def highest_shards(self, shards: int) -> int:
         """The largest shard count ever used, `shards` included (which is recorded)."""
@@ -115,4 +115,6 @@ class ShardQueue(Protocol):
     """The FIFO queue of dispatch rounds."""
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
-        """One message a shard, deduplicated by shard and minute (epoch minutes); the shards that were not accepted."""
+        """Send one message per shard, deduplicated by shard and minute (epoch minutes); the shards that were not
+        accepted.
+        """

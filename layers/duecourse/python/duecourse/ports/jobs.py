@@ -16,7 +16,7 @@ from duecourse.domain.runs.run import Run
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """Jobs with their cursors (None where it cannot be read), ordered by job id; `following` goes on after the last."""
+    """Jobs with their cursors (None if unreadable), ordered by job id; `following` continues after the last."""
 
     items: tuple[tuple[Job, Cursor | None], ...]
     following: str | None
@@ -24,7 +24,7 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class ChangePage:
-    """What was done to a job, newest first; `following` goes on after the last."""
+    """What was done to a job, newest first; `following` continues after the last."""
 
     items: tuple[ChangeRecord, ...]
     following: str | None
@@ -32,8 +32,8 @@ class ChangePage:
 
 @dataclass(frozen=True, slots=True)
 class UsedKey:
-    """A caller's own name for a request that created the job `job_id`: `digest` of that name, `request` one of what
-    was asked. Kept until `expires_at` (UTC seconds); later it is as if it had never been.
+    """A caller's idempotency key that created the job `job_id`: `digest` of the key, `request` a digest of the request.
+    Valid until `expires_at` (UTC seconds).
     """
 
     digest: str
@@ -43,11 +43,11 @@ class UsedKey:
 
 
 class KeyUsedError(Exception):
-    """The caller's key has created a job already."""
+    """The caller's key has already created a job."""
 
 
 class JobQuotaError(Exception):
-    """The tenant has as many jobs as it may have."""
+    """The tenant's quota of jobs is used up."""
 
 
 class SeatsChangedError(Exception):
@@ -55,29 +55,30 @@ class SeatsChangedError(Exception):
 
 
 class StoreBusyError(Exception):
-    """Others write the same items again and again; nothing was written."""
+    """Other requests write the same items repeatedly; nothing was written."""
 
 
 class SeatStore(Protocol):
-    """Which jobs of a tenant have a seat in a lane. A job that takes one writes that together with itself (JobStore);
-    one that leaves writes nothing: who finds all seats taken looks who has left.
+    """Which jobs of a tenant have a seat in a lane. A job that takes a seat writes the seats in its own transaction
+    (JobStore). A job that gives up its seat writes nothing: a request that finds all seats taken checks which holders
+    have left.
     """
 
     def seats(self, tenant: str, lane: Lane) -> Seats:
         """Strongly consistent."""
 
     def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
-        """The jobs of the holders (without a payload of their own), by id; what cannot be read is left out. Strongly
+        """The jobs of the holders (without separate payloads), by id; those that cannot be read are left out. Strongly
         consistent.
         """
 
     def note(self, seats: Seats) -> None:
-        """Write them down, unless they have changed since they were read."""
+        """Write them, unless they have changed since they were read."""
 
 
 class JobStore(Protocol):
-    """Definitions. A job, its cursor, its tags' markers, its tenant's count of jobs and the `record` of who changed it
-    are written in one transaction.
+    """Definitions. One transaction writes a job, its cursor, its tags' markers, its tenant's count of jobs and the
+    `record` of the change.
     """
 
     seats: SeatStore
@@ -94,19 +95,19 @@ class JobStore(Protocol):
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
     ) -> bool:
-        """Write both; False, and nothing written, when the id is taken.
+        """Write both; False, and nothing written, if the id is taken.
 
-        `quota`: how many jobs the tenant may have then. `key` is used up by it, which `now` (UTC seconds) judges.
-        `after` is the deletion that the job comes after. `seats` are those of its lane with its own. Raises
-        JobQuotaError, KeyUsedError, SeatsChangedError, StoreBusyError (another job of that id was created and deleted
-        meanwhile, too); nothing is written then.
+        `quota`: how many jobs the tenant may have. `key` is used up; whether it was used is decided at `now` (UTC
+        seconds). `after` is the last deletion under that id. `seats` are those of its lane with its own. Raises
+        JobQuotaError, KeyUsedError, SeatsChangedError, StoreBusyError (also if another job of that id was created and
+        deleted meanwhile); nothing is written then.
         """
 
     def gone(self, tenant: str, job_id: str) -> Gone | None:
         """The last deletion under that id, kept for a day. Strongly consistent."""
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        """The key of that digest, if it was used and is still kept. Strongly consistent."""
+        """The key of that digest, if it was used and is still valid. Strongly consistent."""
 
     def get(self, tenant: str, job_id: str) -> Job | None:
         """Strongly consistent."""
@@ -115,10 +116,12 @@ class JobStore(Protocol):
         """The job, or when it was deleted (kept for a day), or None. Strongly consistent."""
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        """A job and its cursor by one request (None as in `get` and `get_cursor`). Each is read strongly, by itself."""
+        """A job and its cursor by one request (None as in `get` and `get_cursor`). Each is strongly consistent, not
+        both together.
+        """
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
-        """Strongly consistent. None when the job is unknown or its cursor cannot be read."""
+        """Strongly consistent. None if the job is unknown or its cursor cannot be read."""
 
     def change(
         self,
@@ -130,28 +133,28 @@ class JobStore(Protocol):
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
     ) -> bool:
-        """Write `changed` and `cursor` over `job` and `standing`, `records` of what the change skips, and `seats` with
-        its own; False, and nothing written, when one of them changed, or one of the records is there already.
+        """Write `changed` and `cursor` over `job` and `standing`, `records` of skipped occurrences, and `seats` with
+        its own; False, and nothing written, if one of them changed, or one of the records exists already.
 
-        A job has changed when its generation, its revision or its state is another.
+        A job has changed if its generation, its revision or its state differs.
         """
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
-        """Remove job and cursor, leaving a note of the deletion; False when it has changed since (see `change`)."""
+        """Delete job and cursor and record the deletion; False if the job has changed since (see `change`)."""
 
     def complete(self, job: Job, *, at: float) -> bool:
-        """ACTIVE -> COMPLETED; False when its generation is not `job`'s any more or it is not ACTIVE. An edit that left
-        the schedule alone keeps no job from ending, so the revision is no condition here; it grows.
+        """ACTIVE -> COMPLETED; False if its generation is not `job`'s any more or it is not ACTIVE. The revision grows
+        and is no condition, since an edit that leaves the schedule as it is must not keep a job from ending.
         """
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        """Write records of requests about runs; the same record twice is one."""
+        """Write records of requests about runs; idempotent."""
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """What was done under that id, newest first, whatever became of the job. Strongly consistent."""
+        """The changes under that id, newest first, also of a deleted job. Strongly consistent."""
 
     def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """Jobs of a tenant whose id begins with `prefix` and sorts after `after`."""
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        """Those of them that have the tag."""
+        """The same for jobs with the tag."""

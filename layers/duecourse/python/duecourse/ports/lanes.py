@@ -11,7 +11,7 @@ from duecourse.messages import RunMessage
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message and for how many seconds (0 to 900) its lane holds it back."""
+    """A message and its delay in seconds (0 to 900)."""
 
     message: RunMessage
     delay_seconds: int
@@ -25,7 +25,7 @@ class Lanes(Protocol):
 
 
 class Received(Protocol):
-    """The hold on a received message."""
+    """The visibility of received messages."""
 
     def postpone(self, receipt: str, seconds: int) -> None:
         """Let the message become visible again after `seconds` (0 to 43,200)."""
@@ -33,7 +33,7 @@ class Received(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DeadMessage:
-    """A message in the dead-letter queue, held for a moment."""
+    """A received message of the dead-letter queue, hidden from other receivers for a moment."""
 
     message_id: str
     receipt: str
@@ -41,7 +41,7 @@ class DeadMessage:
 
 
 class DeadLetterQueue(Protocol):
-    """The dead-letter queue as its reconciler sees it."""
+    """The dead-letter queue, for its reconciler."""
 
     def receive(self) -> list[DeadMessage]:
         """Up to ten messages, hidden from others for a moment; none when there are no more."""
@@ -50,6 +50,6 @@ class DeadLetterQueue(Protocol):
         """Remove it."""
 
     def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
-        """Let others see them again in so many seconds; 0: at once. Best effort: what is refused is seen again within
-        minutes.
+        """Make them visible again after `seconds`; 0: at once. Best effort: a message whose change is refused becomes
+        visible within minutes.
         """

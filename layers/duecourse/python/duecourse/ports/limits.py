@@ -1,4 +1,4 @@
-"""What a tenant may still do, and how the stage is doing."""
+"""A tenant's limits, and the state of the stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duecourse.domain.jobs.policies import Lane
 
 @dataclass(frozen=True, slots=True)
 class BucketConflict:
-    """Somebody else has taken tokens meanwhile; `found` is the bucket as it is (None: there is none)."""
+    """Another instance has taken tokens meanwhile; `found` is the present bucket (None: there is none)."""
 
     found: Bucket | None
 
@@ -21,10 +21,10 @@ class TenantLimits(Protocol):
     """A tenant's token bucket and its counters."""
 
     def bucket(self, tenant: str) -> Bucket | None:
-        """The bucket as it was left. Strongly consistent."""
+        """The stored bucket. Strongly consistent."""
 
     def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
-        """Write it where exactly `previous` stands (None: nothing). None when it is done."""
+        """Write it over exactly `previous` (None: there must be none). None if it was written."""
 
     def jobs(self, tenant: str) -> int:
         """How many jobs the tenant has, as counted with each of their writes."""
@@ -32,27 +32,27 @@ class TenantLimits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far dispatching is: the watermark of each shard (None: no round has ended yet)."""
+    """The watermark of each shard (None: no round has ended yet)."""
 
     watermarks: Mapping[int, str | None]
 
 
 class TickMark(Protocol):
-    """The sign of life that each tick leaves."""
+    """The time of the last tick, and the watermarks."""
 
     def mark(self, at: float) -> None:
-        """A tick has come at `at` (UTC seconds)."""
+        """Store a tick's time `at` (UTC seconds)."""
 
     def last(self) -> float | None:
         """When the last tick came; None before the first."""
 
     def progress(self) -> Progress:
-        """The watermarks of every shard that was ever used."""
+        """The watermarks of all shards that were ever used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """What a lane holds, as SQS counts it (approximately): ready to be taken, in the hands of workers, held back."""
+    """The messages of a lane by SQS's approximate count: visible, in flight, delayed."""
 
     waiting: int
     in_flight: int
@@ -60,12 +60,12 @@ class Depth:
 
     @property
     def empty(self) -> bool:
-        """Whether it holds nothing at all."""
+        """Whether it holds no message."""
         return self.waiting + self.in_flight + self.delayed == 0
 
 
 class Depths(Protocol):
-    """How full the lanes are."""
+    """The depths of the lanes."""
 
     def depth(self, lane: Lane) -> Depth | None:
-        """What a lane holds, at most some seconds old; None where it cannot be told."""
+        """A lane's depth, at most some seconds old; None if it cannot be read."""

@@ -1,4 +1,4 @@
-"""What the maintenance functions read in the jobs table, and what they leave there."""
+"""What the maintenance functions read and write in the jobs table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duecourse.domain.runs.coverage import OccurrenceRange
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A range of occurrences of a job, and what is the matter with it: `lost` or `doubled`."""
+    """A range of occurrences of a job that is `lost` or `doubled`."""
 
     kind: str
     tenant: str
@@ -26,7 +26,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A job's ranges of which nothing can be said yet. `version` grows with each write."""
+    """A job's ranges that are not decided yet. `version` grows with each write."""
 
     tenant: str
     job_id: str
@@ -36,7 +36,7 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """Some jobs of a segment, without their payloads; `following` goes on after them (None: that was all)."""
+    """Some jobs of a segment, without their payloads; `following` continues after them (None: that was all)."""
 
     jobs: Sequence[Job]
     following: str | None
@@ -44,7 +44,7 @@ class JobsPage:
 
 @dataclass(frozen=True, slots=True)
 class IndexPage:
-    """Some cursors, timers and completed jobs; `following` goes on after them (None: that was all)."""
+    """Some cursors, timers and completed jobs; `following` continues after them (None: that was all)."""
 
     entries: Sequence[Entry]
     following: str | None
@@ -58,19 +58,19 @@ class AuditStore(Protocol):
         """The next page of a segment's jobs; those that cannot be read are left out and logged. May be stale."""
 
     def after(self, job: Job) -> str:
-        """Where to go on after a job of a page."""
+        """The position after a job of a page."""
 
     def turns(self) -> list[Turn]:
         """The last turn of each segment. Strongly consistent."""
 
     def save(self, turn: Turn, *, now: float) -> bool:
-        """Write it over the version before its own; False when another audit has written meanwhile."""
+        """Write it over the previous version; False if another audit has written meanwhile."""
 
     def known(self, finding: Finding) -> bool:
-        """Whether it has been kept. Strongly consistent."""
+        """Whether it is stored. Strongly consistent."""
 
     def keep(self, finding: Finding, *, now: float) -> None:
-        """Keep a finding; idempotent."""
+        """Store a finding; idempotent."""
 
     def open(self, limit: int) -> list[Undecided]:
         """Jobs with ranges that are not decided, those with the oldest first. Those that cannot be read are left out
@@ -78,25 +78,25 @@ class AuditStore(Protocol):
         """
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
-        """Keep ranges beside what is open of the job already; whether nothing was."""
+        """Add ranges to the open ones of the job; whether there were none before."""
 
     def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
-        """Leave nothing open of a job but `left`; False, and nothing written, when it was written meanwhile."""
+        """Replace a job's open ranges by `left`; False, and nothing written, if they were written meanwhile."""
 
 
 class RepairStore(Protocol):
     """Every cursor and timer, whether or not it is in the due index, and every completed job."""
 
     def page(self, start: str | None) -> IndexPage:
-        """The next page of all there is. May be stale."""
+        """The next page of all entries. May be stale."""
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
-        """Put an entry into a slot, standing at `cursor`'s occurrence where one is given; False, and nothing written,
-        when it does not stand exactly as it was read any more.
+        """Put an entry into a slot, with `cursor`'s occurrence if one is given; False, and nothing written, if the
+        entry is not exactly as it was read.
         """
 
     def last_pass(self) -> RepairPass | None:
-        """How far the last pass came; None before the first. Strongly consistent."""
+        """The position of the last pass; None before the first. Strongly consistent."""
 
     def save(self, position: RepairPass, *, now: float) -> bool:
-        """Write it over the version before its own; False when another invocation has written meanwhile."""
+        """Write it over the previous version; False if another invocation has written meanwhile."""

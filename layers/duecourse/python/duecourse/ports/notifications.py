@@ -1,4 +1,4 @@
-"""Where people and programs are notified."""
+"""Notifications for people and programs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Notices(Protocol):
     """Notices for people."""
 
     def death(self, death: Death) -> None:
-        """Publish; raises when it was not accepted."""
+        """Publish; raises if it was not accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundEvent:
-    """An outcome of a run. `detail_type` is one of domain.outbound_events'; `detail` is JSON-able and small."""
+    """An outcome of a run. `detail_type` is one of domain.runs.outbound_events; `detail` is JSON-able and small."""
 
     detail_type: str
     detail: dict[str, Any]
@@ -37,4 +37,4 @@ class Bus(Protocol):
     """Events for programs."""
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
-        """Publish; how many were not accepted. Never raises for what the bus does."""
+        """Publish; returns how many were not accepted. Never raises for an error of the bus."""

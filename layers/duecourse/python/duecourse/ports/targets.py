@@ -1,4 +1,4 @@
-"""What a call needs of the outside."""
+"""The interfaces that a call needs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from duecourse.domain.targets.targets import CallableTarget, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt's call. `timeout_seconds` is what the worker can spare, at most the job's own. `token` is the
-    attempt's callback token, where the run waits for one.
+    """One attempt's call. `timeout_seconds` is the job's time-out or less, if the worker has less time left. `token` is
+    the attempt's callback token, if the run waits for a callback.
     """
 
     job: Job
     run: Run
     idempotency_key: str
     timeout_seconds: float
-    token: str | None = field(default=None, repr=False)  # whoever has it can complete the run
+    token: str | None = field(default=None, repr=False)  # not shown: it can complete the run
 
 
 class Caller(Protocol):
     """Calls targets."""
 
     def call(self, call: Call) -> Outcome:
-        """Call the target and judge its answer. Never raises for what the target does; always ends within the time-out
-        (plus about a second).
+        """Call the target and decide the outcome from its answer. Never raises for an error of the target; always ends
+        within the time-out (plus about a second).
         """
 
 
@@ -49,7 +49,7 @@ class SecretsUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RegisteredTask:
-    """What the operator registered under a name: a target, and values for fields that a job leaves out."""
+    """A target that the operator registered under a name, and values for fields that a job leaves out."""
 
     target: CallableTarget
     defaults: dict[str, Any]
@@ -63,18 +63,18 @@ class Tasks(Protocol):
     """Named targets of the stage."""
 
     def get(self, name: str) -> RegisteredTask | None:
-        """The task, from a short cache; None where none is registered under that name. Raises TasksUnavailableError."""
+        """The task, from a short cache; None if none is registered under that name. Raises TasksUnavailableError."""
 
 
 LINK_SECONDS = 300
-"""For how long the address of a result is good."""
+"""How long the address of a result is valid."""
 
 
 class Results(Protocol):
-    """Where large results are kept as long as their runs."""
+    """The store of large results, which are kept as long as their runs."""
 
     def put(self, key: str, document: bytes) -> None:
-        """Write a result (JSON); raises when it was not accepted."""
+        """Write a result (JSON); raises if it was not accepted."""
 
     def link(self, key: str) -> str:
         """An address at which the result can be read for LINK_SECONDS, by anyone who has it."""

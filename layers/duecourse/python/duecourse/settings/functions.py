@@ -1,4 +1,4 @@
-"""Settings of each function, one class a function; fields that several need stand in their bases."""
+"""Settings of each function, one class per function; shared fields are in base classes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ArchiveSettings(FromEnvironment):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings(_Tables):
     """Index repair: a scan of the jobs table every `patrol_hours`; completed jobs that are older than
-    `completed_job_retention_days`, and have no history any more, are removed.
+    `completed_job_retention_days` and have no history are removed.
     """
 
     patrol_hours: int
@@ -105,9 +105,9 @@ class AuditSettings(_Rounds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(_Rounds):
-    """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
-    at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
-    `smallest_interval_seconds`, at most `backfill_limit` runs a backfill, `seats` in each lane (domain.seats).
+    """The HTTP API. `auth`: its authorizer; `none` only on the local stack. Limits are per tenant: at most `job_quota`
+    jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than `smallest_interval_seconds`,
+    at most `backfill_limit` runs per backfill, `seats` in each lane (domain.jobs.seats).
     """
 
     default_precision: Precision

@@ -1,7 +1,7 @@
 """Settings: one frozen class per function, read from its environment.
 
-Wrong or missing values are refused at start, all of them named at once. Every variable is `DUECOURSE_` and the field's
-name in capitals; a mapping by lane is one variable a lane.
+Wrong or missing values are refused at start, and the error names all of them. Every variable is `DUECOURSE_` and the
+field's name in capitals; a mapping by lane is one variable per lane.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PREFIX = "DUECOURSE_"
 
 
 class SettingsError(ValueError):
-    """The environment does not fit; the message names every variable that is missing or wrong, and what it wants."""
+    """The environment is invalid; the message names every missing or wrong variable and its expected value."""
 
 
 def _integer(low: int, high: int) -> Callable[[str], int]:
@@ -53,7 +53,7 @@ def _text(text: str) -> str:
 
 
 def _allowed(text: str) -> AllowedTargets:
-    """JSON: `{"functions": ["duecourse-target-*"], …}`; what is left out is not allowed."""
+    """JSON: `{"functions": ["duecourse-target-*"], …}`; kinds that are left out are not allowed."""
     try:
         given = json.loads(text)
         public_ip = given.pop("public_ip", False) is True
@@ -65,7 +65,7 @@ def _allowed(text: str) -> AllowedTargets:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "shards": _integer(1, MAX_SHARDS),
-    # A message can be held back for 900 s at most (SQS, DelaySeconds); a minute is left for waiting and clocks.
+    # The delay of a message is 900 s at most (SQS, DelaySeconds); a minute is left for waiting and clocks.
     "lookahead_seconds": _integer(60, 840),
     "horizon_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
@@ -89,7 +89,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 class FromEnvironment:
-    """What every function's settings are read by."""
+    """The base of every function's settings."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
@@ -105,12 +105,12 @@ class FromEnvironment:
                 values[field.name] = _read(field.name, field.name, environ, wrong)
         lookahead, horizon = values.get("lookahead_seconds"), values.get("horizon_seconds")
         if lookahead is not None and horizon is not None and horizon < lookahead:
-            # A cursor within the lookahead and beyond the horizon would be planned over and over, and never pass.
+            # A cursor within the lookahead and beyond the horizon would be planned repeatedly and never move.
             wrong.append(
                 f"{PREFIX}HORIZON_SECONDS={horizon}: must not be less than {PREFIX}LOOKAHEAD_SECONDS={lookahead}"
             )
         if values.get("auth") == "none" and values.get("stage") != "local":
-            # The stage's configuration refuses it, too; an API that anybody may call should need two mistakes.
+            # The stage's configuration refuses it too: an API without authentication should need two mistakes.
             wrong.append(f"{PREFIX}AUTH='none': is for the local stage alone")
         if wrong:
             raise SettingsError(f"{cls.__name__}: " + "; ".join(wrong))

@@ -1,4 +1,4 @@
-"""Outcomes told to the event bus, as the job chooses. Best effort: a run is never held up by it."""
+"""Publishes outcomes on the event bus, as the job chooses. Best effort: it never delays a run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from duecourse.usecases.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """Publishes what a record says, if its job wants it told."""
+    """Publishes the outcome in a record, if its job asks for it."""
 
     bus: Bus
     clock: Clock
 
     def tell(self, run: Run, job: Job, report: Report) -> None:
-        """Publish; what the bus did not accept is counted and logged."""
+        """Publish; events that the bus did not accept are counted and logged."""
         wanted = outbound_events_of(run, job)
         if not wanted:
             return

@@ -15,7 +15,7 @@ from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
 @dataclass(frozen=True, slots=True)
 class Forwarder:
     """Sends into the worker's own lane, where the run already is, unless another one is given; without a `lane` each
-    message goes to the one that it names.
+    message goes to the lane that it names.
     """
 
     lanes: Lanes
@@ -25,13 +25,13 @@ class Forwarder:
     lane: Lane | None
 
     def send(self, message: RunMessage, not_before: float, lane: Lane | None = None) -> bool:
-        """Send, held back until `not_before` (UTC seconds): by the lane for up to the 900 s that SQS allows, by a timer
-        in the due index for longer. Raises for a timer that was not written.
+        """Send with a delay until `not_before` (UTC seconds): up to the 900 s that SQS allows in the lane, longer by a
+        timer in the due index. Raises for a timer that was not written.
         """
         wait = ceil(not_before - self.clock.now())
         ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
-            # One item for each purpose: whoever comes from there is the only one.
+            # There is one timer per purpose, so its message is the only one.
             self.timers.put(Timer(replace(ours, armed=None), ceil(not_before)))
             return True
         return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]

@@ -1,4 +1,4 @@
-"""What a use case tells its handler: decisions with stable action names, to be logged and counted there."""
+"""What a use case returns to its handler: decisions with stable action names, to be logged and counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duecourse.messages import RunMessage
 
 
 def in_words(problem: BaseException) -> str:
-    """What a log line says of an exception: its kind and its text."""
+    """An exception for a log line: its type and its text."""
     return f"{type(problem).__name__}: {problem}"
 
 
@@ -27,8 +27,8 @@ class Event:
 class Report:
     """Events in the order they happened, counts by metric name, durations and ages (seconds) by metric name.
 
-    `about` are facts that each of its events bears: whose message this is, say. `by_target` counts once more, by the
-    type of the target that was called. docs/observability.md has a row for each action and each metric.
+    `about` are facts of every event, such as the job and run of a message. `by_target` has the counts by the type of
+    the target that was called. docs/observability.md has a row for each action and each metric.
     """
 
     about: Mapping[str, object] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Report:
         self.events.append(Event(action, {**self.about, **facts}, alarming))
 
     def count(self, metric: str, target: str | None) -> None:
-        """Count one, and one of its target's type where that is known (domain.target_document.type_of)."""
+        """Count one, also by its target's type if that is known (domain.targets.target_document.type_of)."""
         self.counts[metric] += 1
         if target is not None:
             self.by_target.setdefault(target, Counter())[metric] += 1
@@ -57,11 +57,11 @@ class Report:
         self.ages[metric] = seconds
 
     def part(self) -> Report:
-        """An empty report about the same, to be merged into this one."""
+        """An empty report with the same `about`, to be merged into this one."""
         return Report(self.about)
 
     def merge(self, other: Report) -> None:
-        """Take over all that another report noted; of ages the greater ones."""
+        """Add another report's contents; of ages the greater ones are kept."""
         self.events += other.events
         self.counts += other.counts
         for target, counts in other.by_target.items():
@@ -73,6 +73,6 @@ class Report:
 
 
 def about(message: RunMessage) -> dict[str, object]:
-    """Whose message it is: what every log line about it says."""
+    """The facts in every log line about a message: its tenant, job and run."""
     named: dict[str, object] = {"tenant": message.tenant, "job_id": message.job_id, "run_id": str(message.name)}
     return named if message.correlation_id is None else named | {"correlation_id": message.correlation_id}

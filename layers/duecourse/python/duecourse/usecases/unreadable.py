@@ -1,4 +1,4 @@
-"""What an item says that this release cannot understand."""
+"""Errors of items that this release cannot read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 
 UNREADABLE = (ScheduleError, ExclusionError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What one of a newer release raises, or one that was written by hand. That is one job's own trouble, and is told; what
-a store raises is everybody's, and is tried again.
+"""Raised for an item of a newer release, or one that was written by hand. Such an error concerns one job and is
+reported; an error of a store concerns all jobs, and the call is retried.
 """

@@ -1,4 +1,4 @@
-"""Writes that a busy table refuses are made again, for as long as there is time."""
+"""Retries of writes that a busy table refuses, as long as there is time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from duecourse.ports import Claimed, ClaimResult, Clock, Randomness
 
 FIRST_WAIT_SECONDS = 0.5
 MAX_WAIT_SECONDS = 2.0
-"""A throttled table takes as much as ever, so a round goes on at its pace; one that ended here would leave the rest of
-its minute unused."""
+"""A throttled table still accepts its normal rate, so a round continues at that pace instead of leaving the rest of its
+minute unused."""
 
 MAX_REST_SECONDS = 8.0
-"""Whoever has but one write to make, and minutes for it, asks less often."""
+"""The longest wait of a caller with a single write and minutes for it."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,15 +22,15 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class WriteRetry:
-    """Waits double up to MAX_WAIT_SECONDS, each drawn from its upper half: shards must not come in step."""
+    """Waits double up to MAX_WAIT_SECONDS, each with jitter in its upper half, so that shards do not retry together."""
 
     clock: Clock
     randomness: Randomness
     deadline: float
-    """UTC seconds; nothing waits beyond it."""
+    """UTC seconds; no wait goes beyond it."""
 
     def write_all(self, write: Callable[[list[T]], list[Claimed]], items: Sequence[T]) -> list[Claimed]:
-        """Write all, and those that were BUSY again and again; what became of each, in their order."""
+        """Write all and retry those that are BUSY; the results in their order."""
         made = write(list(items))
         wait = FIRST_WAIT_SECONDS
         while busy := [index for index, claimed in enumerate(made) if claimed.result is ClaimResult.BUSY]:
@@ -43,7 +43,7 @@ class WriteRetry:
         return made
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a part of that; False, at once, where the deadline comes before."""
+        """Wait for a random part of that time; False, at once, if the deadline comes before."""
         until = self.clock.now() + seconds * (1 + self.randomness.draw()) / 2
         if until >= self.deadline:
             return False
@@ -51,8 +51,8 @@ class WriteRetry:
         return True
 
     def until_deadline(self, act: Callable[[], R], failed: Callable[[Exception], None]) -> R:
-        """What `act` returns; while it raises, and there is time for another try as long as the longest so far, it is
-        tried again, and `failed` gets the reason. Raises what it raised last.
+        """Call `act` until it returns, and return its result. While there is time for another try as long as the
+        longest so far, an error is passed to `failed` and `act` is called again. Raises the last error.
         """
         rest, longest = FIRST_WAIT_SECONDS, 0.0
         while True:

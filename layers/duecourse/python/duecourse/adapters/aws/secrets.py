@@ -4,56 +4,125 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duecourse.adapters.aws.secret_memory import SecretMemory
 from duecourse.ports import Clock, SecretsUnavailableError, SecretUnknownError
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+KNOWN_SECONDS = 60
+"""How long a secret is believed: a rotated one is used within a minute."""
 
+UNKNOWN_SECONDS = 5
+"""How long it is believed that there is none."""
+
+_KEPT = 256
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _logger = logging.getLogger(__name__)
 
 
-class SsmSecrets:
+@dataclass(frozen=True, slots=True)
+class _Secret:
+    value: str | None = field(repr=False)
+    until: float
+
+
+class SecretMemory:
+    """Remembers answers, but no failures. Safe to share between threads: who asks for what is being fetched waits for
+    that very answer, so a batch of ten runs makes one request.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: OrderedDict[str, _Secret] = OrderedDict()
+        self._asked: dict[str, Future[str | None]] = {}
+        self._lock = Lock()
+
+    def get(self, path: str, fetch: Callable[[str], str | None]) -> str | None:
+        """The secret at that path, or None where there is none; `fetch(path)` is asked when that is not known.
+
+        Raises what `fetch` raises.
+        """
+        with self._lock:
+            known = self._known.get(path)
+            if known is not None and self._clock.now() < known.until:
+                self._known.move_to_end(path)
+                return known.value
+            answer = self._asked.get(path)
+            first = answer is None
+            if answer is None:
+                answer = self._asked[path] = Future()
+        if first:
+            self._fetch(path, fetch, answer)
+        return answer.result()
+
+    def _fetch(self, path: str, fetch: Callable[[str], str | None], answer: Future[str | None]) -> None:
+        try:
+            value = fetch(path)
+        except BaseException as problem:  # noqa: BLE001 - raised by everybody who waits for the answer
+            with self._lock:
+                del self._asked[path]
+            answer.set_exception(problem)
+            return
+        until = self._clock.now() + (UNKNOWN_SECONDS if value is None else KNOWN_SECONDS)
+        with self._lock:
+            self._known[path] = _Secret(value, until)
+            self._known.move_to_end(path)
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+            del self._asked[path]
+        answer.set_result(value)
+
+
+class _Store:
+    """ports.Secrets: each at most a minute old."""
+
+    PATH: str
+    UNKNOWN: frozenset[str]
+    """Codes by which the store says that there is none."""
+
+    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+        self._client = client
+        self._stage = stage
+        self._memory = SecretMemory(clock)
+
+    def get(self, tenant: str, name: str) -> str:
+        path = self.PATH.format(stage=self._stage, tenant=tenant, name=_checked(name))
+        secret = self._memory.get(path, lambda path: _asked(path, self.UNKNOWN, self._fetch))
+        if secret is None:
+            raise SecretUnknownError(f"there is no secret named {name}")
+        return secret
+
+    def _fetch(self, path: str) -> str | None:
+        raise NotImplementedError
+
+
+class SsmSecrets(_Store):
     """One parameter a secret: `/duecourse/<stage>/secrets/<tenant>/<name>`, a SecureString as a rule."""
 
-    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
-        self._client = client
-        self._stage = stage
-        self._memory = SecretMemory(clock)
-
-    def get(self, tenant: str, name: str) -> str:
-        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
-        return _known(
-            name, self._memory.get(f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}", self._fetch)
-        )
+    PATH = "/duecourse/{stage}/secrets/{tenant}/{name}"
+    UNKNOWN = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
 
     def _fetch(self, path: str) -> str | None:
-        unknown = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
-        answer = _asked(path, unknown, lambda: self._client.get_parameter(Name=path, WithDecryption=True))
-        return None if answer is None else str(answer["Parameter"]["Value"])
+        return str(self._client.get_parameter(Name=path, WithDecryption=True)["Parameter"]["Value"])
 
 
-class SecretsManagerSecrets:
+class SecretsManagerSecrets(_Store):
     """One secret a secret: `duecourse/<stage>/<tenant>/<name>`, its current version, as text."""
 
-    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
-        self._client = client
-        self._stage = stage
-        self._memory = SecretMemory(clock)
-
-    def get(self, tenant: str, name: str) -> str:
-        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
-        return _known(name, self._memory.get(f"duecourse/{self._stage}/{tenant}/{_checked(name)}", self._fetch))
+    PATH = "duecourse/{stage}/{tenant}/{name}"
+    # InvalidRequestException: it is about to be deleted.
+    UNKNOWN = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
 
     def _fetch(self, path: str) -> str | None:
-        # InvalidRequestException: it is about to be deleted. Without text it is binary and fits no header.
-        unknown = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
-        answer = _asked(path, unknown, lambda: self._client.get_secret_value(SecretId=path))
-        return None if answer is None else answer.get("SecretString")
+        found: str | None = self._client.get_secret_value(SecretId=path).get("SecretString")
+        return found  # without text it is binary and fits no header
 
 
 def _checked(name: str) -> str:
@@ -63,18 +132,12 @@ def _checked(name: str) -> str:
     return name
 
 
-def _known(name: str, secret: str | None) -> str:
-    if secret is None:
-        raise SecretUnknownError(f"there is no secret named {name}")
-    return secret
-
-
-def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+def _asked(path: str, unknown: frozenset[str], request: Callable[[str], str | None]) -> str | None:
     """The store's answer, or None where it says one of these codes. Raises SecretsUnavailableError for all others:
     throttling passes, and permissions or keys may be put right while a run is still being tried.
     """
     try:
-        return request()
+        return request(path)
     except ClientError as refused:
         code = str(refused.response.get("Error", {}).get("Code", ""))
         if code in unknown:

@@ -1,4 +1,4 @@
-"""Notices to people, by SNS."""
+"""Notices to people, by SNS, and what a subject may be."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from typing import Any
 
 import orjson
 
-from duecourse.adapters.aws.sns_subject import SUBJECT_CHARACTERS
 from duecourse.domain.instants import to_iso
 from duecourse.ports import Death
+
+SUBJECT_CHARACTERS = 99
+"""The most that SNS takes: "no line breaks or control characters, and less than 100 characters long" (Amazon SNS API
+Reference, Publish)."""
+
+
+def subject(text: str) -> str:
+    """The text on one line, cut to what SNS takes; the message says what the subject cannot."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 3]}..."
 
 
 class SnsNotices:

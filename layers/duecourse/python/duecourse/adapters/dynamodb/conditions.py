@@ -1,13 +1,16 @@
-"""Conditions of writes to jobs and cursors: that what was read still stands; and whether what stands was written so."""
+"""Conditions of writes: that what was read still stands; and whether what stands was written so."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import JobState
+
+ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 
 
 def still(gone: Gone) -> dict[str, Any]:
@@ -23,15 +26,16 @@ def standing(cursor: Cursor) -> dict[str, Any]:
     """The condition that the cursor is the one read. Where it stands is enough: a claim moves it, a change has a new
     generation.
     """
-    return _holds({"generation": cursor.generation, "after": cursor.after})
+    return holds({"generation": cursor.generation, "after": cursor.after})
 
 
 def unchanged(job: Job) -> dict[str, Any]:
     """The condition that nobody has written the definition since it was read."""
     stand: dict[str, object] = {"generation": job.generation, "state": job.state}
     if job.revision > 0:
-        return _holds(stand | {"revision": job.revision})
-    return _holds(stand, "attribute_not_exists(#revision) OR #revision = :revision", {"revision": 0})
+        return holds(stand | {"revision": job.revision})
+    unmarked = "(attribute_not_exists(#revision) OR #revision = :revision)"
+    return holds(stand, unmarked, {"revision": 0})
 
 
 def completion(job: Job, at: float) -> dict[str, Any]:
@@ -50,12 +54,14 @@ def completion(job: Job, at: float) -> dict[str, Any]:
     }
 
 
-def _holds(stand: dict[str, object], also: str = "", others: dict[str, object] | None = None) -> dict[str, Any]:
-    """The condition that attributes have these values, `also` another one, which speaks of the `others`."""
-    named = stand | (others or {})
-    conditions = [f"#{name} = :{name}" for name in stand] + ([f"({also})"] if also else [])
+def holds(stand: Mapping[str, object], also: str = "", others: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """The condition that attributes have these values (None: are not there), and `also`, which names the `others`."""
+    named = {**stand, **(others or {})}
+    conditions = [
+        f"#{name} = :{name}" if stand[name] is not None else f"attribute_not_exists(#{name})" for name in stand
+    ]
     return {
-        "ConditionExpression": " AND ".join(conditions),
+        "ConditionExpression": " AND ".join(conditions + ([also] if also else [])),
         "ExpressionAttributeNames": {f"#{name}": name for name in named},
         "ExpressionAttributeValues": values.pack({f":{name}": value for name, value in named.items()}),
     }

@@ -14,13 +14,12 @@ import orjson
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
-from duecourse.adapters.dynamodb.jobs.job_reading import JobMissingError, read_job
+from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
 from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.transaction import transact
+from duecourse.adapters.dynamodb.writing import transact
 from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
@@ -56,7 +55,6 @@ class DynamoWorkflows:
         self._remembered = lru_cache(REMEMBERED)(self._read_graph)
 
     def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
-        """See ports.WorkflowStore."""
         return self._remembered(tenant, ref)
 
     def _read_graph(self, tenant: str, ref: WorkflowRef) -> Graph:
@@ -66,7 +64,7 @@ class DynamoWorkflows:
         return from_document(Graph, orjson.loads(gzip.decompress(b64decode(values.text(item, "graph")))))
 
     def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
-        """See ports.WorkflowStore. One that was to expire is kept again."""
+        """One that was to expire is kept again."""
         text = orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
         ref = WorkflowRef(workflow, sha256(text).hexdigest()[:HASH_CHARACTERS])
         packed = b64encode(gzip.compress(text, mtime=0)).decode()  # as text: what makes JSON fast here takes no bytes
@@ -76,7 +74,6 @@ class DynamoWorkflows:
         return ref
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, *, at: int) -> None:
-        """See ports.WorkflowStore."""
         conditional(
             self._client.update_item,
             TableName=self._jobs_table,
@@ -87,7 +84,6 @@ class DynamoWorkflows:
         )
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
-        """See ports.WorkflowStore."""
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
         found: dict[str, Job] = {}
         for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
@@ -96,7 +92,7 @@ class DynamoWorkflows:
         return found
 
     def claim(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
-        """See ports.WorkflowStore. A hundred jobs a transaction, side by side."""
+        """A hundred jobs a transaction, side by side."""
         batches = [jobs[begin : begin + TRANSACTION] for begin in range(0, len(jobs), TRANSACTION)]
         refused = self._executor.map(lambda batch: self._claimed(batch, workflow), batches)
         return [job_id for batch in refused for job_id in batch]
@@ -125,7 +121,7 @@ class DynamoWorkflows:
         }
 
     def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
-        """See ports.WorkflowStore. Answers may be lost: the same end twice changes nothing."""
+        """Answers may be lost: the same end twice changes nothing."""
         part = number // PART_MEMBERS
         try:
             item = self._client.update_item(
@@ -147,7 +143,6 @@ class DynamoWorkflows:
         return _ends([item])
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
-        """See ports.WorkflowStore."""
         keys = [ends_key(tenant, run, part) for part in parts]
         if with_run:
             keys.append(job_key(tenant, run.job_id, RUN_PREFIX + run.local))
@@ -157,7 +152,6 @@ class DynamoWorkflows:
         return WorkflowRead(None if record is None else run_item.from_item(record), ends)
 
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
-        """See ports.WorkflowStore."""
         keys = [job_key(tenant, run.job_id, RUN_PREFIX + run.local) for run in runs]
         return [run_item.from_item(item) for item in batch_get(self._client, self._runs_table, keys, consistent=True)]
 

@@ -43,7 +43,6 @@ class SqsDepths:
         """When SQS did not answer at all: then the other lanes are not asked either, one after the other."""
 
     def depth(self, lane: Lane) -> Depth | None:
-        """See ports.Depths."""
         now = self._clock.now()
         known = self._known.get(lane)
         if known is not None and 0 <= now - known[0] < FRESH_SECONDS:

@@ -1,15 +1,24 @@
-"""The hold on a received message."""
+"""Messages that were received: a worker's hold on them, and the dead-letter queue as its reconciler sees it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse.ports import DeadMessage, Executor
+
 MAX_VISIBILITY_SECONDS = 43_200
 
 _logger = logging.getLogger(__name__)
+
+_NOT_RELEASED = "dead_letters_not_released"
+BATCH = 10
+
+HIDDEN_SECONDS = 180
+"""Hidden for longer than a call lasts (two minutes), so that each message is looked at once; `hide` says what then."""
 
 
 class SqsReceived:
@@ -34,3 +43,45 @@ class SqsReceived:
         except (BotoCoreError, ClientError) as problem:
             facts = {"queue_url": self._queue_url, "seconds": seconds, "error": str(problem)}
             _logger.warning("message_not_postponed", extra={"action": "message_not_postponed", **facts})
+
+
+class SqsDeadLetterQueue:
+    """ports.DeadLetterQueue."""
+
+    def __init__(self, client: Any, queue_url: str, executor: Executor) -> None:
+        self._client = client
+        self._queue_url = queue_url
+        self._executor = executor
+
+    def receive(self) -> list[DeadMessage]:
+        """Raises botocore's errors."""
+        answer = self._client.receive_message(
+            QueueUrl=self._queue_url, MaxNumberOfMessages=BATCH, VisibilityTimeout=HIDDEN_SECONDS, WaitTimeSeconds=1
+        )
+        return [
+            DeadMessage(message["MessageId"], message["ReceiptHandle"], message["Body"])
+            for message in answer.get("Messages", [])
+        ]
+
+    def delete(self, message: DeadMessage) -> None:
+        """Raises botocore's errors."""
+        self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message.receipt)
+
+    def hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        """What is refused (an old receipt) is logged."""
+        self._executor.map(
+            lambda begin: self._hide(messages[begin : begin + BATCH], seconds), range(0, len(messages), BATCH)
+        )
+
+    def _hide(self, messages: Sequence[DeadMessage], seconds: int) -> None:
+        entries = [
+            {"Id": str(number), "ReceiptHandle": message.receipt, "VisibilityTimeout": seconds}
+            for number, message in enumerate(messages)
+        ]
+        try:
+            answer = self._client.change_message_visibility_batch(QueueUrl=self._queue_url, Entries=entries)
+        except (BotoCoreError, ClientError) as problem:
+            _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "error": str(problem)})
+            return
+        if refused := answer.get("Failed"):
+            _logger.warning(_NOT_RELEASED, extra={"action": _NOT_RELEASED, "refused": len(refused)})

@@ -1,4 +1,4 @@
-"""Targets: what a run calls. One module a kind, chosen in `callers` by the target's type and nothing else."""
+"""Targets: what a run calls. The caller of each kind is chosen in `callers` by the target's type and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duecourse.ports import Call, Tasks, TasksUnavailableError
 
 
 class Targets:
-    """Calls any target. A new kind is a new module and a case in `callers`, which the type checker asks for."""
+    """Calls any target. A new kind is a new caller and a case in `callers`, which the type checker asks for."""
 
     def __init__(self, callers: Callers, tasks: Tasks, allowed: AllowedTargets) -> None:
         """`allowed` is what jobs may call by themselves; what a task calls is its operator's choice."""

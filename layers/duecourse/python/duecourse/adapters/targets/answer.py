@@ -1,12 +1,16 @@
-"""What is kept of a target's answer, and what is said about a bad one."""
+"""What is kept of a target's answer, what is said about a bad one, and when it asks to be called again."""
 
 from __future__ import annotations
 
+import re
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
 
 from duecourse.adapters.targets.http.redaction import Redaction
+
+_SECONDS = re.compile(r"\d{1,9}", re.ASCII)
 
 READ_BYTES = 256 * 1024
 """How much of an answer is kept at most. A large result lies in the store of results, not in the run's record."""
@@ -14,6 +18,20 @@ READ_BYTES = 256 * 1024
 EXCERPT_CHARACTERS = 200
 _LOOKED_AT_BYTES = 16 * 1024
 _NOTHING = Redaction()
+
+
+def retry_after_seconds(value: str | None, now: float) -> float | None:
+    """How many seconds from `now` (UTC seconds) a target asks to be left alone; None when it does not say."""
+    if value is None:
+        return None
+    text = value.strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+        return max(moment.timestamp() - now, 0.0) if moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHING) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Protocol, assert_never
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.targets.aws.arns import Arns
+from duecourse.adapters.targets.aws.names import Arns
 from duecourse.domain.targets.targets import (
     AwsTarget,
     CallableTarget,
@@ -60,15 +60,15 @@ class Callers:
 
                 return LambdaCaller(clock, partial(calling, "lambda"))
             case SqsTarget():
-                from duecourse.adapters.targets.aws.sqs_queue import SqsCaller
+                from duecourse.adapters.targets.aws.message_targets import SqsCaller
 
                 return SqsCaller(clock, partial(calling, "sqs"))
             case SnsTarget():
-                from duecourse.adapters.targets.aws.sns_topic import SnsCaller
+                from duecourse.adapters.targets.aws.message_targets import SnsCaller
 
                 return SnsCaller(clock, partial(calling, "sns"), self._arns)
             case EventBridgeTarget():
-                from duecourse.adapters.targets.aws.event_bus import EventBusCaller
+                from duecourse.adapters.targets.aws.message_targets import EventBusCaller
 
                 return EventBusCaller(clock, partial(calling, "events"))
             case StepFunctionsTarget():

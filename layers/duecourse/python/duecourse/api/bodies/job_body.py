@@ -171,9 +171,7 @@ class JobBody(ScheduleBody):
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     idempotency_key: Annotated[
-        Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS, json_schema_extra={"pattern": "^[ -~]*$"})]
-        | None,
-        Field(description="A template; the same for every attempt of a run."),
+        IdempotencyKey | None, Field(description="A template; the same for every attempt of a run.")
     ] = None
     events: Annotated[
         list[Literal["deaths", "failures", "late", "all"]],

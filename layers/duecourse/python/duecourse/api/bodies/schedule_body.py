@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from duecourse.api.bodies.models import Body
-from duecourse.api.instants import Instant
+from duecourse.api.bodies.models import Body, Instant
 from duecourse.domain.jobs.job_limits import MAX_EXPRESSION, MAX_ZONE_NAME
 
 _FORMS = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic_core import CoreSchema
@@ -89,12 +90,7 @@ class SqsTargetBody(Body):
 
     type: Literal["sqs"]
     queue: Annotated[str, Named(QUEUE)]
-    group: Group | None = None
-
-    @field_validator("group")
-    @classmethod
-    def _group(cls, group: str | None, info: ValidationInfo) -> str | None:
-        return _fifo(group, info, "queue")
+    group: Annotated[Group | None, AfterValidator(partial(_fifo, holder="queue"))] = None
 
 
 class SnsTargetBody(Body):
@@ -110,7 +106,7 @@ class SnsTargetBody(Body):
         ]
         | None
     ) = None
-    group: Group | None = None
+    group: Annotated[Group | None, AfterValidator(partial(_fifo, holder="topic"))] = None
 
     @field_validator("subject")
     @classmethod
@@ -118,11 +114,6 @@ class SnsTargetBody(Body):
         if subject is not None and not (subject.isascii() and subject[0] != " "):
             raise refuse("must be ASCII text that does not begin with a blank (SNS takes no other)")
         return subject
-
-    @field_validator("group")
-    @classmethod
-    def _group(cls, group: str | None, info: ValidationInfo) -> str | None:
-        return _fifo(group, info, "topic")
 
 
 class EventBridgeTargetBody(Body):
@@ -235,14 +226,6 @@ TargetBody = Annotated[
 ]
 
 TARGET_BODIES: Mapping[str, type[Body]] = {
-    "http": HttpTargetBody,
-    "lambda": LambdaTargetBody,
-    "sqs": SqsTargetBody,
-    "sns": SnsTargetBody,
-    "eventbridge": EventBridgeTargetBody,
-    "stepfunctions": StepFunctionsTargetBody,
-    "ecs": EcsTargetBody,
-    "aws": AwsTargetBody,
-    "task": TaskTargetBody,
+    get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(TargetBody)[0])
 }
 """The models by the word that chooses them."""

@@ -60,18 +60,9 @@ def _resource(allowed: str, noun: str, form: str, wants: str) -> Resource:
 _WORD = "letters, digits, - and _"
 
 FUNCTION = _resource("functions", "a function", r"[A-Za-z0-9_-]{1,64}", f"1 to 64 {_WORD}")
-QUEUE = _resource(
-    "queues",
-    "a queue",
-    r"(?=.{1,80}\Z)[A-Za-z0-9_-]+(\.fifo)?",
-    f"1 to 80 {_WORD} (.fifo at its end)",
-)
-TOPIC = _resource(
-    "topics",
-    "a topic",
-    r"(?=.{1,256}\Z)[A-Za-z0-9_-]+(\.fifo)?",
-    f"1 to 256 {_WORD} (.fifo at its end)",
-)
+_FIFO = r"[A-Za-z0-9_-]+(\.fifo)?"
+QUEUE = _resource("queues", "a queue", rf"(?=.{{1,80}}\Z){_FIFO}", f"1 to 80 {_WORD} (.fifo at its end)")
+TOPIC = _resource("topics", "a topic", rf"(?=.{{1,256}}\Z){_FIFO}", f"1 to 256 {_WORD} (.fifo at its end)")
 BUS = _resource("buses", "an event bus", r"[A-Za-z0-9._/-]{1,256}", "1 to 256 letters, digits, . _ / and -")
 MACHINE = _resource("machines", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}")
 CLUSTER = _resource("clusters", "a cluster", r"[A-Za-z0-9_-]{1,255}", f"1 to 255 {_WORD}")
@@ -81,12 +72,7 @@ TASK_DEFINITION = _resource(
     r"[A-Za-z0-9_-]{1,255}(:[1-9][0-9]{0,8})?",
     f"1 to 255 {_WORD}, with :<revision> after it for one other than the latest",
 )
-ROLE = _resource(
-    "roles",
-    "a role",
-    r"[A-Za-z0-9_+=,.@-]{1,64}",
-    "1 to 64 letters, digits and _ + = , . @ -",
-)
+ROLE = _resource("roles", "a role", r"[A-Za-z0-9_+=,.@-]{1,64}", "1 to 64 letters, digits and _ + = , . @ -")
 
 
 def name_problem(resource: Resource, name: str, allowed: AllowedTargets) -> str | None:

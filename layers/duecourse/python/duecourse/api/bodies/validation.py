@@ -1,10 +1,10 @@
-"""From a posted value to a draft of a job, or to everything that is wrong with it."""
+"""From a posted value to a draft of a job or to the body's model, or to everything that is wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,14 +12,13 @@ from pydantic_core import ErrorDetails
 from duecourse.api.bodies.http_target_body import SignBody
 from duecourse.api.bodies.job_body import JobBody, MissedBody, QueueBody, RetryBody
 from duecourse.api.bodies.jsontext import unfit
-from duecourse.api.bodies.models import Rules
-from duecourse.api.bodies.payload_rules import payload_faults
-from duecourse.api.bodies.rendering_rules import rendering_faults
+from duecourse.api.bodies.models import OWN, Body, Rules
+from duecourse.api.bodies.payload_rules import payload_faults, rendering_faults
 from duecourse.api.bodies.schedule_rules import CheckSchedule, schedule_faults
 from duecourse.api.bodies.target_bodies import TARGET_BODIES
 from duecourse.api.bodies.task_defaults import write_out
-from duecourse.api.instants import OWN
 from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
+from duecourse.api.request import Request
 from duecourse.domain.jobs.job_document import definition_fields
 from duecourse.usecases.jobs.draft import Draft
 
@@ -84,6 +83,8 @@ _PATTERNS = {
     "/target/service": "must be the name of a service as boto3 has it, such as ecs",
     "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
+
+Model = TypeVar("Model", bound=Body)
 
 
 def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedule) -> Draft:
@@ -196,3 +197,35 @@ def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None
     for rule in model.model_fields[str(location[-1])].metadata:
         low, high = getattr(rule, "ge", low), getattr(rule, "le", high)
     return f"must be a number from {low} to {high}"
+
+
+def read_body(
+    request: Request,
+    model: type[Model],
+    *,
+    optional: bool = False,
+    kind: str = "invalid-command",
+    more: Callable[[Mapping[str, Any]], Iterable[FieldFault]] = lambda _: (),
+    apart: str | None = None,
+) -> Model:
+    """The request's body. One that is `optional` may be left out, which says as much as an empty object.
+
+    `more` says what else is wrong with a body in which nothing is so far; what stands in the field `apart` is looked at
+    by somebody else. Raises Problem: what `Request.json` raises, and `kind` with all that is wrong with it.
+    """
+    if optional and not request.body:
+        return model()
+    value = request.json()
+    looked_at = {**value, apart: None} if apart is not None and isinstance(value, dict) else value
+    faults = {fault.pointer: fault for fault in unfit(looked_at)}
+    body: Model | None = None
+    try:
+        body = model.model_validate(value)
+    except ValidationError as error:
+        for fault in faults_in(error, model):
+            faults.setdefault(fault.pointer, fault)
+    if isinstance(value, dict) and not faults:
+        faults = {fault.pointer: fault for fault in more(value)}
+    if faults or body is None:
+        raise invalid(sorted(faults.values(), key=lambda fault: fault.pointer or ""), kind)
+    return body

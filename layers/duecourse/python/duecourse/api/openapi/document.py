@@ -9,14 +9,12 @@ from http import HTTPStatus
 from inspect import cleandoc
 from typing import Any, get_args, get_origin
 
-from duecourse.api.answers import PageAnswer, RunAnswer, SingleRunAnswer
-from duecourse.api.bodies.job_answer import JobAnswer
-from duecourse.api.openapi.about import DESCRIPTION, SECURITY, TAGS
+from duecourse.api.answers import JobAnswer, PageAnswer, RunAnswer, SingleRunAnswer
+from duecourse.api.api import Route
+from duecourse.api.openapi.components import COMPONENT, DESCRIPTION, HEADER_NAMES, HEADERS, PARAMETERS, SECURITY, TAGS
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
-from duecourse.api.openapi.parameters import COMPONENT, HEADER_NAMES, HEADERS, PARAMETERS
 from duecourse.api.openapi.schemas import name_of, schemas
 from duecourse.api.problems.problems import STATUS
-from duecourse.api.route import Route
 from duecourse.api.routes.table import ROUTES
 from duecourse.version import VERSION
 

@@ -6,8 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
-from duecourse.api.answers import AcceptedAnswer, PageAnswer, RunAnswer, SingleRunAnswer, job_document
-from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
+from duecourse.api.answers import (
+    AcceptedAnswer,
+    JobAnswer,
+    JobPatch,
+    PageAnswer,
+    RunAnswer,
+    SingleRunAnswer,
+    job_document,
+)
 from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.jsontext import write_json
 from duecourse.api.bodies.models import Body, Rules
@@ -15,13 +22,12 @@ from duecourse.api.bodies.validation import read_job
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
-from duecourse.api.routes.explain import ExplainedAnswer
-from duecourse.api.routes.health import HealthAnswer
 from duecourse.api.routes.job_history import ChangeAnswer
 from duecourse.api.routes.manual import BackfillAnswer, BackfillBody, RunBody, SkipBody, SkippedAnswer
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
-from duecourse.api.routes.stats import StatsAnswer
+from duecourse.api.routes.runs import ExplainedAnswer
+from duecourse.api.routes.service import HealthAnswer, StatsAnswer
 from duecourse.domain.jobs.policies import Precision
 from duecourse.settings import AllowedTargets
 from duecourse.usecases.jobs.job_view import JobView

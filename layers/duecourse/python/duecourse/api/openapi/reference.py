@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from duecourse.api.api import Route
 from duecourse.api.openapi.document import braces, described
-from duecourse.api.route import Route
 from duecourse.api.routes.table import ROUTES
 
 BEGIN, END = "<!-- routes: written by make openapi -->", "<!-- end of routes -->"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from duecourse.api.answers import OpenApiDocument
-from duecourse.api.api import Answer, Api
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
-from duecourse.api.route import route
 
 FILE = "openapi.json"
 """The document, beside this module."""

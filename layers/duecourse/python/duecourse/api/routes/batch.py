@@ -11,18 +11,14 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Document, ProblemAnswer
-from duecourse.api.api import Answer, Api
-from duecourse.api.bodies.bodies import read_body
-from duecourse.api.bodies.job_answer import JobAnswer
+from duecourse.api.answers import Document, JobAnswer, ProblemAnswer
+from duecourse.api.api import Answer, Api, charge, route
 from duecourse.api.bodies.models import Body
-from duecourse.api.idempotency import read_key
-from duecourse.api.limiting import charge
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.headers import read_key
 from duecourse.api.problems.problems import FieldFault, Problem, internal
-from duecourse.api.problems.refusals import busy, refusing
-from duecourse.api.problems.unavailable import unavailable
+from duecourse.api.problems.refusals import busy, refusing, unavailable
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.jobs import JOB_PROBLEMS, created_job
 
 MAX_BATCH = 100

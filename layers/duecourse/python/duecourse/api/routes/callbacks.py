@@ -13,13 +13,12 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
-from duecourse.api.api import Answer, Api
-from duecourse.api.bodies.bodies import read_body
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.models import Body, refuse
+from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems.problems import FieldFault
 from duecourse.api.problems.refusals import bad_token
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.runs.run import RunState
@@ -32,6 +31,7 @@ MAX_RETRY_AFTER_SECONDS = 86_400
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")
 """Amazon SQS, SendMessage: characters that a message must not hold (JSON escapes the others itself)."""
+_UNSENDABLE_FAULT = "holds U+FFFE or U+FFFF, which are no characters; leave them out"
 
 
 def _code(code: str) -> str:
@@ -149,13 +149,9 @@ def _result_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
         remedy = "store it elsewhere and give its address"
         yield FieldFault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
     elif _UNSENDABLE.search(text):
-        yield FieldFault(_unsendable(), "/result")
+        yield FieldFault(_UNSENDABLE_FAULT, "/result")
 
 
 def _error_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
     if _UNSENDABLE.search(str(value["error"])):
-        yield FieldFault(_unsendable(), "/error")
-
-
-def _unsendable() -> str:
-    return "holds U+FFFE or U+FFFF, which are no characters; leave them out"
+        yield FieldFault(_UNSENDABLE_FAULT, "/error")

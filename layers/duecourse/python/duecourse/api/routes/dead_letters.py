@@ -11,16 +11,13 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, page_answer
-from duecourse.api.bodies.bodies import read_body
-from duecourse.api.bodies.models import Body, Whole, refuse
+from duecourse.api.api import Answer, Api, charge, page_answer, route
+from duecourse.api.bodies.models import Body, Instant, Whole, refuse
+from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
-from duecourse.api.instants import Instant
-from duecourse.api.limiting import charge
 from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token, read_limit
 from duecourse.api.problems.problems import FieldFault, bad_parameter, invalid
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import RedriveSelection, mark_of
 

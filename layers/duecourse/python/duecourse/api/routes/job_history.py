@@ -9,10 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Millisecond, PageAnswer
-from duecourse.api.api import Answer, Api, page_answer
+from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.paging import change_page_token, read_change_page_token, read_limit
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.jobs.change_record import ChangeAction, ChangeRecord
 from duecourse.domain.runs.run_document import millisecond

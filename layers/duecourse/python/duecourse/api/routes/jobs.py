@@ -9,20 +9,17 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
-from duecourse.api.answers import PageAnswer, job_document
-from duecourse.api.api import Answer, Api, page_answer
-from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
+from duecourse.api.answers import JobAnswer, JobPatch, PageAnswer, job_document
+from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.bodies.job_body import TAG_PATTERN, JobBody
 from duecourse.api.bodies.jsontext import unfit
 from duecourse.api.bodies.models import Rules
 from duecourse.api.bodies.patch import patched
 from duecourse.api.bodies.validation import read_job
-from duecourse.api.etag import etag_of, read_absent, read_expected
-from duecourse.api.idempotency import read_key, request_key
+from duecourse.api.headers import etag_of, read_absent, read_expected, read_key, request_key
 from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
 from duecourse.api.problems.problems import FieldFault, Problem, bad_parameter, invalid, unknown_job
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState

@@ -12,18 +12,13 @@ from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, RunAnswer, Second, run_document
-from duecourse.api.api import Answer, Api
-from duecourse.api.bodies.bodies import read_body
-from duecourse.api.bodies.models import Body, Whole, refuse
-from duecourse.api.bodies.payload_rules import payload_faults
-from duecourse.api.bodies.rendering_rules import rendering_faults
-from duecourse.api.etag import read_expected
-from duecourse.api.idempotency import read_key
-from duecourse.api.instants import Instant
-from duecourse.api.limiting import charge
+from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.bodies.models import Body, Instant, Whole, refuse
+from duecourse.api.bodies.payload_rules import payload_faults, rendering_faults
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.headers import read_expected, read_key
 from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.backfill import Backfill

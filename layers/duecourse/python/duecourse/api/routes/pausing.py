@@ -9,18 +9,16 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Count, JobId
-from duecourse.api.api import Answer, Api
-from duecourse.api.bodies.bodies import read_body
-from duecourse.api.bodies.job_answer import JobAnswer
+from duecourse.api.answers import Count, JobAnswer, JobId
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.job_body import Tag
 from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
-from duecourse.api.etag import read_expected
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.headers import read_expected
 from duecourse.api.identity import OPS
 from duecourse.api.paging import job_page_token, read_job_page_token
 from duecourse.api.problems.problems import FieldFault, Problem, invalid
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.usecases.jobs.pausing import BulkResult, JobSelection
 

@@ -10,15 +10,13 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Second
-from duecourse.api.api import Answer, Api
-from duecourse.api.bodies.bodies import read_body
-from duecourse.api.bodies.models import Whole
+from duecourse.api.api import Answer, Api, route
+from duecourse.api.bodies.models import Instant, Whole
 from duecourse.api.bodies.schedule_body import Expression, ScheduleBody
+from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import READ
-from duecourse.api.instants import Instant
 from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 
 MAX_COUNT = 100

@@ -1,22 +1,31 @@
-"""The routes of single runs that their owner calls."""
+"""The routes of single runs that their owner calls, and GET /v1/jobs/<job_id>/explain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Literal, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import unquote
 
-from duecourse.api.answers import AcceptedAnswer, PageAnswer, RunAnswer, SingleRunAnswer, run_document
-from duecourse.api.api import Answer, Api, page_answer
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import AcceptedAnswer, PageAnswer, RunAnswer, Second, SingleRunAnswer, run_document
+from duecourse.api.api import Answer, Api, page_answer, route
 from duecourse.api.paging import fitting, read_limit, read_run_page_token, run_page_token
+from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
-from duecourse.api.route import route
 from duecourse.api.routes.jobs import job_id_in
+from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse.ports import LINK_SECONDS
 
 Command = Literal["complete", "fail", "cancel", "redrive"]
+
+_EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
 
 
 @route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]})
@@ -90,3 +99,60 @@ def accepted(command: Command, run: Run) -> Answer:
 def run_id_in(parameters: Mapping[str, str]) -> str:
     """The id in a path, as it was meant."""
     return unquote(parameters["run_id"])
+
+
+class NearestAnswer(TypedDict):
+    """The occurrences next to an instant, by the job's present schedule."""
+
+    before: Second | None
+    after: Second | None
+
+
+class ExplainedAnswer(TypedDict):
+    """Why a job ran at an instant, or did not."""
+
+    at: Second
+    verdict: Verdict
+    sentence: str
+    facts: Annotated[dict[str, Any], Field(description="What the sentence is made of.")]
+    run: Annotated[RunAnswer | None, Field(description="The record that says so.")]
+    nearest: NearestAnswer
+
+
+@route("GET", "/v1/jobs/<job_id>/explain", "runs", {200: ExplainedAnswer}, query=("at",))
+def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Ask why a job ran at an instant, or did not.
+
+    From the records where there are any, else from the schedule: skipped and why, paused by whom, a gap in the zone's
+    clock, excluded, before it existed, still queued.
+    """
+    job_id = job_id_in(parameters)
+    at = _at(request.query or {})
+    explained = api.explain(request.tenant, job_id, at)
+    found = explained.found
+    body = ExplainedAnswer(
+        at=to_iso(at),
+        verdict=found.verdict,
+        sentence=found.sentence,
+        facts=dict(found.facts),
+        run=None if explained.run is None else run_document(explained.run),
+        nearest=NearestAnswer(before=_second(found.before), after=_second(found.after)),
+    )
+    return Answer(HTTPStatus.OK, "job_explained", body, facts={"job_id": job_id, "at": at, "verdict": found.verdict})
+
+
+def _at(query: Mapping[str, str]) -> int:
+    for name in query:
+        if name != "at":
+            raise bad_parameter(name, "is not known here; the only parameter is at")
+    text = query.get("at")
+    if text is None:
+        raise bad_parameter("at", f"is missing; name {_EXAMPLE}")
+    try:
+        return read_instant("at", text)
+    except ScheduleError as error:
+        raise bad_parameter("at", f"is wrong: {error.detail}") from None
+
+
+def _second(instant: int | None) -> str | None:
+    return None if instant is None else to_iso(instant)

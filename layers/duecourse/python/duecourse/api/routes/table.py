@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from duecourse.api.api import declared
 from duecourse.api.openapi import served  # noqa: F401
-from duecourse.api.route import declared
 from duecourse.api.routes import (  # noqa: F401
     batch,
     callbacks,
     dead_letters,
-    explain,
-    health,
     job_history,
     jobs,
     manual,
     pausing,
     preview,
     runs,
-    stats,
+    service,
 )
 
 ROUTES = tuple(sorted(declared, key=lambda route: route.path))

@@ -1,4 +1,4 @@
-"""Backfilling: which past occurrences run (once more), when each of them starts, and what that will cost."""
+"""Backfills: which past occurrences run (again), when each of them starts, and what that costs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules.occurrences import Occurrences
 
 COUNTED = 10_000
-"""A range is counted up to this many occurrences (a new one up to its limit, if that is more)."""
+"""A range is counted up to this many occurrences (a new backfill up to its limit, if that is more)."""
 
 ASSUMED_SECONDS = 1.0
-"""How long a call is taken to last where the job does not say (`estimated_seconds`)."""
+"""The assumed duration of a call if the job has no `estimated_seconds`."""
 
 WORKER_GB = 0.5
 """Memory of a lane's worker."""
@@ -30,8 +30,8 @@ LAMBDA_GB_SECOND = 0.0000133334
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """What is asked for: the occurrences from `since` on and before `until` (UTC seconds), one each `pace_seconds`,
-    the oldest first or the newest.
+    """The request: the occurrences from `since` on and before `until` (UTC seconds), one each `pace_seconds`, the
+    oldest first or the newest first.
     """
 
     since: int
@@ -56,12 +56,12 @@ class BackfillPlan:
         return len(self.occurrences)
 
     def due(self, index: int) -> int:
-        """When the run of that place in the order starts (UTC seconds)."""
+        """When the run at this index starts (UTC seconds)."""
         return self.starts_at + index * self.pace_seconds
 
     @property
     def ends_at(self) -> int | None:
-        """When the last one starts; None where there is nothing to run."""
+        """When the last run starts; None if there is nothing to run."""
         return self.due(self.count - 1) if self.occurrences else None
 
     @property
@@ -86,7 +86,7 @@ class BackfillTooLargeError(Exception):
 
 
 def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limit: int) -> BackfillPlan:
-    """The plan of a backfill that was asked for at `now`: of the range, what has come due by then.
+    """The plan of a backfill requested at `now`, with the occurrences of the range that are due by then.
 
     Raises BackfillTooLargeError.
     """
@@ -101,11 +101,11 @@ def plan_backfill(occurrences: Occurrences, asked: Backfill, *, now: float, limi
 
 
 def due_in(occurrences: Occurrences, asked: Backfill, occurrence: int, *, now: float) -> int | None:
-    """When the run of one occurrence starts (UTC seconds) in a backfill that was asked for at `now`; None for one that
-    is not in it.
+    """When the run of one occurrence starts (UTC seconds) in a backfill requested at `now`; None if the occurrence is
+    not in it.
 
-    Those before it are counted up to COUNTED, whatever the schedule has become since: a run behind as many is taken to
-    start with the last of them.
+    The occurrences before it are counted up to COUNTED, by the present schedule; a run behind more is assumed to start
+    with the last of those.
     """
     if not asked.since <= occurrence < asked.until or occurrence not in _due_by(
         occurrences, now, after=occurrence - 1, before=occurrence + 1
@@ -126,12 +126,11 @@ def _due_by(occurrences: Occurrences, now: float, *, after: int, before: int) ->
 
 
 def estimated_cost(made: BackfillPlan, job: Job, *, locked: bool, waits_after: int) -> float:
-    """What AWS will ask for these runs, in USD: the first attempts, without what their targets cost and without the
-    free tier. `locked`: the job forbids overlap; what starts more than `waits_after` seconds from the beginning waits
-    in the due index.
+    """The AWS cost of these runs in USD: of the first attempts, without the cost of targets and without the free tier.
+    `locked`: the job forbids overlap. Runs that start more than `waits_after` seconds after the first wait as timers.
     """
-    writes = 2 + (2 if locked else 0)  # start and end; the lock taken and given back
-    reads = 1 + (1 if locked else 0)  # the job; who is first in line, or holds the lock
+    writes = 2 + (2 if locked else 0)  # start and end; the lock taken and released
+    reads = 1 + (1 if locked else 0)  # the job; the first in line, or the lock's holder
     seconds = min(job.estimated_seconds or ASSUMED_SECONDS, job.timeout_seconds)
     run = (
         writes * WRITE_UNIT

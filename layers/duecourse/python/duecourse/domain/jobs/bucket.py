@@ -1,4 +1,4 @@
-"""A token bucket: how many requests a tenant may still make. It fills at a steady rate and never beyond its burst."""
+"""A token bucket that limits a tenant's requests. It fills at a steady rate up to its burst."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from math import ceil
 
 MAX_TAKEN = 20
-"""Tokens that are taken at once, at most."""
+"""The most tokens that are taken at once."""
 
 
 MAX_AHEAD_SECONDS = 5.0
-"""So much may clocks differ. A bucket that was left further in the future was left by a clock that is wrong."""
+"""The most by which clocks may differ. A bucket with a time further in the future was written by a wrong clock."""
 
 MAX_DEBT_SECONDS = 60
-"""How much of its future rate a tenant may owe for work that one request asked for."""
+"""How many seconds of its rate a tenant may owe for the work of one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What was left after the last taking, at `at` (UTC seconds); below 0 what is owed."""
+    """The tokens left after the last take, at `at` (UTC seconds); negative: owed."""
 
     tokens: float
     at: float
@@ -26,7 +26,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class BucketRules:
-    """`rate` tokens flow in a second, and at most `burst` are kept."""
+    """`rate` tokens are added per second, up to `burst`."""
 
     rate: float
     burst: int
@@ -34,7 +34,9 @@ class BucketRules:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """`granted` tokens were taken and `bucket` is left. None granted: the next one is there in `wait` seconds."""
+    """`granted` tokens were taken and `bucket` is left. If none was granted, the next one is there in `wait`
+    seconds.
+    """
 
     bucket: Bucket
     granted: int
@@ -42,10 +44,11 @@ class Taken:
 
 
 def level(bucket: Bucket | None, rules: BucketRules, now: float) -> Bucket:
-    """The bucket as it stands at `now` (UTC seconds); None: nobody has ever taken anything, so it is full.
+    """The bucket at `now` (UTC seconds). None: nothing was ever taken, so it is full.
 
-    Clocks differ: for one that is a little behind the last taking no time has passed, and it never turns the bucket's
-    back. What a clock far ahead has left says nothing: a tenant must not wait until the others have caught up with it.
+    Clocks differ: for a clock slightly behind the last take no time has passed, and the bucket's time is never set
+    back. A bucket written by a clock far ahead is ignored, so that a tenant need not wait until other clocks have
+    caught up.
     """
     if bucket is None or bucket.at > now + MAX_AHEAD_SECONDS:
         return Bucket(float(rules.burst), now)
@@ -54,10 +57,10 @@ def level(bucket: Bucket | None, rules: BucketRules, now: float) -> Bucket:
 
 
 def take(bucket: Bucket | None, rules: BucketRules, now: float) -> Taken:
-    """Take a quarter of what is there, at least one token and at most MAX_TAKEN.
+    """Take a quarter of the tokens, at least one and at most MAX_TAKEN.
 
-    A quarter, since what is taken and not spent is lost: many instances that each want one token now and then must not
-    empty the bucket between them, while one that works hard seldom has to ask.
+    Tokens that are taken and not used are lost. With a quarter, many instances that each need one token now and then do
+    not empty the bucket, and a busy instance seldom has to ask.
     """
     standing = level(bucket, rules, now)
     if standing.tokens < 1:
@@ -67,8 +70,8 @@ def take(bucket: Bucket | None, rules: BucketRules, now: float) -> Taken:
 
 
 def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float) -> Taken:
-    """Take `cost` tokens for work, which may leave a debt of MAX_DEBT_SECONDS of the rate at most: what one request may
-    ask for is bounded elsewhere, and must be possible whatever the burst. None is granted while an earlier debt stands.
+    """Take `cost` tokens for work. That may leave a debt of at most MAX_DEBT_SECONDS of the rate: one request's work is
+    bounded elsewhere, and must be possible with any burst. None is granted while an earlier debt exists.
     """
     standing = level(bucket, rules, now)
     if standing.tokens < 0:
@@ -77,5 +80,5 @@ def charge(bucket: Bucket | None, rules: BucketRules, cost: int, now: float) -> 
 
 
 def retry_after(wait: float) -> int:
-    """Whole seconds after which it makes sense to ask again; at least 1."""
+    """Whole seconds until a retry makes sense; at least 1."""
     return max(ceil(wait), 1)

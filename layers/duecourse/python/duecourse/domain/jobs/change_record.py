@@ -13,29 +13,29 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.job_document import definition_document
 
 KEPT_DAYS = 400
-"""How long a record is kept: a year's review still finds what it is about."""
+"""How long a record is kept: long enough for a yearly review."""
 
 DUECOURSE = "duecourse"
-"""Who is named where nobody asked: a job paused for its failures, a completed job that was removed."""
+"""The author of changes without a request: a job paused for its failures, a completed job that was removed."""
 
 MAX_PRINCIPAL = 256
 
 VALUE_CHARACTERS = 200
 TOTAL_CHARACTERS = 2_000
-"""Longer values are left out, and so are those beyond the total: a record is one small item."""
+"""The most of all values together; values beyond it are left out, since a record is one small item."""
 
 NEVER_SHOWN = frozenset({"payload", "target.headers", "target.parameters"})
-"""Of these a record only says that they changed: they may hold what was never meant to be kept for so long."""
+"""A record names these fields without their values, which may hold data that should not be kept for so long."""
 
 SUMMARY = ("schedule", "timezone", "state")
-"""With the target's fields, what a record says of a job that was created or deleted."""
+"""The fields in the record of a creation or deletion, besides the target's."""
 
 Document = dict[str, Any]
 _MISSING = object()
 
 
 class ChangeAction(StrEnum):
-    """What was done to a job. From SKIPPED_NEXT on it is about its runs, and the job stays as it is."""
+    """What was done to a job. From SKIPPED_NEXT on the actions are about its runs and leave the job as it is."""
 
     CREATED = "created"
     EDITED = "edited"
@@ -51,11 +51,10 @@ class ChangeAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """`principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC seconds). `key` tells it from
-    others of the same millisecond, and a repetition of the same request has the same one. `revision` is the job's after
-    the change, None where a request about a run has not read the job. `changes` are `{"field": …, "before": …,
-    "after": …}`, or the field alone where its values are long or not shown; `facts` are what is to be known of a
-    request about runs.
+    """`principal` did `action` (a ChangeAction, or one of a later release) at `at` (UTC seconds). `key` distinguishes
+    it from others of the same millisecond; a repetition of the same request has the same key. `revision` is the job's
+    after the change, None if a request about a run has not read the job. `changes` are `{"field": …, "before": …,
+    "after": …}`, or only the field if its values are long or not shown; `facts` describe a request about runs.
     """
 
     tenant: str
@@ -75,7 +74,7 @@ class ChangeRecord:
 
     @property
     def fields(self) -> list[str]:
-        """The names of what changed, for the log line of the request."""
+        """The names of the changed fields, for the log line of the request."""
         return [change["field"] for change in self.changes]
 
 
@@ -111,7 +110,7 @@ def _principal(by: str | None) -> str:
 
 
 def _shown(job: Job) -> Document:
-    """The job's fields by the names that the API gives them, those of the target one by one."""
+    """The job's fields by their names in the API, with each field of the target."""
     document = definition_document(job)
     target = {f"target.{name}": value for name, value in document.pop("target").items()}
     return document | target | {"state": job.state.value, "paused_because": job.paused_because}
@@ -141,7 +140,7 @@ def _difference(name: str, old: Any, new: Any) -> Document:
 
 
 def _same(name: str, old: Any, new: Any) -> bool:
-    """Callers' own JSON is compared as text: true is not 1 there, and the names of an object have no order."""
+    """JSON of callers is compared as text with sorted names: true is not 1 there."""
     return _text(old) == _text(new) if name in NEVER_SHOWN else old == new
 
 

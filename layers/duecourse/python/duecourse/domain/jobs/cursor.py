@@ -1,4 +1,4 @@
-"""Where a job's schedule stands."""
+"""A job's position in its schedule."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The next occurrence that nobody has enqueued yet, and just enough of the job to dispatch without a second read.
+    """The next occurrence that is not enqueued yet, with the fields of the job that dispatch needs.
 
-    `occurrence` is nominal, `due` when it is really due, by which the due index is sorted (UTC seconds). Both are None
-    when the schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last
-    run; one that is `ending` stays in the index until it was looked whether its job is completed. Of a job without a
-    schedule `last` is None, too: it is never completed.
-    `occurrence` is the first after `after`, computed with zone data of version `tzdata`. `remaining` says how many
-    occurrences may still be passed; None: any number. `bulk`: its messages go into the lane's bulk queue.
+    `occurrence` is nominal; `due`, its due time with jitter, sorts the due index (UTC seconds). Both are None when the
+    schedule is exhausted; such a cursor is not in the index, and `last` is the occurrence that names its last run. A
+    cursor that is `ending` stays in the index until dispatch has checked whether its job is completed. `last` of a job
+    without a schedule is None, too: it is never completed. `occurrence` is the first after `after`, computed with zone
+    data of version `tzdata`. `remaining` is how many occurrences may still come due; None: any number. `bulk`: its
+    messages go into the lane's bulk queue.
     """
 
     tenant: str
@@ -45,22 +45,22 @@ class Cursor:
     def slot(self, shards: int, *, now: float) -> str | None:
         """Its partition in the due index of a stage with `shards` shards, when it is written at `now` (UTC seconds).
 
-        One that is late already goes into the present hour: its own may lie below the shard's watermark, where no round
-        looks. A round reads every hour from the watermark on, and in each of them all that is due.
+        A late cursor goes into the present hour, since its own hour may be below the shard's watermark, where no round
+        reads. A round reads all due entries of every hour from the watermark on.
         """
         if self.due is None:
             return None
         return slot_of(max(self.due, int(now)), shard_of(self.tenant, self.job_id, shards))
 
     def occurrences(self) -> Occurrences:
-        """What the job names, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        """The job's occurrences, compiled (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
             self.tenant, self.job_id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
         )
 
 
 def cursor_for(job: Job, after: float) -> Cursor:
-    """The cursor of a job that stands at its first occurrence strictly after `after` (UTC seconds)."""
+    """The cursor of a job at its first occurrence strictly after `after` (UTC seconds)."""
     occurrences = job.occurrences()
     first = occurrences.next(int(after))
     return Cursor(

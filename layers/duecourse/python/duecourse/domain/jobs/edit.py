@@ -1,7 +1,9 @@
-"""Editing a job: what becomes of its cursor, of what is enqueued, and of what came due and never was.
+"""Edits of a job, and their effect on its cursor, on enqueued runs, and on occurrences that came due and were not
+enqueued.
 
-An edit that does not touch the schedule keeps the generation, so every enqueued run stays good. One that does makes a
-new generation from `now` on: what came due before runs still, what would have come due by the old schedule does not.
+An edit that does not change the schedule keeps the generation, so every enqueued run stays valid. A change of the
+schedule makes a new generation from `now` on: occurrences that came due before still run, later ones of the old
+schedule do not.
 """
 
 from __future__ import annotations
@@ -21,27 +23,29 @@ from duecourse.domain.schedules.parsed_input import counted_from
 from duecourse.domain.targets.target_document import target_document
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
-"""What no edit sets by itself."""
+"""Fields that an edit does not set directly."""
 
 SCHEDULE = ("schedule", "jitter_seconds", "exclude", "max_runs")
-"""What makes the occurrences of a job."""
+"""The fields that determine the occurrences of a job."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """What the old schedule leaves: what came due and will not run, and how much of `max_runs` (None: no bound)."""
+    """The rest of the old schedule: what came due and will not run, and how much of `max_runs` is left (None: no
+    bound).
+    """
 
     skipped: tuple[SkippedRange, ...]
     remaining: int | None
 
 
 def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int = 0) -> PauseChange:
-    """`job` as `wanted` (of which only what was asked for counts) at `now` (UTC seconds); equal jobs: `job` itself.
+    """`job` with the definition of `wanted` at `now` (UTC seconds); `job` itself if they are equal.
 
-    What came due by the old schedule and nobody has enqueued is skipped (reason `edited`; `paused` in a pause), except
-    up to `sent_until`: until then it was handed out without a claim. A COMPLETED job with a new schedule is ACTIVE.
-    Raises ScheduleError for a new schedule with nothing to come, ExclusionError where it cannot be compiled or excludes
-    all that is to come.
+    Occurrences of the old schedule that came due and are not enqueued are skipped (reason `edited`; `paused` in a
+    pause), except up to `sent_until`: until then they were sent without a claim. A COMPLETED job with a new schedule is
+    ACTIVE. Raises ScheduleError for a new schedule without a future occurrence, ExclusionError if the exclusions cannot
+    be compiled or exclude all future occurrences.
     """
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
     if _same(asked, job):
@@ -54,8 +58,8 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
 
 
 def meant(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
-    """The spec as it is asked for at `now`: a rate that says nowhere where it counts from goes on counting from where
-    the same rate of `job` does, or counts from that whole second. Raises ScheduleError for one that is not understood.
+    """The spec as requested at `now`: a rate with neither anchor nor start counts from the anchor of the same rate of
+    `job`, or else from the whole second of `now`. Raises ScheduleError for an invalid expression.
     """
     if not spec.expression:
         return spec
@@ -81,7 +85,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     old = _left(job, cursor, now, sent_until)
     occurrences = edited.occurrences()
     row = Row.after(occurrences, int(now), _allowance(job, edited, old.remaining))
-    # More jitter may put off again what has come due already: it has its run, and is no part of `max_runs` twice.
+    # More jitter may delay an occurrence that has already come due: it has its run and counts only once.
     while row.at is not None and _came_due(cursor, row.at, now):
         row.at = occurrences.next(row.at)
     check_to_come(row.at, edited.schedule, edited.exclude, now)
@@ -91,7 +95,7 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
     changed = replace(
         edited.redefined(now),
         state=JobState.PAUSED if paused else JobState.ACTIVE,
-        # The moment that `changed_at` stood for until now: what came due after that was no part of the pause.
+        # `changed_at` was the end of the pause until now: occurrences due after it were no part of the pause.
         resumed_at=(job.changed_at if job.resumed_at is None else job.resumed_at) if was_paused else None,
     )
     moved = replace(
@@ -105,7 +109,9 @@ def _rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: 
 
 
 def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
-    """Walk the old schedule up to `now`. One that is understood no more leaves nothing to walk: an edit mends it."""
+    """Walk the old schedule up to `now`. If it can no longer be compiled there is nothing to walk: the edit repairs
+    it.
+    """
     try:
         occurrences = cursor.occurrences()
         remaining = given_back(cursor, now)

@@ -1,4 +1,4 @@
-"""A job: who owns it, when it is due, what it calls, and how it is treated when things go wrong."""
+"""A job: its owner, schedule, target and policies."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from duecourse.domain.schedules.occurrences import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Target
 
 MAX_RUNS = 10_000
-"""The largest `max_runs`: so many occurrences can still be counted exactly when they were all missed."""
+"""The largest `max_runs`: this many occurrences can be counted exactly if all were missed."""
 
 MAX_QUEUE_LIMIT = 1000
-"""The largest `queue_limit`: so many entries of a line are counted by one query."""
+"""The largest `queue_limit`: one query counts this many entries of a line."""
 
 SHORT_TIMEOUT_SECONDS = 90
-"""The longest attempt of the lanes high, normal and low; a longer one belongs to `long`."""
+"""The longest attempt of the lanes high, normal and low; longer ones go to `long`."""
 
 COMPLETION_SECONDS = 86_400
-"""How long a run waits for its callback unless the job says otherwise."""
+"""How long a run waits for its callback by default."""
 
 LONG_TIMEOUT_SECONDS = 840
-"""The longest attempt at all: a Lambda function lives 15 minutes, and a worker needs time to record the end."""
+"""The longest attempt: a Lambda invocation lasts at most 15 minutes, and a worker needs time to record the end."""
 
 
 REMEMBERED_DEFINITIONS = 20
@@ -44,7 +44,7 @@ REMEMBERED_SECONDS = 15 * DAY_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A schedule that a job had: its generation, and since when it held (UTC seconds), until the next one did."""
+    """A schedule that a job had: its generation, and since when it was valid (UTC seconds), until the next one."""
 
     generation: int
     since: float
@@ -52,15 +52,15 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
-    """What a job's owner says of it. A field added here is stored and answered by its name; what its owner may say is
-    checked by the model of the same name in the API.
+    """The fields that a job's owner sets. A field added here is stored and returned under its name; the API's model of
+    the same name validates it.
 
-    `estimated_seconds` sends a job to the lane `long` by itself. A run that has not started `start_deadline_seconds`
-    after it was due never will. `pause_on_failure`: after so many deaths in a row the job is paused.
-    With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
-    heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus.
-    `max_runs` bounds the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences).
-    `queue_limit` bounds how many runs wait in line with `overlap` QUEUE (None: any number).
+    A large `estimated_seconds` alone puts a job into the lane `long`. A run that has not started
+    `start_deadline_seconds` after it was due is skipped. `pause_on_failure`: after this many deaths in a row the job is
+    paused. With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
+    heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds
+    the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds
+    how many runs wait in line with `overlap` QUEUE (None: any number).
     """
 
     name: str = ""
@@ -91,15 +91,15 @@ class JobDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(JobDefinition):
-    """A job as it is kept. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
+    """A job as stored. Instants are UTC epoch seconds, `generation` counts from the creation time in milliseconds.
 
-    `changed_at` is when the generation last grew; `created_generation` tells a recreated job from an edited one.
-    `revision` grows with every write, and is 0 for a job of before there were revisions.
-    `paused_at` is when it was paused last, `paused_by` who did it, `paused_because` why; `resumed_at` is when that
-    pause ended, where the schedule was changed since (None: `changed_at` was that moment).
-    `seated`: it has a seat in its lane (domain.seats), or none; None for a job of before there were seats.
-    `earlier` are the definitions before the present one, oldest first, which messages under way may be of.
-    `workflow` is the id of the one that it is a member of.
+    `changed_at` is when the generation last grew; `created_generation` distinguishes a re-created job from an edited
+    one. `revision` grows with every write, and is 0 for a job of a release without revisions. `paused_at` is when it
+    was last paused, `paused_by` by whom, `paused_because` why; `resumed_at` is when that pause ended, if the schedule
+    was changed since (None: `changed_at` was that moment). `seated`: whether it has a seat in its lane
+    (domain.jobs.seats); None for a job of a release without seats. `earlier` are the definitions before the present
+    one, oldest first; messages under way may belong to them. `workflow` is the id of the workflow that it is a member
+    of.
     """
 
     tenant: str
@@ -120,8 +120,8 @@ class Job(JobDefinition):
     workflow: str | None = None
 
     def redefined(self, now: float) -> Job:
-        """The job with a new generation, which holds from `now` on (UTC seconds): its schedule, or whether it fires, is
-        another. Time never goes back, whatever the clocks say.
+        """The job with a new generation, valid from `now` on (UTC seconds), after its schedule or its firing changed.
+        The times of generations never go back, whatever the clocks say.
         """
         since = max(now, self.changed_at)
         known = (*self.earlier, Definition(self.generation, self.changed_at))
@@ -144,12 +144,12 @@ class Job(JobDefinition):
 
     @property
     def version(self) -> str:
-        """What changes with every write of it: two reads with the same version saw the same job."""
+        """A value that changes with every write: two reads with the same version saw the same job."""
         return f"{self.generation}-{self.revision}"
 
     @property
     def lane(self) -> Lane:
-        """Where its runs are queued: by priority, or `long` when an attempt may outlast the short workers."""
+        """The lane of its runs: by priority, or `long` if an attempt may take longer than the other lanes allow."""
         longest = max(self.timeout_seconds, self.estimated_seconds or 0)
         return Lane.LONG if longest > SHORT_TIMEOUT_SECONDS else self.priority
 
@@ -160,7 +160,7 @@ class Job(JobDefinition):
 
     @property
     def attempts_allowed(self) -> int:
-        """How many attempts a run of it has."""
+        """How many attempts a run has."""
         return 1 if self.delivery is Delivery.AT_MOST_ONCE else self.retry.max_attempts
 
     @property
@@ -174,23 +174,25 @@ class Job(JobDefinition):
         return bool(self.schedule.expression)
 
     def occurrences(self) -> Occurrences:
-        """What it names, compiled (from a cache). Raises ScheduleError or ExclusionError."""
+        """Its occurrences, compiled (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
             self.tenant, self.id, self.schedule, exclude=self.exclude, jitter_seconds=self.jitter_seconds
         )
 
     def following(self, after: int) -> int | None:
-        """The first occurrence strictly after `after` (UTC seconds). Compiled at need: most starts never ask."""
+        """The first occurrence strictly after `after` (UTC seconds). Compiled only when called: most starts do not need
+        it.
+        """
         return self.occurrences().next(after)
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What is known of a job that was deleted: when (UTC seconds), and its generation then."""
+    """A deleted job: when it was deleted (UTC seconds), and its generation then."""
 
     deleted_at: float
     generation: int = 0
 
 
 JobSnapshot = Job | Gone | None
-"""A job as a worker finds it: there, deleted not long ago, or unknown."""
+"""A job as a worker finds it: existing, recently deleted, or unknown."""

@@ -1,4 +1,4 @@
-"""What a job's owner says of it, as the API takes and shows it."""
+"""A job's definition as the API accepts and shows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.targets.target_document import target_document, target_of
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit")
-"""The fields that the API spells in another way."""
+"""The fields that the API spells differently."""
 
 _PLAIN = tuple(field.name for field in fields(JobDefinition) if field.name not in _COMPOSED)
 

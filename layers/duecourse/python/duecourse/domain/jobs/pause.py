@@ -1,4 +1,4 @@
-"""Pausing and resuming: what becomes of a job, its cursor, and of what came due in between."""
+"""Pause and resume, and their effect on a job, its cursor, and occurrences that came due in between."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class PauseChange:
 
 
 def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, by: str | None = None) -> PauseChange:
-    """The job paused at `now` (UTC seconds). Its cursor leaves the index; what was enqueued for later will not run,
-    and does not count towards `max_runs`. What came due before and nobody has enqueued is left to whoever ends the
-    pause: its cursor stays before it (see `resume`). `because`: why; `by`: who did it (None: Duecourse by itself).
+    """The job paused at `now` (UTC seconds). Its cursor leaves the index. Occurrences that were enqueued for later will
+    not run and do not count towards `max_runs`. The cursor stays before occurrences that came due earlier and are not
+    enqueued; `resume` handles them. `because`: why; `by`: who paused it (None: Duecourse).
     """
     now = max(now, job.changed_at)
     paused = replace(_changed(job, JobState.PAUSED, now), paused_at=now, paused_because=because, paused_by=by)
     try:
         after, given = _enqueued_through(cursor, now), _not_due_yet(cursor, now)
-    except (ScheduleError, ExclusionError):  # a schedule that is understood no more can be paused, not walked
+    except (ScheduleError, ExclusionError):  # a schedule that can no longer be compiled can be paused, not walked
         after, given = int(now) if cursor.due is None else min(int(now), cursor.due - 1), 0
     left = replace(
         cursor,
@@ -46,10 +46,10 @@ def pause(job: Job, cursor: Cursor, *, now: float, because: str | None = None, b
 
 
 def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
-    """The job active again at `now` (UTC seconds). What its pause covered is skipped (reason `paused`), not missed;
-    with `catch_up` it is left to the job's policy for missed occurrences. So is what had come due before the pause and
-    was not enqueued. A pause counts from the last change of the schedule: what it had covered by then was recorded with
-    that change. Raises ScheduleError or ExclusionError for a schedule that is understood no more.
+    """The job active again at `now` (UTC seconds). Occurrences during the pause, and those that came due before it and
+    were not enqueued, are skipped (reason `paused`); with `catch_up` the job's policy for missed occurrences handles
+    them. The pause counts from the last change of the schedule, which recorded the occurrences before it. Raises
+    ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
     now = max(now, job.changed_at)
     active = replace(_changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None)
@@ -73,7 +73,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:
-    """What may still be passed when the occurrences that were enqueued and are not due yet are given back."""
+    """How many occurrences may still come due after the enqueued ones that are not due yet were given back."""
     return None if cursor.remaining is None else cursor.remaining + _not_due_yet(cursor, now)
 
 
@@ -89,7 +89,7 @@ def _not_due_yet(cursor: Cursor, now: float) -> int:
 
 
 def _enqueued_through(cursor: Cursor, now: float) -> int:
-    """Until when all that came due has been enqueued: `now`, unless dispatch is behind, or the job was quarantined."""
+    """Until when all due occurrences are enqueued: `now`, unless dispatch is behind or the job was quarantined."""
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     return int(now) if at is None else min(int(now), occurrences.due(at) - 1)

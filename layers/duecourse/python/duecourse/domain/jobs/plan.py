@@ -1,8 +1,7 @@
-"""What a dispatcher does with one cursor: which runs to enqueue, what to skip, and where the cursor stands then.
+"""What a dispatcher does with one cursor: which runs to enqueue, what to skip, and the cursor after that.
 
-Two dispatchers that read the same cursor at different times must enqueue runs of the same names, since a claim that
-failed after its sends is repeated by whoever comes next. So every name here comes from the cursor; the time only
-decides how far the plan goes.
+Two dispatchers that read the same cursor at different times must enqueue runs of the same names, since the next round
+repeats sends whose claim failed. So every name here comes from the cursor; the time only decides how far the plan goes.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ MAX_FIRINGS = 100
 """Occurrences one claim may cover."""
 
 COUNT_LIMIT = 10_000
-"""Missed occurrences are counted up to this many; a longer row says "at least"."""
+"""Missed occurrences are counted up to this many; for more the count is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One run to enqueue, due at `due`. `count` > 1: it stands for the missed ones from `occurrence` to `through`.
+    """One run to enqueue, due at `due`. `count` > 1: it covers the missed occurrences from `occurrence` to `through`.
 
-    `caught_up`: it is late because nobody dispatched in time, which its worker must not hold against it. `following` is
-    when the occurrence after it is due; None where the schedule ends with it.
+    `caught_up`: it is late because dispatch was, so its worker does not treat it as late. `following` is when the next
+    occurrence is due; None if the schedule ends with it.
     """
 
     occurrence: int
@@ -51,7 +50,7 @@ class SkippedRange:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`cursor` is where the cursor stands after the claim; its occurrence is None when nothing is left."""
+    """`cursor` is the cursor after the claim; its occurrence is None when nothing is left."""
 
     firings: tuple[Firing, ...]
     skipped: tuple[SkippedRange, ...]
@@ -60,22 +59,22 @@ class Plan:
 
     @property
     def missed(self) -> int:
-        """How many occurrences were missed, whatever becomes of them."""
+        """How many occurrences were missed, run or skipped."""
         return sum(f.count for f in self.firings if f.caught_up) + sum(s.count for s in self.skipped)
 
 
 def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int] = ()) -> Plan:
     """Plan a cursor's occurrences up to and including those due at `now + horizon` (s), at most MAX_FIRINGS of them.
 
-    Occurrences due before `now - grace` are missed and treated by the job's policy: `skip` drops them, `run_once` makes
+    Occurrences due before `now - grace` are missed and handled by the job's policy: `skip` drops them, `run_once` makes
     one run named after the first, `run_all` runs the oldest `max_missed` and drops the rest. `on_time` are occurrences
-    that have a run of their own though nobody claimed them: `run_all` does not count them.
-    Raises ScheduleError or ExclusionError for a cursor that makes no sense.
+    that have their own run without a claim: `run_all` does not count them. Raises ScheduleError or ExclusionError for a
+    cursor that cannot be compiled.
     """
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     if at is None:
-        # Newer zone data can end a schedule that had an occurrence to come: what was passed last was its last, then.
+        # Newer zone data can remove the last occurrence of a schedule: then the last passed occurrence was its last.
         ended = cursor.after if cursor.last is None else cursor.last
         return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
     row = Row(occurrences, at, cursor.remaining)
@@ -94,7 +93,7 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
 
 
 def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
-    """Where the cursor stands: as written, or computed anew where the zone data are others than then."""
+    """The cursor's occurrence: as stored, or recomputed if the zone data have changed."""
     if cursor.occurrence is None or cursor.tzdata == TZDATA_VERSION:
         return cursor.occurrence
     return occurrences.next(cursor.after)
@@ -116,7 +115,7 @@ def _moved(
 
 
 class Row:
-    """Walks occurrences from the cursor on: `at` is the next one, `passed` the last that was passed."""
+    """Walks occurrences from the cursor on: `at` is the next one, `passed` the last one passed."""
 
     def __init__(self, occurrences: Occurrences, at: int, remaining: int | None) -> None:
         self.occurrences = occurrences
@@ -126,7 +125,7 @@ class Row:
 
     @classmethod
     def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
-        """A row that stands at the first occurrence that is due after `instant` (UTC seconds)."""
+        """A row at the first occurrence that is due after `instant` (UTC seconds)."""
         at = occurrences.next(instant - occurrences.jitter_seconds)
         while at is not None and occurrences.due(at) <= instant:
             at = occurrences.next(at)
@@ -167,7 +166,9 @@ class Row:
 def _catch_up(
     cursor: Cursor, row: Row, grace_begins: int, on_time: Collection[int]
 ) -> tuple[list[Firing], list[SkippedRange]]:
-    """Treat what is missed (due before `grace_begins`); the row then stands at the first occurrence that is not."""
+    """Handle the missed occurrences (due before `grace_begins`); the row is then at the first one that is not
+    missed.
+    """
     match cursor.missed.mode:
         case MissedMode.SKIP:
             return [], range_before(row, grace_begins)
@@ -185,7 +186,7 @@ def _catch_up(
 
 
 def range_before(row: Row, on_time: int) -> list[SkippedRange]:
-    """All that is missed as one range (none, if nothing is), counted up to COUNT_LIMIT."""
+    """All missed occurrences as one range (or none), counted up to COUNT_LIMIT."""
     count, first, last = 0, None, 0
     for at in islice(row.before(on_time), COUNT_LIMIT):
         first, last, count = at if first is None else first, at, count + 1

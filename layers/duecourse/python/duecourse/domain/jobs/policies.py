@@ -1,4 +1,4 @@
-"""What a job chooses: its state, lane, precision, overlap, delivery, completion, events, missed runs."""
+"""Enumerated fields of a job: state, lane, precision, overlap, delivery, completion, events, missed occurrences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lane(StrEnum):
 
 
 class Precision(StrEnum):
-    """SECOND: visible to a worker just after its second. EXACT: handed over one second early and held (about 50 ms)."""
+    """SECOND: visible to a worker just after its second. EXACT: delivered one second early and held by the worker."""
 
     SECOND = "second"
     EXACT = "exact"
@@ -32,7 +32,7 @@ class Precision(StrEnum):
 
 class Overlap(StrEnum):
     """What happens when a run comes due while another run of the same job is alive: it is skipped; it waits in line; it
-    waits in line, of which only the newest runs; that, and the other one is asked to end; it runs beside it.
+    waits in line, and only the newest waiting run runs; the same, and the other run is asked to end; both run.
     """
 
     SKIP = "skip"
@@ -43,7 +43,7 @@ class Overlap(StrEnum):
 
 
 class Completion(StrEnum):
-    """RESPONSE: a run ends with the answer to its call. CALLBACK: it waits for somebody to complete it by its token."""
+    """RESPONSE: a run ends with the answer to its call. CALLBACK: it waits until it is completed by its token."""
 
     RESPONSE = "response"
     CALLBACK = "callback"
@@ -59,14 +59,14 @@ class EventKind(StrEnum):
 
 
 class Delivery(StrEnum):
-    """AT_MOST_ONCE never tries a second attempt, not even when the first one's worker vanished."""
+    """AT_MOST_ONCE never makes a second attempt, not even after the first one's worker died."""
 
     AT_LEAST_ONCE = "at_least_once"
     AT_MOST_ONCE = "at_most_once"
 
 
 class MissedMode(StrEnum):
-    """What becomes of occurrences that nobody enqueued in time."""
+    """What happens to occurrences that were not enqueued in time."""
 
     SKIP = "skip"
     RUN_ONCE = "run_once"
@@ -75,8 +75,8 @@ class MissedMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MissedPolicy:
-    """An occurrence is missed when it is later than `grace_seconds`; `max_missed` bounds `run_all` (at most 100,
-    so that one claim covers them and what is enqueued stays a function of the cursor alone).
+    """An occurrence is missed when it is later than `grace_seconds`; `max_missed` bounds `run_all` (at most 100, so
+    that one claim covers them and the enqueued runs depend only on the cursor).
     """
 
     mode: MissedMode = MissedMode.RUN_ONCE

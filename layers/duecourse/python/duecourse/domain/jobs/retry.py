@@ -19,19 +19,19 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`max_attempts` in all (1 = no retry); the delay after attempt n lies between `min_seconds` and a bound b(n):
+    """`max_attempts` in all (1 = no retry); the delay after attempt n is between `min_seconds` and a bound b(n):
 
     - exponential: b(n) = min_seconds x 2^n: for 2 s: 4, 8, 16, 32 …
     - linear: b(n) = min_seconds x (n + 1): 4, 6, 8, 10 …
     - fixed: b(n) = min_seconds: 2, 2, 2 …
 
     b(n) never exceeds `max_seconds`. Within those bounds the delay is drawn evenly ("full jitter", AWS Architecture
-    Blog, Exponential Backoff And Jitter), so that runs which failed together do not come back together; `fixed` means
-    what it says and draws nothing.
+    Blog, Exponential Backoff And Jitter), so that runs that failed together do not retry together; `fixed` has no
+    jitter.
 
-    `on` names the failures that are worth a retry (None: the target's default), `never` those that are not: an HTTP
-    status (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a pattern (`Throttling*`).
-    No attempt begins later than `max_age_seconds` after the run was due, or was redriven last.
+    `on` names the failures that are retried (None: the target's default), `never` those that are not: an HTTP status
+    (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a pattern (`Throttling*`). No attempt
+    begins later than `max_age_seconds` after the run was due, or was last redriven.
     """
 
     max_attempts: int = 4
@@ -43,7 +43,7 @@ class RetryPolicy:
     max_age_seconds: int | None = None
 
     def worth(self, failed: Failed) -> bool:
-        """Whether another attempt makes sense after this failure; the target's own no is final."""
+        """Whether to retry after this failure; a target's refusal is final."""
         if failed.forbidden or any(_names(word, failed.code) for word in self.never):
             return False
         return failed.retryable if self.on is None else any(_names(word, failed.code) for word in self.on)
@@ -67,7 +67,7 @@ class RetryPolicy:
 
 
 def _names(word: str, code: str) -> bool:
-    """Whether a rule's word names a failure's code: `5xx` and `503` name `http.503`."""
+    """Whether a rule's word matches a failure's code: `5xx` and `503` match `http.503`."""
     if len(word) == 3 and word.endswith("xx"):
         return code.startswith(f"http.{word[0]}")
     return fnmatchcase(code, word) or code == f"http.{word}"

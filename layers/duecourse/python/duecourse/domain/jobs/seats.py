@@ -1,9 +1,9 @@
-"""Seats: how many workers of a lane one tenant can keep busy.
+"""Seats: how many workers of a lane one tenant can occupy.
 
-Each lane has two queues with workers of their own: one for jobs that have a seat, and the bulk queue for all others. A
-tenant has a bounded number of seats in each lane, given when a job is created or edited, and a job with a seat has one
-run at most that calls its target. So a tenant cannot hold more of the seats' workers than it has seats, however slow
-its targets are. Nothing is read or written for it when a run starts.
+Each lane has two queues, each with its own workers: one for jobs that have a seat, and the bulk queue for all others. A
+tenant has a bounded number of seats in each lane, assigned when a job is created or edited, and a job with a seat has
+at most one run that calls its target. So a tenant cannot occupy more of the seats' workers than it has seats, however
+slow its targets are. The start of a run reads and writes nothing for seats.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ CLOCK_MARGIN_SECONDS = 10
 """Clocks of an API function and a worker may differ by seconds."""
 
 LOOK_SECONDS = 60
-"""How often it is looked whether seats that are all taken have become free."""
+"""How often a full set of seats is checked for holders that have left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """The jobs of a tenant that have a seat in a lane. `looked_at` is when it was looked last which of them have left
-    (UTC seconds), `version` grows with every write.
+    """The jobs of a tenant that have a seat in a lane. `looked_at` is when holders were last checked (UTC seconds),
+    `version` grows with every write.
     """
 
     tenant: str
@@ -37,17 +37,17 @@ class Seats:
     version: int = 0
 
     def without_leavers(self, found: Mapping[str, JobSnapshot], *, now: float) -> Seats:
-        """The seats of those who are still there; `found` are the holders as they are now, where they can be read."""
+        """The seats without holders that have left; `found` are the holders as they are now, if they can be read."""
         left = {each for each, snapshot in found.items() if has_left(self.lane, snapshot, now=now)}
         return replace(self, holders=tuple(each for each in self.holders if each not in left), looked_at=now)
 
     def given_to(self, job_id: str) -> Seats:
-        """With one more taken."""
+        """The seats with this job added."""
         return replace(self, holders=(*self.holders, job_id))
 
 
 def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
-    """Whether the holder of a seat in `lane` needs it no more, and no run of it can be at work there. A deletion is
+    """Whether the holder of a seat in `lane` no longer needs it, and no run of it can be at work there. A deletion is
     remembered for a day.
     """
     gone_at = now - WORKER_SECONDS[lane] - CLOCK_MARGIN_SECONDS
@@ -57,25 +57,25 @@ def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
         case Gone(deleted_at=at):
             return at < gone_at
         case Job(state=JobState.COMPLETED):
-            return True  # its last run has ended, and runs that are asked for by hand have no seat then
+            return True  # its last run has ended, and runs on request then have no seat
         case Job():
             sits = snapshot.seated is not False and snapshot.lane is lane
             return not sits and snapshot.updated_at < gone_at
 
 
 def may_have_seat(job: Job) -> bool:
-    """Whether no two runs of it that have a seat can be at work at once."""
+    """Whether at most one run of the job can be at work at once."""
     return job.overlap is not Overlap.ALLOW
 
 
 def keeps_seat(job: Job, changed: Job) -> bool:
-    """Whether an edit leaves the job where it sits."""
+    """Whether the job keeps its seat after an edit."""
     return job.seated is True and job.state is not JobState.COMPLETED and job.lane is changed.lane
 
 
 def loses_seat(job: Job, changed: Job, due: int | None, *, now: float) -> bool:
-    """Whether an edit could let a run of `changed` start beside one of `job`: overlap is allowed, or a one-off is given
-    another time once it has come due (a one-off takes no lock). `due` is when the next occurrence of `job` is due.
+    """Whether an edit could let a run of `changed` start beside one of `job`: overlap is allowed, or a one-off is
+    rescheduled after it came due (a one-off takes no lock). `due` is when the next occurrence of `job` is due.
     """
     if not may_have_seat(changed):
         return True
@@ -91,8 +91,8 @@ def loses_seat(job: Job, changed: Job, due: int | None, *, now: float) -> bool:
 
 
 def has_seat(job: Job, lane: Lane, generation: int, *, manual: bool) -> bool:
-    """Whether a run may start on the workers of `lane` that are for seats. `generation` is that of the definition which
-    enqueued it; `manual`: somebody asked for it. Jobs of before there were seats may, until an edit.
+    """Whether a run may start on the workers of `lane` that are for seats. `generation` is that of the definition that
+    enqueued it; `manual`: it is a run on request. Jobs of releases without seats may, until an edit.
     """
     if job.seated is None:
         return True

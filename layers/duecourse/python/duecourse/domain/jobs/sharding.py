@@ -1,4 +1,4 @@
-"""Where a cursor stands in the due index: a slot is one hour (the bucket) and one shard."""
+"""A cursor's place in the due index: a slot is one hour (the bucket) and one shard."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bucket_of(instant: float) -> str:
 
 @lru_cache
 def _bucket(number: int) -> str:
-    """Kept: a round asks for each of its claims, and the hours are few."""
+    """Cached: a round calls it for each claim, and there are few hours."""
     return strftime("%Y-%m-%dT%H", gmtime(number * BUCKET_SECONDS))
 
 

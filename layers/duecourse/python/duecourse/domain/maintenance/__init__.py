@@ -1,1 +1,1 @@
-"""Decisions of what looks after jobs and runs: completeness audit, index repair, clean-up."""
+"""Decisions of maintenance: completeness audit, index repair, clean-up, archive."""

@@ -1,7 +1,7 @@
-"""What of the runs table's changes is archived, and which object of the archive it lies in.
+"""Which changes of the runs table are archived, and in which object of the archive.
 
-Rows are grouped by the day of their occurrence. An object's name is a function of the rows in it, so that a batch that
-is archived again overwrites what it wrote before.
+Rows are grouped by the day of their occurrence. An object's name is a function of its rows, so a batch that is archived
+again overwrites its objects.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.run_document import run_document
 
 EXPIRY = "dynamodb.amazonaws.com"
-"""Who deletes what has expired (Amazon DynamoDB Developer Guide, "DynamoDB Streams and Time to Live")."""
+"""The service that deletes expired items (Amazon DynamoDB Developer Guide, "DynamoDB Streams and Time to Live")."""
 
 REMOVE = "REMOVE"
 
 SCHEMA_VERSION = 1
-"""Of the rows. Fields are only ever added, which needs no new version: a reader may pass over what it does not know."""
+"""Of the rows. Added fields need no new version: readers ignore fields that they do not know."""
 
 FIRST_DAY = "2020-01-01"
-"""Where the days of the archive begin; occurrences of before (a backfill reaches back as far as it likes) lie there."""
+"""The first day of the archive; earlier occurrences (of backfills) are filed under it."""
 
 RUNS = "runs"
 UNREADABLE = "unreadable"
@@ -34,7 +34,7 @@ DIGEST_CHARACTERS = 12
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A record that this version cannot read: kept as it was (plain values), with what is wrong with it."""
+    """A record that this version cannot read: its plain values, and the error."""
 
     image: Any
     error: str
@@ -43,7 +43,7 @@ class Unreadable:
 @dataclass(frozen=True, slots=True)
 class RunChange:
     """One record of the stream. `sequence` is its number in it, `kind` what was done (`REMOVE`, …), `by` the service
-    that did it (None: somebody's request). `content` is what was there before, of runs that were removed only.
+    that did it (None: a request). `content` is the item before the change, only of runs that were removed.
     """
 
     sequence: str
@@ -61,13 +61,13 @@ class Sheet:
 
 
 def is_archived(change: RunChange) -> bool:
-    """Whether it is a run that expired. What anybody deletes is meant to be gone; locks and requests are no history."""
+    """Whether it is a run that expired. Deleted runs, locks and requests are not archived."""
     return change.kind == REMOVE and change.by == EXPIRY and change.content is not None
 
 
 def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
-    """What expired among the changes, as the objects to write: one for each day of occurrences, one for all that
-    cannot be read. The same changes give the same objects, whatever else they stand among.
+    """The expired runs among the changes, as the objects to write: one for each day of occurrences, one for all that
+    cannot be read. The same runs give the same objects, whatever the other changes are.
     """
     groups: dict[str, list[RunChange]] = {}
     for change in changes:
@@ -77,8 +77,8 @@ def sheets(changes: Iterable[RunChange]) -> tuple[Sheet, ...]:
 
 
 def day_of(run: Run) -> str:
-    """The day (UTC) under which a run is filed: that of its occurrence, within what queries look at. One that is still
-    to come when its record expires (it was skipped far ahead) is filed on the day of the expiry.
+    """The day (UTC) under which a run is filed: that of its occurrence, from FIRST_DAY on. If the record expires before
+    the occurrence is due (it was skipped far ahead), it is the day of the expiry.
     """
     known = run.occurrence if run.expires_at is None else min(run.occurrence, run.expires_at)
     return to_iso(max(known, int(from_iso(f"{FIRST_DAY}T00:00:00Z"))))[:10]
@@ -86,7 +86,7 @@ def day_of(run: Run) -> str:
 
 def row_of(run: Run) -> dict[str, Any]:
     """A run as GET /v1/runs/{id} shows it, with its tenant; a large result is shown by its key in the store of results,
-    where it lies for some time yet.
+    which keeps it a little longer.
     """
     own = {"schema_version": SCHEMA_VERSION, "tenant": run.tenant, "result_key": run.result_key}
     return own | run_document(run)
@@ -107,8 +107,8 @@ def _row(change: RunChange) -> dict[str, Any]:
 
 
 def _name(group: list[RunChange]) -> str:
-    """First and last sequence number, for those who look for a failed batch, and a digest of all of them: two batches
-    may begin and end with the same ones and differ between, since numbers count within a shard.
+    """First and last sequence number, to find a failed batch, and a digest of all: two batches may have the same first
+    and last number and differ in between, since numbers count within a shard.
     """
     numbers = [change.sequence for change in group]
     digest = sha256("\n".join(map(_identity, group)).encode()).hexdigest()[:DIGEST_CHARACTERS]

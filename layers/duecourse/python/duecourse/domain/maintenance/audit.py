@@ -1,4 +1,4 @@
-"""Whether every occurrence of a closed window has its record: what should have been, and what there is."""
+"""Whether every occurrence of a closed window has its record: expected occurrences compared with records."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
 HOUR_SECONDS = 3600
 
 CLOSED_SECONDS = MAX_JITTER_SECONDS + 2 * HOUR_SECONDS
-"""How old an occurrence is before it is audited: jitter may defer it by an hour, and two hours later it has started or
+"""How old an occurrence is before it is audited: jitter may delay it by an hour, and two hours later it has started or
 its dead letter has been reconciled.
 """
 
 SERVED_SECONDS = HOUR_SECONDS
-"""A lane that has started a run which came due this much later is not holding an older one back."""
+"""A lane that has started a run that came due this much later does not hold an older one any more."""
 
 MAX_TURN_SECONDS = DAY_SECONDS
-"""After an outage of the audit its windows are made up for day by day, each of which can be finished."""
+"""After an outage of the audit its windows are audited day by day, so that each turn can be finished."""
 
 MAX_RANGES = 25
 """Ranges reported of one job at a time; more than that are reported as one."""
@@ -35,7 +35,7 @@ UNDECIDED = frozenset({Verdict.QUEUED, Verdict.LATE})
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`expected` occurrences were compared with records; `missing` have no record, `doubled` were run twice."""
+    """`expected` occurrences were compared with records; `missing` have no record, `doubled` ran twice."""
 
     expected: int
     missing: tuple[OccurrenceRange, ...]
@@ -45,8 +45,8 @@ class Comparison:
 def compare(expected: Iterable[int], records: Sequence[Recorded]) -> Comparison:
     """Compare occurrences (ascending) with the records.
 
-    Missing: no record stands for it. Doubled: two records that ran stand for it (its own and a catch-up's, or two
-    catch-ups'), so its work was done twice; a run has one record whatever its attempts and messages.
+    Missing: no record covers it. Doubled: two records of runs that ran cover it (its own and a catch-up's, or two
+    catch-ups'). A run has one record, whatever its attempts and messages.
     """
     rest = sorted(records, key=lambda record: record.occurrence)
     position, reached, count = 0, float("-inf"), 0
@@ -78,9 +78,9 @@ def _put(ranges: list[OccurrenceRange], at: int, *, joins: bool) -> None:
 
 
 def audited_from(job: Job, since: int, low: int) -> int | None:
-    """From where on (UTC seconds, exclusive) a job's occurrences can be derived in a window that begins after `low`:
-    what came due before its last change belongs to a definition that is not kept, `since` is where its present one
-    begins. None for a job that is paused: its change is the pause.
+    """The instant (UTC seconds, exclusive) from which a job's occurrences can be derived in a window that begins after
+    `low`: earlier ones belong to a definition that is not kept. `since` is when the present one begins. None for a
+    paused job, whose last change is the pause.
     """
     return None if job.state is JobState.PAUSED else max(low, since)
 
@@ -100,9 +100,9 @@ class Turn(Position):
 def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds: int) -> Turn | None:
     """What to audit now, None if nothing: an unfinished turn, else the segment whose window closed first.
 
-    Segment s has its turn in each hour (UTC) whose number is s modulo `segments`; its window ends CLOSED_SECONDS before
-    that hour and begins where its last one ended, however long ago that was: what was missed is made up for in turns
-    of MAX_TURN_SECONDS. Records are kept for `kept_seconds`, which bounds how far a window reaches back.
+    Segment s has its turn in each hour (UTC) whose number is s modulo `segments`. Its window ends CLOSED_SECONDS before
+    that hour and begins where its last one ended; after a long gap it is audited in turns of MAX_TURN_SECONDS. Records
+    are kept for `kept_seconds`, which bounds how far a window reaches back.
     """
     ours = {turn.segment: turn for turn in turns if turn.segments == segments and turn.segment < segments}
     oldest = int(now) - kept_seconds + DAY_SECONDS
@@ -111,7 +111,7 @@ def next_turn(turns: Sequence[Turn], segments: int, *, now: float, kept_seconds:
         turn = min(unfinished, key=lambda turn: (turn.high, turn.segment))
         return replace(turn, low=min(max(turn.low, oldest), turn.high), version=turn.version + 1)
     hour = int(now) // HOUR_SECONDS
-    # A stage that has another number of segments since goes on where the slowest of the old ones was.
+    # After a change of the number of segments a segment continues where the slowest of the old ones was.
     others = [turn for turn in turns if turn.segments != segments]
     before = min((turn.high if turn.done else turn.low for turn in others), default=None)
     due: list[Turn] = []
@@ -142,7 +142,7 @@ def grouped(ranges: Iterable[OccurrenceRange], seconds: int) -> list[list[Occurr
 
 
 def few(ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
-    """The ranges (ascending); one that spans all where there are more than MAX_RANGES."""
+    """The ranges (ascending), or one range that spans all if there are more than MAX_RANGES."""
     if len(ranges) <= MAX_RANGES:
         return list(ranges)
     last, count = max(each.last for each in ranges), sum(each.count for each in ranges)
@@ -150,7 +150,7 @@ def few(ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
 
 
 def joined(known: Iterable[OccurrenceRange], more: Iterable[OccurrenceRange]) -> tuple[OccurrenceRange, ...]:
-    """Ranges of two origins, those that overlap as one, and few in all."""
+    """Both lists of ranges as one; overlapping ranges are merged, and few are left."""
     ranges: list[OccurrenceRange] = []
     for each in sorted({*known, *more}, key=lambda each: (each.first, each.last)):
         if ranges and each.first <= ranges[-1].last:

@@ -1,4 +1,4 @@
-"""What is wrong with the place of a cursor or a timer in the due index, where it belongs, and when a job is removed."""
+"""Faults of a cursor's or timer's place in the due index, its right place, and when a job is removed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from duecourse.domain.runs.run import Run
 from duecourse.domain.schedules import TZDATA_VERSION
 
 GIVEN_UP_SECONDS = 15 * DAY_SECONDS
-"""After so long no message can speak of an occurrence any more: lanes and dead letters keep theirs for 14 days (Amazon
-SQS Developer Guide, "Amazon SQS message quotas").
+"""After this time no message of an occurrence exists any more: lanes and the dead-letter queue keep messages for 14
+days (Amazon SQS Developer Guide, "Amazon SQS message quotas").
 """
 
 
 class IndexFault(StrEnum):
-    """UNREAD: no round of dispatch reads its slot. OUTDATED: by today's zone data it is due earlier than where it
-    stands. OUTSIDE: it has an occurrence to come and is in no slot. QUARANTINED: a cursor or a timer that was taken out
+    """UNREAD: no round of dispatch reads its slot. OUTDATED: by the present zone data it is due earlier than its entry
+    says. OUTSIDE: it has a future occurrence and is in no slot. QUARANTINED: a cursor or a timer that was taken out
     of the index. ENDED: its schedule is over and its last occurrence has come due, while its job is ACTIVE.
-    NO_SCHEDULE: its place is right, but no occurrence comes whose run would call a line that nobody looks after.
+    NO_SCHEDULE: its place is right, but no later run of its schedule would start a waiting line.
     """
 
     UNREAD = "unread"
@@ -38,8 +38,8 @@ class IndexFault(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A cursor or a timer as index repair reads it. `key` is the store's own name for it; `slot` and `due` (UTC
-    seconds) say where it stands in the due index. `cursor` is None for a timer, and for a cursor that cannot be read
-    (`unreadable`). `state` is its job's, None where it was not read along with it.
+    seconds) are its place in the due index. `cursor` is None for a timer, and for a cursor that cannot be read
+    (`unreadable`). `state` is its job's, None if the job was not read with it.
     """
 
     key: tuple[str, str]
@@ -63,7 +63,7 @@ class CompletedJob:
 
 @dataclass(frozen=True, slots=True)
 class ReadSlots:
-    """Which slots dispatch will read: from each shard's watermark on, or from `first` where a shard has none yet.
+    """Which slots dispatch will read: from each shard's watermark on, or from `first` if a shard has none yet.
     `watermarks` has an entry for each shard that is ticked.
     """
 
@@ -78,8 +78,8 @@ class ReadSlots:
         return bucket >= (self.watermarks[int(number)] or self.first)
 
     def slot_for(self, entry: Entry, due: int, now: float) -> str:
-        """The slot in which an entry that is due at `due` (UTC seconds) will be read: its own, or that of the present
-        hour for what should have been read before.
+        """The slot in which dispatch will read an entry that is due at `due` (UTC seconds): its own, or that of the
+        present hour if its own is below the watermark.
         """
         number = (entry.slot or "").partition("/")[2]
         known = number.isdigit() and int(number) in self.watermarks
@@ -88,8 +88,8 @@ class ReadSlots:
 
 
 def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None:
-    """What is wrong with an entry, None if nothing is. Where its job's state is unknown the job is to be read before
-    anything is believed. Raises ScheduleError or ExclusionError for a cursor that cannot be computed anew.
+    """What is wrong with an entry, None if nothing is. If the job's state is unknown, the caller must read the job
+    first. Raises ScheduleError or ExclusionError for a cursor that cannot be recomputed.
     """
     cursor = entry.cursor
     if entry.slot is not None:
@@ -97,9 +97,9 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
             return IndexFault.UNREAD
         return IndexFault.OUTDATED if cursor is not None and _earlier(cursor) else None
     if cursor is None and not entry.unreadable:
-        return IndexFault.QUARANTINED  # a timer: its run waits, whatever has become of its job's schedule
+        return IndexFault.QUARANTINED  # a timer: its run waits, whatever its job's schedule is
     if entry.state not in (JobState.ACTIVE, None):
-        return None  # it does not fire, and is not meant to
+        return None  # it does not fire, as intended
     if cursor is None or cursor.error is not None:
         return IndexFault.QUARANTINED
     if cursor.occurrence is None and cursor.last is not None:
@@ -110,8 +110,8 @@ def fault_of(entry: Entry, slots: ReadSlots, *, now: float) -> IndexFault | None
 
 
 def recomputed(cursor: Cursor) -> Cursor | None:
-    """The cursor as today's zone data have it, at the first occurrence that it has not passed; None: there is none.
-    Raises ScheduleError or ExclusionError.
+    """The cursor by the present zone data, at the first occurrence that it has not passed; None: there is none. Raises
+    ScheduleError or ExclusionError.
     """
     if cursor.remaining is not None and cursor.remaining <= 0:
         return None
@@ -124,8 +124,8 @@ def recomputed(cursor: Cursor) -> Cursor | None:
 
 
 def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
-    """Whether a job whose last occurrence has no record may be completed all the same: nothing can start it any more,
-    and none of its `runs` (the newest) is alive.
+    """Whether a job whose last occurrence has no record may be completed: no message can start it any more, and none of
+    its `runs` (the newest) is alive.
     """
     if cursor.occurrence is not None or cursor.last is None or cursor.last + GIVEN_UP_SECONDS > now:
         return False
@@ -133,8 +133,8 @@ def long_over(cursor: Cursor, runs: Iterable[Run], *, now: float) -> bool:
 
 
 def is_worn_out(job: Job | CompletedJob, *, now: float, retention_days: int, has_history: bool = False) -> bool:
-    """Whether a job may be removed: it was completed long ago, nobody has touched it since (an edit may have made it
-    ACTIVE again, and would show as its last change), and no record or request of its runs is left.
+    """Whether a job may be removed: it was completed long ago, was not changed since (an edit may have made it ACTIVE
+    again), and no record or request of its runs is left.
     """
     completed = isinstance(job, CompletedJob) or job.state is JobState.COMPLETED
     return completed and not has_history and job.updated_at <= now - retention_days * DAY_SECONDS

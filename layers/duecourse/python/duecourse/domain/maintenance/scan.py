@@ -1,4 +1,4 @@
-"""How far a scan of the jobs table is."""
+"""The position of a scan of the jobs table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a scan goes on (`start`, None: at the beginning), whether it is finished, and what it has counted.
-    `version` is that of the next write; it grows with each.
+    """Where a scan continues (`start`, None: at the beginning), whether it is finished, and its counts. `version` is
+    that of the next write; it grows with each.
     """
 
     start: str | None = None

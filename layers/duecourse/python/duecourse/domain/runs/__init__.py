@@ -1,1 +1,1 @@
-"""Records of runs, and every decision on one."""
+"""Records of runs, and every decision about a run."""

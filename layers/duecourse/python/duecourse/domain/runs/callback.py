@@ -1,7 +1,7 @@
-"""The token by which whoever works on a run reports: `dc1.<tenant>.<attempt>.<secret>`.
+"""The token by which a program that works on a run reports: `dc1.<tenant>.<attempt>.<secret>`.
 
-It names tenant and attempt, so that one key finds the record and an attempt that was given up is refused (fencing).
-Of the secret only a hash is stored: who can read the table cannot complete a run.
+It names tenant and attempt, so that one key finds the record and an attempt that is over is refused (fencing). Only a
+hash of the secret is stored: read access to the table does not suffice to complete a run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TokenError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CallbackToken:
-    """One attempt's token. `secret` has 96 random bits at least."""
+    """One attempt's token. `secret` has at least 96 random bits."""
 
     tenant: str
     attempt: int
@@ -35,7 +35,7 @@ class CallbackToken:
 
     @property
     def hash(self) -> str:
-        """What the record keeps."""
+        """The hash that the record keeps."""
         return sha256(str(self).encode()).hexdigest()
 
     def opens(self, callback_hash: str | None) -> bool:
@@ -44,7 +44,7 @@ class CallbackToken:
 
 
 def read_token(text: str) -> CallbackToken:
-    """The token of its text. Raises TokenError."""
+    """Parse a token. Raises TokenError."""
     match = _TOKEN.fullmatch(text)
     if match is None:
         raise TokenError("is not a run's token")

@@ -1,6 +1,6 @@
-"""What callbacks, deadlines and cancellation make of a run.
+"""Decisions on callbacks, deadlines and cancellation of a run.
 
-A token names an attempt, so what belongs to an attempt that was given up changes nothing (fencing).
+A token names an attempt, so an event of an attempt that is over changes nothing (fencing).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Command = Completed | GivenUp | DeadlineCame | CancelAsked
 def decide_command(
     event: Command, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Decide on a message that is about a run rather than its start."""
+    """Decide on a message that is not about a start."""
     if run is None:
         return _without_record(event, job, context, now)
     if of_predecessor(event.request, job, run):
         return instead_of(run, _without_record(event, job, context, now))
     if event.request.is_known_to(run):
-        # This message carries the run: what it asked for is done. If that was a death, it waits among the
-        # dead letters, or was brought back from there and carries the attempts that follow, like any message.
+        # This message carries the run: its command is done. If that was a death, the message is in the dead-letter
+        # queue, or was redriven from there and carries the following attempts, like any message.
         return decide_start(event.request, job, run, context, now=now)
     if isinstance(event, CancelAsked):
         return _cancel(event, run, context, now)
@@ -94,7 +94,7 @@ def _deadline(event: DeadlineCame, job: JobSnapshot, run: Run, context: AttemptC
 
 
 def _rescheduled(event: DeadlineCame, run: Run, until: float, reason: str) -> Decision:
-    """Of several copies one asks again: else each would have a successor of its own, and every heartbeat as many."""
+    """Only one of several copies is rescheduled; otherwise each would send a successor at every heartbeat."""
     if event.armed is not None and run.armed is not None and event.armed != run.armed:
         return Drop("another message looks after its deadline")
     return Reschedule(until, reason)
@@ -113,7 +113,7 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
         case RunState.RUNNING | RunState.WAITING:
             if run.cancel_requested is not None:
                 return Drop("its cancellation is asked for already")
-            # The token is changed and nothing else: whoever ends the attempt must read the record again.
+            # Only the token changes, so that the writer that ends the attempt must read the record again.
             asked = replace(run, cancel_requested=event.reason, token=context.token)
             return Transition(asked, run, "it is told at its next sign of life")
         case other:
@@ -121,7 +121,9 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
 
 
 def _without_record(event: Command, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
-    """Only a run that waits in its queue can be cancelled without a record: the record keeps it from starting."""
+    """A run without a record can only be cancelled while it waits in its queue: the new record keeps it from
+    starting.
+    """
     if not isinstance(event, CancelAsked):
         return Drop("the run has no record")
     if not isinstance(job, Job):

@@ -1,4 +1,4 @@
-"""Ranges of occurrences, the records that stand for them, and what of a range no record stands for."""
+"""Ranges of occurrences, the records that cover them, and the parts that no record covers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules.occurrences import Occurrences
 
 MAX_STEPS = 20_000
-"""Occurrences between two records that are looked at one by one."""
+"""Occurrences between two records that are checked one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a record of the schedule's own (nobody asked for it by hand) says: it stands for the occurrences from
-    `occurrence` through `through` (UTC seconds), was `due` then, and `ran` where an attempt was made. `caught_up`: it
-    was enqueued because it was missed.
+    """A record of a scheduled run (not on request): it covers the occurrences from `occurrence` through `through` (UTC
+    seconds), was due at `due`, and `ran` if an attempt was made. `caught_up`: it was enqueued because it was missed.
     """
 
     occurrence: int
@@ -40,10 +39,11 @@ class OccurrenceRange:
 def unrecorded(
     occurrences: Occurrences, whole: OccurrenceRange, records: Iterable[Recorded], *, most: int
 ) -> list[OccurrenceRange]:
-    """The parts of a range that no record stands for, oldest first.
+    """The parts of a range that no record covers, oldest first.
 
-    `most` parts at most: the last one then reaches to the end of the range whatever has a record there, and so does one
-    that is longer than MAX_STEPS. A range that was counted up to a limit stays at least as long in its last part.
+    At most `most` parts: the last one then reaches to the end of the range, whatever records are there, and so does a
+    part longer than MAX_STEPS. That last part has the rest of the range's count, which is a lower bound if the range's
+    count is one.
     """
     parts: list[OccurrenceRange] = []
     at: int | None = whole.first

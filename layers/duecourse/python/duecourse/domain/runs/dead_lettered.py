@@ -1,7 +1,7 @@
-"""What a message among the dead letters means for its run.
+"""Decisions on a run whose message is in the dead-letter queue.
 
-SQS moves a message there when it was received too often: because its run is dead and its worker failed it on purpose,
-or because of crashes and throttling, and then nobody else knows of it.
+SQS moves a message there when it was received too often: because its run is dead and its worker failed the message on
+purpose, or because of crashes and throttling, which no record shows.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ERROR = "its message was received too often without an end: by crashes or thrott
 def decide_dead_lettered(
     event: DeadLettered, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
-    """Keep a rightful dead letter, drop what is left over, send again what still matters, and record the death of a run
-    that no message carries on.
+    """Keep the message of a dead run, drop one that is not needed, send a command again, and record the death of a run
+    that no other message carries.
     """
     if run is None:
         return _unknown(event, job, context, now)
@@ -80,7 +80,7 @@ def _running(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptCo
 
 
 def _given_up(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Transition:
-    """The end of a run that nobody carries on: no death where it was to end anyway."""
+    """The end of a run that no message carries: not a death if it was to end anyway."""
     if run.cancel_requested is not None or not isinstance(own_job(job, run), Job):
         reason = run.cancel_requested or "deleted"
         return Transition(ended(run, RunState.CANCELLED, reason, now, context), run, reason)
@@ -88,7 +88,7 @@ def _given_up(event: DeadLettered, job: JobSnapshot, run: Run, context: AttemptC
 
 
 def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
-    """No record: its first attempt never began. Lateness does not excuse that, a job that changed since does."""
+    """No record: its first attempt never began. It is dead even if it is late, but not if its job changed since."""
     request = event.request
     if not event.starts:
         return Reschedule(now, "its run may be about to start")
@@ -105,7 +105,9 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
 
 
 def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) -> Transition:
-    """Dead, and carried by this message: the console's redrive brings it back under another id, and it runs again."""
+    """Dead, and carried by this message: after the console's redrive it comes back under another id, and the run starts
+    again.
+    """
     failed = replace(run, error=run.error or ERROR, code=run.code or REASON, nonce=event.request.nonce, notified=False)
     dead = ended(failed, RunState.DEAD, REASON, now, context)
     return Transition(replace(dead, expires_at=context.expires_at), run, REASON)

@@ -1,4 +1,4 @@
-"""What a worker knows when it decides about a run, what can happen to a run, and what can be decided."""
+"""The inputs of a decision about a run, the events, and the decisions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from duecourse.domain.targets.targets import Failed, Outcome
 
 @dataclass(frozen=True, slots=True)
 class AttemptContext:
-    """What an attempt brings that is started now. `token` names this delivery of the message `message_id`;
-    `lease_until` is when Lambda kills the invocation, `expires_at` when a record written now expires (UTC seconds).
-    `secret` is drawn for the attempt's callback token.
+    """The context of an attempt that starts now. `token` names this delivery of the message `message_id`; `lease_until`
+    is when Lambda kills the invocation, `expires_at` when a record written now expires (UTC seconds). `secret` is the
+    random part of the attempt's callback token.
     """
 
     message_id: str
@@ -55,11 +55,10 @@ class WorkflowOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StartRequest(OfRun):
-    """What a message asks for (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
-    start. `redrive`: somebody asks for another allowance of attempts for a dead run. `following` is when the occurrence
-    after it is due by the definition that enqueued it; `rules` are that definition's, which a catch-up brings.
-    `replaces` are ids and nonces of the messages that it was sent instead of. `readiness`: what a workflow's run says
-    of its member's first attempt.
+    """The content of a message (`messages.RunMessage`, which the domain does not import). As an event: an attempt may
+    start. `redrive`: another allowance of attempts is requested for a dead run. `following` is when the next occurrence
+    is due by the definition that enqueued this one; `rules` are that definition's, in a catch-up. `replaces` are ids
+    and nonces of the messages that it replaces. `readiness`: what a workflow's run says of its member's start.
     """
 
     identity: RunIdentity
@@ -74,8 +73,8 @@ class StartRequest(OfRun):
     readiness: Readiness | None = None
 
     def occurrences(self, job: JobSnapshot) -> Occurrences | None:
-        """What the definition names that enqueued it; None where that is not known any more. Raises ScheduleError or
-        ExclusionError.
+        """The occurrences of the definition that enqueued it; None if that is not known any more. Raises ScheduleError
+        or ExclusionError.
         """
         if self.rules is not None:
             return occurrences_of(
@@ -88,17 +87,17 @@ class StartRequest(OfRun):
         return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
 
     def carries(self, run: Run, message_id: str) -> bool:
-        """Whether this message, received as `message_id`, carries the run, or one that it was sent instead of."""
+        """Whether this message, received as `message_id`, or one that it replaces carries the run."""
         return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in self.replaces)
 
     def is_known_to(self, run: Run) -> bool:
-        """Whether this message wrote the run's record, whatever id it had then, or one that it was sent instead of."""
+        """Whether this message, under any id, or one that it replaces wrote the run's record."""
         return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
     @property
     def manual(self) -> bool:
-        """Whether this run was asked for by itself (run now, backfill, by a workflow): no change of its schedule
-        is about it.
+        """Whether this is a run on request (run now, backfill, by a workflow), which changes of the schedule do not
+        affect.
         """
         return bool(self.suffix) or self.is_member
 
@@ -113,7 +112,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Whoever works on the named attempt has completed it."""
+    """The named attempt was completed by its callback."""
 
     request: StartRequest
     result: object
@@ -121,7 +120,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """Whoever works on the named attempt has failed."""
+    """The named attempt was failed by its callback."""
 
     request: StartRequest
     failed: Failed
@@ -130,8 +129,8 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCame:
-    """The deadline of the named attempt, as it was when it was armed, has come. `armed` names the message that says
-    so; None in those of versions that gave them no names, and where it waited in the due index, which holds one.
+    """The deadline of the named attempt has come, as it was when the message was sent. `armed` names the message; None
+    in messages of versions without names, and in timers, of which there is one.
     """
 
     request: StartRequest
@@ -141,7 +140,7 @@ class DeadlineCame:
 
 @dataclass(frozen=True, slots=True)
 class CancelAsked:
-    """Somebody wants the run to end; `reason` is what its record will say (`cancelled`, `replaced`)."""
+    """The run's cancellation was requested; `reason` goes into its record (`cancelled`, `replaced`)."""
 
     request: StartRequest
     reason: str
@@ -160,7 +159,7 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class DeadLettered:
-    """The message of the named attempt was found among the dead letters. `starts`: it asks for an attempt's start."""
+    """The message of the named attempt was found in the dead-letter queue. `starts`: it asks for an attempt's start."""
 
     request: StartRequest
     starts: bool
@@ -205,7 +204,7 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """This message's own attempt may still be alive: look again at `until` (UTC seconds)."""
+    """This message's own attempt may still be alive: decide again at `until` (UTC seconds)."""
 
     until: float
     reason: str
@@ -213,7 +212,7 @@ class RetryLater:
 
 @dataclass(frozen=True, slots=True)
 class Reschedule:
-    """The deadline has moved: ask again at `until` (UTC seconds), and note who does."""
+    """The deadline has moved: send a message for `until` (UTC seconds), and record its name."""
 
     until: float
     reason: str
@@ -221,8 +220,8 @@ class Reschedule:
 
 @dataclass(frozen=True, slots=True)
 class RemainingCatchUp:
-    """The message stands for more missed occurrences than the run of its name, which is there already: what is left
-    of them, from `occurrence` (due at `due`) on, is `count` and needs a run of its own.
+    """The message covers more missed occurrences than the existing run of its name: the remaining `count`, from
+    `occurrence` (due at `due`) on, need their own run.
     """
 
     occurrence: int
@@ -232,4 +231,4 @@ class RemainingCatchUp:
 
 
 Decision = Start | Transition | Drop | FollowUp | RetryLater | Reschedule | RemainingCatchUp
-"""What a worker does about a run, and why."""
+"""What a worker does with a run, and why."""

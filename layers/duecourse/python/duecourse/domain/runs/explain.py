@@ -1,4 +1,4 @@
-"""Why a job ran at an instant, or did not: from its record where there is one, else from its definition."""
+"""Why a job ran at an instant, or did not: from its record if there is one, else from its definition."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from duecourse.domain.schedules.occurrences import Occurrences
 from duecourse.domain.schedules.zones.dst_effect import dst_effect
 
 SETTLED_SECONDS = 900
-"""After so long an empty lane is believed: SQS counts approximately, and no message is held back for longer."""
+"""After this time an empty lane counts as empty: SQS counts approximately, and delays no message for longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainContext:
-    """What else there is to know. `lookahead`, `horizon` and `retention` are the stage's (s); `sent_until` is the last
-    second of what the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the
-    job's lane has none (None: not asked). `searched` is False where records were left unread. `line` are the ids of the
-    runs that wait for the job's lock, first to last; read for a run that waits there.
+    """Further facts. `lookahead`, `horizon` and `retention` are the stage's (s); `sent_until` is the last second of the
+    occurrences that the API sent at once; `lane_kept` is how long a lane keeps a message (s), `lane_empty` whether the
+    job's lane has none (None: not asked). `searched` is False if records were left unread. `line` are the ids of the
+    runs that wait for the job's lock, first to last; only read for a run that waits there.
     """
 
     lookahead: int
@@ -41,8 +41,8 @@ class ExplainContext:
 def explain(
     at: int, job: JobSnapshot, cursor: Cursor | None, record: Run | None, around: ExplainContext, *, now: float
 ) -> Explanation:
-    """Why `job` ran at `at` (UTC seconds), or did not. `record` is the one of that very occurrence or, where there is
-    none, the newest before it whose range reaches over it. Instants are UTC seconds.
+    """Why `job` ran at `at` (UTC seconds), or did not. `record` is the occurrence's own or, if there is none, the
+    newest before it whose range covers it. Instants are UTC seconds.
     """
     occurrences, broken = _compiled(job)
     found = _judge(at, job, cursor, record, around, occurrences, broken, now)
@@ -52,7 +52,9 @@ def explain(
 
 
 def before(occurrences: Occurrences, low: int, at: int) -> int | None:
-    """The last occurrence after `low` and before `at` (UTC seconds); a schedule knows only "next", so it is halved."""
+    """The last occurrence after `low` and before `at` (UTC seconds); a schedule only has `next`, so the interval is
+    halved.
+    """
 
     def reaches(instant: int) -> bool:
         following = occurrences.next(instant)
@@ -89,7 +91,7 @@ def _judge(
     broken: str,
     now: float,
 ) -> Explanation:
-    # A range says from when to when, not at which instants; what a schedule named that is gone is not known any more.
+    # A range has two ends, not its instants; the occurrences of a former schedule are not known any more.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or record.reason == "edited"):
         return in_line(recorded(record, at), record, around.line)
@@ -117,7 +119,7 @@ def _judge(
 
 
 def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences) -> Explanation:
-    """The present schedule does not name the instant: why not?"""
+    """Why the present schedule does not name the instant."""
     if not job.scheduled:
         return Explanation(Verdict.NOT_AN_OCCURRENCE, "The job has no schedule: it runs when it is asked to.")
     spec = job.schedule
@@ -155,12 +157,12 @@ def _unnamed(at: int, job: Job, cursor: Cursor | None, occurrences: Occurrences)
 def _unrecorded(
     at: int, job: Job, cursor: Cursor | None, around: ExplainContext, occurrences: Occurrences, now: float
 ) -> Explanation:
-    """The present schedule names the instant, and no record answers for it."""
+    """The verdict for an instant that the present schedule names and no record covers."""
     due = occurrences.due(at)
     if due + around.retention <= now:
         return _expired(around)
     paused_at = int(job.changed_at if job.paused_at is None else job.paused_at)
-    # What came due before the pause and nobody had enqueued waits for its end as well.
+    # Occurrences that came due before the pause and were not enqueued wait for its end too.
     if job.state is JobState.PAUSED and due > (paused_at if cursor is None else min(paused_at, cursor.after)):
         return _paused(at, job, now)
     if cursor is None:
@@ -177,7 +179,7 @@ def _unrecorded(
 
 
 def _passed(at: int, due: int, job: Job, cursor: Cursor, around: ExplainContext) -> bool:
-    """Whether the occurrence has been handed to its lane, by a dispatcher or at once by the API."""
+    """Whether the occurrence was sent to its lane, by a dispatcher or at once by the API."""
     if around.sent_until is not None and int(job.changed_at) < due and at <= around.sent_until:
         return True
     if cursor.occurrence is not None:
@@ -202,7 +204,7 @@ def _to_come(
 
 
 def _allowed(at: int, cursor: Cursor, occurrences: Occurrences) -> bool:
-    """Whether `max_runs` lets the occurrence happen, counted from where the cursor stands."""
+    """Whether `max_runs` allows the occurrence, counted from the cursor's position."""
     if cursor.occurrence is None:
         return False
     if cursor.remaining is None:

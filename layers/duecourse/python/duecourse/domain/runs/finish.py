@@ -1,4 +1,4 @@
-"""What the end of an attempt makes of its run."""
+"""Decisions at the end of an attempt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 
 KEPT_SECONDS = MESSAGE_RETENTION_DAYS * DAY_SECONDS
-"""How long a record is kept at least beyond its next attempt, whose message may wait so long in its lane."""
+"""How long a record is kept at least after its next attempt is due, whose message may wait in its lane for as long."""
 
 
 def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, draw: float) -> Transition:
@@ -31,7 +31,7 @@ def decide_finish(run: Run, job: JobSnapshot, outcome: Outcome, *, now: float, d
 
 
 def succeed(run: Run, result: object, now: float) -> Transition:
-    """The run has done its work, whatever was asked of it meanwhile."""
+    """The run has succeeded, whatever was requested meanwhile."""
     done = ended(run, RunState.SUCCEEDED, None, now)
     return Transition(replace(done, result=result, error=None, code=None), run, "succeeded")
 
@@ -42,7 +42,9 @@ def cancel(run: Run, reason: str, now: float) -> Transition:
 
 
 def _wait(run: Run, job: Job, now: float) -> Transition:
-    """The call was taken; somebody else works on it now. One who can never hear of a cancellation is not waited for."""
+    """The call was accepted and the run waits for its callback; a cancelled run without heartbeats ends instead, since
+    no heartbeat could report the cancellation.
+    """
     if run.cancel_requested is not None and job.heartbeat_seconds is None:
         return cancel(run, run.cancel_requested, now)
     heartbeat_until = None if job.heartbeat_seconds is None else now + job.heartbeat_seconds

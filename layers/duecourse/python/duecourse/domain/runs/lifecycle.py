@@ -1,8 +1,8 @@
-"""The one function that decides every transition of a run. Its table is in ARCHITECTURE.
+"""The one function that decides every transition of a run. ARCHITECTURE.md has the state diagram.
 
 Each kind of event has a module of its own: `start` for messages that may start an attempt, `finish` for the end of a
 call, `command` for callbacks, deadlines and cancellation, `member` for jobs of workflows and workflows' runs,
-`dead_lettered` for messages found among the dead letters.
+`dead_lettered` for messages in the dead-letter queue.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from duecourse.domain.runs.start import decide_start
 
 
 def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
-    """What becomes of a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
+    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` UTC seconds."""
     match of_generation(event, job, run):
         case StartRequest(readiness=Readiness() as readiness) as event:
             return decide_member_start(event, readiness, job, run, context, now=now)

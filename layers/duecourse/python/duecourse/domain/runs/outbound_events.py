@@ -10,7 +10,7 @@ from duecourse.domain.jobs.policies import EventKind
 from duecourse.domain.runs.run import Run, RunState
 
 LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})
-"""Why a run is skipped that came too late."""
+"""Reasons for which a late run is skipped."""
 
 RUN_DEAD = "Run Dead"
 RUN_SUCCEEDED = "Run Succeeded"
@@ -45,9 +45,7 @@ def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
 
 
 def detail_of(run: Run, kind: str) -> dict[str, Any]:
-    """What an event of this detail type says of its run. `event` is the same whenever it is sent again: consumers may
-    drop repeats.
-    """
+    """The detail of an event of this type. `event` is the same in each repetition, so consumers can drop repeats."""
     return {
         "event": f"{run.tenant}/{run.name}/{run.attempt}/{kind}",
         "tenant": run.tenant,

@@ -1,8 +1,8 @@
-"""Whether a run may start while another run of its job is alive, or waits for its turn.
+"""Whether a run may start while another run of its job is alive or waits in line.
 
-The lock names the run that holds it, and until when its holder's invocation lives. Acquired before the first start and
-released at the final state, it is only ever believed together with the holder's own record. Runs that wait for it stand
-in a line, by the time they are due; whoever releases it calls the next.
+The lock names the run that holds it, and the end of the holder's invocation. It is acquired before the first start and
+released at the final state, and is only valid together with the holder's own record. Runs that wait for it are in a
+line, ordered by due time; the worker that releases the lock starts the next one.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
-"""How long after its lease a RUNNING holder is believed to come back: its message is visible again 30 s after the
-worker's time-out, and a worker that takes it over asks for the lock like everybody else."""
+"""How long after its lease a RUNNING holder keeps the lock: its message is visible again 30 s after the worker's
+time-out. A worker that takes it over later asks for the lock like any other run."""
 
 
 LOST_SECONDS = 3600
-"""How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or among the dead
-letters, and must not block its job for ever. One that comes after all asks for the lock like everybody else."""
+"""How long after its next attempt was due a RETRYING holder keeps the lock: its message may be lost or in the
+dead-letter queue, and must not block its job for ever. A later attempt asks for the lock like any other run."""
 
 AWAIT_SECONDS = 2
-"""After so long a run that may not wait in line looks again whether the holder of its lock has begun."""
+"""After this time a run that may not wait in line checks again whether the holder of its lock has begun."""
 
 NEWEST_ONLY = (Overlap.NEWEST, Overlap.REPLACE)
-"""The policies of whose waiting runs only the newest will run."""
+"""The policies under which only the newest waiting run runs."""
 
 LINED = (Overlap.QUEUE, *NEWEST_ONLY)
-"""The policies whose runs wait for one another."""
+"""The policies whose runs wait in line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class LinePosition:
-    """Where a run stands in its job's line: by when it is due (UTC seconds), then by its local name."""
+    """A run's place in its job's line: by due time (UTC seconds), then by its local name."""
 
     due: int
     local: str
@@ -59,7 +59,7 @@ class Yield:
 
 @dataclass(frozen=True, slots=True)
 class Await:
-    """The holder has the lock but no record yet: it starts or dies before `until`; ask again then."""
+    """The holder has the lock but no record yet: it starts or dies before `until`; request the lock again then."""
 
     until: float
     reason: str
@@ -75,7 +75,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class TakeOver:
-    """The holder is final or gone: take the lock over from exactly that holder."""
+    """The holder is final or lost: take the lock over from exactly that holder."""
 
     previous: Lock
     reason: str
@@ -86,7 +86,7 @@ LockDecision = Yield | Await | Wait | TakeOver
 
 @dataclass(frozen=True, slots=True)
 class LockRequest:
-    """Who asks for the lock: the local name of a run. `fresh`: it has made no attempt yet; `again`: it has waited once
+    """A run's request for the lock, by its local name. `fresh`: it has made no attempt yet; `again`: it has waited once
     for a holder to begin.
     """
 
@@ -98,7 +98,7 @@ class LockRequest:
 
 def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float) -> LockDecision:
     """Decide on a lock that another run holds; `holder` is that run's record (strongly read)."""
-    # Whoever took the lock may be about to write its start (the first one, the next attempt, a redrive of the dead).
+    # The holder may be about to write its start (a first attempt, the next one, a redrive).
     starting = now < lock.until + LEASE_MARGIN_SECONDS
     begun = holder is not None and holder.state not in (RunState.QUEUED, RunState.DEAD)
     if starting and not begun:
@@ -126,8 +126,8 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 def decide_turn(
     job: Job, mine: LinePosition, *, first: LinePosition | None, last: LinePosition | None
 ) -> Wait | Yield | None:
-    """Whether a run that has made no attempt yet must let another one go that waits in line, whose `first` and `last`
-    places are given; None when it is its turn.
+    """Whether a run that has made no attempt yet must let a run in line go first; `first` and `last` are the ends of
+    the line. None if it is its turn.
     """
     match job.overlap:
         case Overlap.QUEUE if first is not None and first < mine:
@@ -153,7 +153,7 @@ def _about_to_start(lock: Lock, asks: LockRequest, now: float) -> Wait | Await:
 
 
 def _lost(holder: Run, starting: bool, now: float) -> str | None:
-    """Why a holder that is not final is not believed to come back; None when it is."""
+    """Why a holder that is not final counts as lost; None if it does not."""
     if starting:
         return None
     match holder.state:

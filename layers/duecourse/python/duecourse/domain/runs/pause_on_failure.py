@@ -9,8 +9,8 @@ from duecourse.domain.runs.run import Run, RunState
 
 
 def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:
-    """How many of the runs that ended last are dead, of those that ended after `since` (UTC seconds: the job's last
-    change, so that a resumed job starts counting anew). What was skipped or cancelled says nothing and is passed over.
+    """How many of the runs that ended last, after `since`, are dead. `since` (UTC seconds) is the job's last change, so
+    that the count of a resumed job starts at zero. Skipped and cancelled runs do not count.
     """
     spoke = (RunState.SUCCEEDED, RunState.DEAD)
     ended = [run for run in runs if run.state in spoke and run.finished_at is not None and run.finished_at > since]

@@ -1,4 +1,4 @@
-"""The records that decisions write: of a run's beginning, of its end, of what never runs."""
+"""The records that decisions write: at a run's start, at its end, and for occurrences that do not run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 
 OVERLAP = "overlap"
-"""What a run waits for that waits for another run of its job."""
+"""`waiting_for` of a run that waits for another run of its job."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Run:
-    """The record of a run that has none yet, before its first attempt."""
+    """The first record of a run, before its first attempt."""
     identity = request.identity
     if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
         identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
@@ -62,7 +62,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
 
 
 def queued(run: Run, now: float) -> Run:
-    """The record of a run that is about to begin its first attempt, and has to wait in line instead."""
+    """The record of a run that has to wait in line before its first attempt."""
     return replace(
         run,
         state=RunState.QUEUED,
@@ -80,8 +80,8 @@ def queued(run: Run, now: float) -> Run:
 
 
 def _with_callback(run: Run, job: Job, context: AttemptContext, now: float) -> Run:
-    """Token and deadlines stand before the call is made: the callback may come before the call has returned. Until
-    then the call's own time-out is added to the first heartbeat.
+    """Token and deadlines are stored before the call, since the callback may come before the call has returned. Until
+    then the call's own time-out is added to the first heartbeat's deadline.
     """
     token = CallbackToken(run.tenant, run.attempt, context.secret)
     beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
@@ -91,10 +91,9 @@ def _with_callback(run: Run, job: Job, context: AttemptContext, now: float) -> R
 
 
 def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: AttemptContext | None = None) -> Run:
-    """The run at the end of its attempt, or of itself, at `now` (UTC seconds; None: nothing has begun that could end).
+    """The run at the end of its attempt or its own end, at `now` (UTC seconds; None: it has not begun).
 
-    Nothing is waited for any more, whatever it was. `by` is the message that writes this; without it, it is the one
-    that carries the attempt already.
+    It waits for nothing any more. `by` is the message that writes this; by default the one that carries the attempt.
     """
     over = replace(
         run,
@@ -118,7 +117,7 @@ def skipped(request: StartRequest, job: JobSnapshot, context: AttemptContext, re
 
 
 def refused(start: Start, reason: str, because: str) -> Transition:
-    """The record of a run that another one keeps from starting."""
+    """The record of a run that may not start because of another run."""
     never = ended(start.run, RunState.SKIPPED, reason, None)
     never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
     return Transition(never, start.previous, because)

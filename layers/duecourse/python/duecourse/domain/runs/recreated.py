@@ -1,4 +1,4 @@
-"""Jobs that were deleted and created anew under the same id: which of them a record and a message belong to."""
+"""Jobs that were deleted and re-created under the same id, and which of them a record or a message belongs to."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from duecourse.domain.runs.run import Run
 
 
 def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
-    """Whether the record only says that another job, deleted since, did not run then, and the request is this job's."""
+    """Whether the record belongs to a run that never began of a deleted job of the same id, and the request to the
+    present job.
+    """
     return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
 
 
 def binds_nobody(job: Job, run: Run) -> bool:
-    """Whether another job, deleted since, was not to run then (it was skipped, or cancelled before it began): that
-    binds no job of the same id.
+    """Whether the record belongs to a run that never began (skipped, or cancelled before it began) of a deleted job of
+    the same id: it does not count for the re-created job.
     """
     return run.attempt == 0 and run.generation < job.created_generation
 
 
 def instead_of(run: Run, decision: Decision) -> Decision:
-    """The decision about a run without a record, written over that record."""
+    """The decision for a run without a record, written over this record."""
     return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
 
 
 def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
-    """The job that a run belongs to: one re-created after that one was deleted is another job."""
+    """The job if the run belongs to it; None if it is a re-created one and the run belongs to its predecessor."""
     anew = isinstance(job, Job) and run.generation < job.created_generation
     return None if anew else job
 

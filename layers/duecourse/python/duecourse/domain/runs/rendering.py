@@ -1,7 +1,7 @@
-"""What the templates of a job become in a call, and how large that may be.
+"""Rendering of a job's templates for a call, and its size limits.
 
-The size is computed before anything is rendered, so a small template never makes a large text in the memory of a
-worker that many tenants share.
+The size is computed before rendering, so a small template never makes a large text in the memory of a worker that many
+tenants share.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from duecourse.domain.schedules import load_zone
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, TemplateError, render_template, rendered_size, texts_in
 
 MAX_BODY_BYTES = 256 * 1024
-"""Of a payload, or of the parameters of an AWS call, as JSON. What SQS, SNS, EventBridge and Step Functions took when
-this was set; a job's own payload has 200 KB at most, so there is room for what the templates add.
+"""Of a payload, or of the parameters of an AWS call, as JSON: the limit of SQS, SNS, EventBridge and Step Functions
+when this was set. A job's own payload has at most 200 KB, which leaves room for rendered values.
 """
 
 MAX_HEADER_BYTES = 8 * 1024
-"""Of one header, name and value: common servers accept no more in a line."""
+"""Of one header, name and value: common servers accept no longer line."""
 
 MAX_HEADERS_BYTES = 32 * 1024
 """Of all headers that a job sends."""
@@ -38,7 +38,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class TemplateTooLargeError(TemplateError):
-    """What a template would become is larger than its bound; nothing was rendered."""
+    """A rendered template would exceed its limit; nothing was rendered."""
 
     code = "template_too_large"
 
@@ -46,9 +46,9 @@ class TemplateTooLargeError(TemplateError):
 def values_for(run: Run, job: Job) -> dict[str, str]:
     """The values of TEMPLATE_NAMES for a run's current attempt.
 
-    All of them speak of the occurrence, never of the present. `date` (2026-11-21), `week` (ISO, 2026-W47) and `month`
-    (2026-11) are read on the calendar of the schedule's time zone, so that a report of Monday 00:30 in Tokyo is
-    Monday's; `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
+    All of them depend on the occurrence, never on the present time. `date` (2026-11-21), `week` (ISO, 2026-W47) and
+    `month` (2026-11) are read on the calendar of the schedule's time zone, so that a report at Monday 00:30 in Tokyo
+    has Monday's date; `scheduled_at` (2026-11-21T06:47:00Z), `due_at` (the same with jitter) and `occurrence`
     (20261121T064700Z) are UTC. A job without a name is named by its id.
     """
     wall = datetime.fromtimestamp(load_zone(job.schedule.timezone).wall(run.occurrence), UTC)
@@ -69,8 +69,8 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
 
 
 def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, callback: bool) -> dict[str, str]:
-    """The same for the run of a job whose values are longest, with its idempotency key and, if the run has a callback,
-    a token: what fits with these fits at every run. Raises TemplateTooLargeError where the key itself is too long.
+    """The longest possible values for a run of a job, with its idempotency key and, if the run has a callback, a token:
+    a template that fits with these fits at every run. Raises TemplateTooLargeError if the key itself is too long.
     """
     run_id = str(RunName(job_id, 0, f".m{'x' * 8}"))
     values = {
@@ -93,8 +93,8 @@ def longest_values(tenant: str, job_id: str, job_name: str, key: str | None, *, 
 
 
 def idempotency_key(run: Run, job: Job) -> str:
-    """What makes attempts of a run recognisable as one: the key that it was first called with (Run.idempotency_key), or
-    what the job's template makes of it, or `<tenant>/<run id>`. Raises TemplateError.
+    """The idempotency key of all attempts of a run: the key of its first call (Run.idempotency_key), or the job's
+    rendered template, or `<tenant>/<run id>`. Raises TemplateError.
     """
     if run.idempotency_key is not None:
         return run.idempotency_key or str(run.name)
@@ -105,7 +105,7 @@ def idempotency_key(run: Run, job: Job) -> str:
 
 
 def check_document_size(value: Any, values: Mapping[str, str]) -> None:
-    """Raises TemplateTooLargeError for a JSON value that has more than MAX_BODY_BYTES once rendered."""
+    """Raises TemplateTooLargeError for a JSON value that would have more than MAX_BODY_BYTES after rendering."""
     templates = [text for _, text in texts_in(value) if "{{" in text]
     if not templates:
         return
@@ -121,8 +121,8 @@ def render_document(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> None:
-    """Raises TemplateTooLargeError for headers that are too large once rendered, by themselves or together. A secret
-    that is not among `secrets` counts nothing.
+    """Raises TemplateTooLargeError for headers that would be too large after rendering, one or all together. A secret
+    that is not in `secrets` counts 0.
     """
     sizes = {name: len(value) for name, value in values.items()}
     sizes |= {f"secret:{name}": len(secret) for name, secret in secrets.items()}
@@ -182,12 +182,12 @@ def _bound(size: int, limit: int, where: str, *, unit: str = "bytes") -> None:
 
 
 def with_its_key(run: Run, job: Job) -> Run:
-    """The run with its idempotency key, which is recorded before the first call: the job may be edited before the next
-    one.
+    """The run with its idempotency key, which is recorded before the first call, since the job may be edited before the
+    next one.
     """
     if run.idempotency_key is not None:
         return run
     try:
         return replace(run, idempotency_key=idempotency_key(run, job))
     except TemplateError:
-        return run  # the call will say so
+        return run  # the call will fail with that error

@@ -10,9 +10,8 @@ from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 
 
 class RunState(StrEnum):
-    """QUEUED is written for a run that waits in line for another run of its job; of others it is what the cursor has
-    passed and no record answers for. WAITING: the call was made, somebody else works on it and will say when it is
-    done.
+    """QUEUED is recorded only for a run that waits in line for another run of its job; other queued runs have no
+    record: the cursor has passed them. WAITING: the call returned, and a program works on the run until its callback.
     """
 
     QUEUED = "QUEUED"
@@ -26,7 +25,7 @@ class RunState(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether nothing but a redrive leads out of it."""
+        """Whether only a redrive leads out of this state."""
         return self in _FINAL
 
 
@@ -37,19 +36,16 @@ _FINAL = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunSt
 class Run(OfRun):
     """The record of a run. Instants are UTC epoch seconds.
 
-    `attempt` counts from 1 and is never reset; `attempts_allowed` grows with a redrive. `token` names the writer of
-    the current state, `message_id` and `nonce` the message that carries the run. `lease_until` is when its
-    worker's invocation ends at the latest.
-    A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be completed,
-    `heartbeat_until` by when the next sign of life is due, `armed` names the one message that is
-    sent again where that deadline has moved. `cancel_requested` says why it is to end.
-    `waiting_for` is what a QUEUED run waits for, `waiting_since` when it began to wait, or had.
-    `idempotency_key` is what its first attempt was called with; None before it, and in records of versions that did not
-    keep it. Empty: its id, which was the key by default.
-    `redriven_at` is when it was given another allowance last.
-    `code` is the kind of its last failure. A large result lies in the store of results under `result_key`.
-    `caught_up`: it was enqueued because it, or all that it stands for, was missed. `requested_by` in its identity is
-    also who asked for it to be skipped.
+    `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `token` names the writer of the
+    current state, `message_id` and `nonce` the message that carries the run. `lease_until` is the latest end of its
+    worker's invocation. A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be
+    completed, `heartbeat_until` when the next heartbeat is due, `armed` names the one deadline message that is sent
+    again if the deadline has moved. `cancel_requested` says why it is to end. `waiting_for` is what a QUEUED run waits
+    for, `waiting_since` when it began to wait; it stays after the wait. `idempotency_key` is the key of its first call;
+    None before that, and in records of versions that did not keep it. Empty: its id, which was the key by default.
+    `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in the store
+    of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were missed.
+    `requested_by` in its identity is also who requested that it is skipped.
     """
 
     identity: RunIdentity
@@ -86,13 +82,13 @@ class Run(OfRun):
 
     @property
     def deadline(self) -> float | None:
-        """By when a run with a callback must give its next sign of life, or be completed (UTC seconds)."""
+        """When a run with a callback must send its next heartbeat or be completed (UTC seconds)."""
         known = [until for until in (self.waiting_until, self.heartbeat_until) if until is not None]
         return min(known, default=None)
 
     @property
     def age_from(self) -> float:
-        """From when on its age counts (UTC seconds): a redrive gives it anew, like its attempts."""
+        """The instant from which its age counts (UTC seconds): its due time, or its last redrive."""
         return self.due if self.redriven_at is None else self.redriven_at
 
     @property
@@ -101,6 +97,6 @@ class Run(OfRun):
         return None if self.first_started_at is None else self.first_started_at - self.due
 
     def written_as(self, other: Run) -> bool:
-        """Whether `other`, read back after a write, is this very write: only its answer was lost."""
+        """Whether `other`, read back after a write, is this write, so that only its answer was lost."""
         ours = (self.token, self.state, self.attempt, self.notified)
         return ours == (other.token, other.state, other.attempt, other.notified)

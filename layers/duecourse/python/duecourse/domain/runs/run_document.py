@@ -1,4 +1,4 @@
-"""A run as everybody outside sees it: the API's answers and the archive's rows."""
+"""A run as a document: in the API's answers and the archive's rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from duecourse.domain.runs.run import Run
 
 
 def run_document(run: Run) -> dict[str, Any]:
-    """A run: `started_at` and `lateness_seconds` are those of its first start. A result that lies in the store of
-    results is shown by its size alone.
+    """A run: `started_at` and `lateness_seconds` are those of its first start. Of a result in the store of results only
+    the size is shown.
     """
     started = run.started_at if run.first_started_at is None else run.first_started_at
     return {
@@ -50,7 +50,7 @@ def millisecond(instant: float | None) -> str | None: ...
 
 
 def millisecond(instant: float | None) -> str | None:
-    """An instant (UTC seconds) with three places, always; None where there is none."""
+    """An instant (UTC seconds) always with milliseconds; None for None."""
     if instant is None:
         return None
     return datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

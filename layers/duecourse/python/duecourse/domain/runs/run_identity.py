@@ -1,4 +1,4 @@
-"""Who a run is: one value, which its messages, its start requests and its record share."""
+"""The identity of a run: one value that its messages, start requests and record share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """A run of `tenant`'s job for one `occurrence`, which is `due` with its jitter (UTC seconds).
+    """A run of `tenant`'s job for one `occurrence`, due at `due` with its jitter (UTC seconds).
 
     `generation` is that of the definition which enqueued it. A `suffix` (`.m…`, `.b…`) marks a run that somebody asked
     for: `requested_by`, with `own_payload` where it is called with the payload that was given then (ports.Inputs)
@@ -49,7 +49,7 @@ class _Field(Generic[T]):
 
 
 class OfRun:
-    """What belongs to a run: the fields of its identity are read as its own."""
+    """A base of values that belong to a run: gives access to the fields of its identity."""
 
     __slots__ = ()
     identity: RunIdentity

@@ -1,7 +1,7 @@
-"""What a worker does with a message that may start an attempt: start it, or not, and why.
+"""Decisions on a message that may start an attempt.
 
-The worker believes the tables, not the message. This module is the one place that decides between a message, the
-record of its run (if any) and the job as it is now.
+The worker trusts the tables, not the message. Only this module decides from a message, the record of its run (if any)
+and the present job.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
 from duecourse.domain.runs.run import Run, RunState
 
 LEASE_MARGIN_SECONDS = 10
-"""How much longer than its lease an attempt is believed alive: workers' clocks may differ by seconds."""
+"""How much longer than its lease an attempt counts as alive: workers' clocks may differ by seconds."""
 
 
 def decide_start(
@@ -36,7 +36,7 @@ def decide_start(
     if run is not None and of_predecessor(request, job, run):
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:
-        # The message that carries the run has sent on what the run does not stand for.
+        # The message that carries the run has already sent the remaining catch-up.
         rest = None if request.carries(run, context.message_id) else _remaining(request, job, run)
         return rest or go_on(request, own_job(job, run), run, context, now)
     if request.attempt > 1 or request.redrive:
@@ -51,20 +51,20 @@ def decide_start(
 
 
 def without_job(request: StartRequest, job: Gone | None, context: AttemptContext) -> Decision:
-    """What becomes of a run without a record when its job is gone."""
+    """The decision for a run without a record whose job is deleted."""
     if job is not None and request.due <= job.deleted_at:
         return skipped(request, job, context, "deleted")
     return Drop("the job is gone")
 
 
 def outdated(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
-    """Whether the job is still the one this occurrence was enqueued for; None when it may run."""
+    """The decision if the job has changed since this occurrence was enqueued; None if the run may start."""
     if request.generation > job.generation:
         return Drop("the message is newer than the job")
     if request.generation < job.created_generation:
         return Drop("the job was deleted and created anew")
     if request.manual:
-        return None  # whatever the job's state: who asked for it meant this run, not the schedule
+        return None  # a run on request does not depend on the schedule or the job's state
     held_until = job.superseded_at(request.generation)
     if held_until is None:
         return _ended_job(request, job, context, now)
@@ -78,8 +78,8 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
 
 
 def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
-    """An unchanged job fires while it is ACTIVE. A COMPLETED one has seen its last run end, perhaps before an earlier
-    one has started (lanes keep no order): it may, unless it is so old that its record may have expired.
+    """An unchanged job fires while it is ACTIVE. The last run of a COMPLETED job has ended, perhaps before an earlier
+    one has started (lanes keep no order): that one may start, unless it is so old that its record may have expired.
     """
     kept = context.expires_at - now
     if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < late_since(request) + kept):
@@ -88,12 +88,12 @@ def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: fl
 
 
 def late_since(request: StartRequest) -> float:
-    """From when on its lateness is its worker's: a caught-up run was late already when it was enqueued."""
+    """The instant from which lateness in the lane counts: a caught-up run was already late when it was enqueued."""
     return request.due if request.caught_up_at is None else max(request.due, request.caught_up_at)
 
 
 def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
-    """A run that waited in its queue past the grace is treated by the job's policy for missed occurrences."""
+    """The job's policy for missed occurrences decides about a run that waited in its queue past the grace."""
     if job.start_deadline_seconds is not None and now > _newest_due(request, job) + job.start_deadline_seconds:
         return skipped(request, job, context, "start_deadline")
     if request.manual or now - late_since(request) <= job.missed.grace_seconds:
@@ -111,7 +111,7 @@ def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: flo
 
 
 def _newest_due(request: StartRequest, job: Job) -> int:
-    """When the newest occurrence came due that it stands for."""
+    """When the newest occurrence that it covers came due."""
     if request.through is None:
         return request.due
     occurrences = request.occurrences(job)
@@ -119,8 +119,8 @@ def _newest_due(request: StartRequest, job: Job) -> int:
 
 
 def _following(request: StartRequest, job: Job) -> int | None:
-    """When the occurrence after it came due, or will, by the definition that enqueued it; None where there is none.
-    Messages of before `RunMessage.following` do not say, and an earlier definition is not known.
+    """When the next occurrence is due by the definition that enqueued this one; None if there is none, or if the
+    message has no `following` (older releases) and its definition is no longer known.
     """
     if request.following is not None or request.final:
         return request.following
@@ -130,10 +130,10 @@ def _following(request: StartRequest, job: Job) -> int | None:
 
 
 def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCatchUp | None:
-    """What a catch-up stands for beyond the record of its first occurrence.
+    """The occurrences of a catch-up beyond the record of its first one.
 
     Occurrences may have been enqueued and run without a claim (by the API, or by a dispatcher that died); a catch-up
-    after a long outage is still named after the first of them, since names come from the cursor alone.
+    after a long outage is still named after the first of them, since names come only from the cursor.
     """
     covered = run.occurrence if run.through is None else run.through
     if request.through is None or request.through <= covered:
@@ -147,13 +147,13 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
 
 
 def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    """A run that exists goes on by its own record, whatever the generation; only its job's deletion stops it."""
+    """A run with a record continues by that record, whatever the generation; only its job's deletion stops it."""
     redriven = request.is_known_to(run) and not request.carries(run, context.message_id)
     match run.state:
         case RunState.SUCCEEDED | RunState.CANCELLED | RunState.SKIPPED:
             return FollowUp(run, f"already {run.state}")
         case RunState.DEAD if (redriven or asked_again(request, run)) and isinstance(job, Job):
-            # A fresh allowance, also for a job whose runs are tried once: a person has looked at this one.
+            # A fresh allowance, also with at_most_once: a person has decided to redrive.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "redriven")
         case RunState.DEAD if run.message_id == context.message_id:
@@ -173,15 +173,15 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
 
 
 def adopted(run: Run, request: StartRequest, context: AttemptContext) -> Transition:
-    """This message carries the dead run from now on: it becomes the dead letter by which the run can be redriven."""
+    """The dead run carried by this message, which becomes the dead letter by which the run can be redriven."""
     taken = replace(run, token=context.token, message_id=context.message_id, nonce=request.nonce)
     return Transition(taken, run, "its message was sent afresh as this one")
 
 
 def asked_again(request: StartRequest, run: Run) -> bool:
-    """Whether the API's redrive is about this very death, and not about one before, or the one it has led to itself.
+    """Whether the API's redrive is for this death, and not for an earlier one or one after that redrive.
 
-    Redrives of before `RunMessage.unstarted` name a run that had not begun as if its first attempt had died.
+    Redrives of releases without `RunMessage.unstarted` name attempt 1 for a run that had not begun.
     """
     return request.redrive and run.nonce != request.nonce and run.attempt in (0, request.attempt - 1)
 
@@ -199,8 +199,8 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCo
 
 
 def _in_line(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
-    """A run that waits for its turn and is called. It is not late: only a start deadline ends its waiting, a pause, or
-    its job's deletion.
+    """The decision for a run in line whose turn has come. It is not late: only a start deadline, a pause or its job's
+    deletion ends its wait.
     """
 
     def never(reason: str) -> Transition:
@@ -218,7 +218,7 @@ def _in_line(request: StartRequest, job: JobSnapshot, run: Run, context: Attempt
 def _take_over(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float) -> Decision:
     believed_until = (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS
     if now < believed_until:
-        # The same send under another id comes from the dead letters: nobody else carries the run on.
+        # The same nonce under another id was redriven from the dead-letter queue: no other message carries the run.
         if request.carries(run, context.message_id) or request.is_known_to(run):
             return RetryLater(believed_until, "its attempt may still be alive")
         return Drop("another message has started it")

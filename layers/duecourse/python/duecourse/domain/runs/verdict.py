@@ -13,9 +13,9 @@ from duecourse.domain.runs.run import Run, RunState
 class Verdict(StrEnum):
     """FIRED to CANCELLED come from a record; the others say why there is none.
 
-    LATE: due, and not handed to its lane yet. LOST: handed over, due, without a record, and nothing waits any more.
-    CHANGED: the job was changed afterwards, and nothing says that its definition of then named this instant.
-    UNCLEAR: what is stored does not say.
+    LATE: due, and not sent to its lane yet. LOST: sent, due, without a record, and no message waits any more. CHANGED:
+    the job was changed afterwards, and no data show that its former definition named this instant. UNCLEAR: the stored
+    data do not decide.
     """
 
     FIRED = "fired"
@@ -44,8 +44,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`before` and `after` are the occurrences next to the instant (UTC seconds) by the job's present schedule;
-    `facts` holds what the sentence is made of, and `run` is the record that says so.
+    """`before` and `after` are the occurrences next to the instant (UTC seconds) by the job's present schedule; `facts`
+    are the values in the sentence, and `run` is the record that it is based on.
     """
 
     verdict: Verdict
@@ -84,7 +84,9 @@ _SKIPS = {"paused": Verdict.PAUSED, "deleted": Verdict.DELETED}
 
 
 def recorded(run: Run, at: int) -> Explanation:
-    """What the record says that answers for the instant `at` (UTC seconds): its own, or one that stands for several."""
+    """The explanation from the record that covers the instant `at` (UTC seconds): its own, or one of several
+    occurrences.
+    """
     verdict = _VERDICTS[run.state]
     if verdict is Verdict.SKIPPED and run.reason is not None:
         verdict = _SKIPS.get(run.reason, verdict)
@@ -136,7 +138,7 @@ def _told(run: Run) -> str:
 
 
 def in_line(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
-    """Which place it has, for a run that waits in its job's line, and who is before it."""
+    """The explanation with the place of a run that waits in line, and the run before it."""
     if run.state is not RunState.QUEUED or str(run.name) not in line:
         return found
     before = line[: line.index(str(run.name))]

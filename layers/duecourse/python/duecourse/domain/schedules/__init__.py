@@ -1,7 +1,7 @@
-"""What a schedule means: docs/schedules.md, complete. Pure, but for reading zone data once per zone.
+"""The schedule engine; docs/schedules.md has its rules. Pure, except that it reads the data of each zone once.
 
 Start with ``compile_schedule(ScheduleSpec("0 9 * * 1", "America/New_York")).next(after)``; ``preview`` (its own module)
-lists occurrences with their wall clock and what a DST rule did to them.
+lists occurrences with their wall clock and the effect of the DST rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a spec to a schedule. What is made is kept: expressions and zones are few, asked-for times are many."""
+"""Compiles a spec into a schedule. Results are cached: there are few expressions and zones, and many calls for them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ LONGEST = 256
 
 
 def compile_schedule(spec: ScheduleSpec) -> Schedule:
-    """Understand a spec. Raises ScheduleError, which names the field and says what to write instead.
+    """Compile a spec. Raises ScheduleError, which names the field and says what to write instead.
 
-    Equal specs share one schedule as long as it is kept (the last 2,048).
+    Equal specs share one schedule while it is in the cache (the last 2,048).
     """
-    check_spec(spec)  # before the cache: to it, True is 1 and 1.0 is 1
+    check_spec(spec)  # before the cache, for which True, 1 and 1.0 are equal
     return _compiled(spec)
 
 
 def forget() -> None:
-    """Drop all that is kept, zones included, so that a cold start can be measured."""
+    """Clear all caches, zones included, so that a cold start can be measured."""
     for kept in (_compiled, understand, _pattern, load_timeline, load_zone):
         kept.cache_clear()
 
 
 @lru_cache(maxsize=2_048)
 def _compiled(spec: ScheduleSpec) -> Schedule:
-    # Loaded for every form, also for those that no zone touches: its name must be right all the same.
+    # Loaded for every form, even for those without wall times: the name must be valid in any case.
     fixed = load_timeline(spec.timezone, True, spec.dst_gap, spec.dst_fold)
     if not spec.expression:
         return NoSchedule(spec)
@@ -49,7 +49,7 @@ def _compiled(spec: ScheduleSpec) -> Schedule:
 
 @lru_cache(maxsize=2_048)
 def understand(expression: str) -> Cron | Moment | Rate:
-    """The expression alone, whatever its zone and window. Raises ScheduleError on ``schedule``, an empty one too."""
+    """Parse the expression without zone and window. Raises ScheduleError on ``schedule``, for an empty one too."""
     text = _checked(expression).upper()
     if text.startswith(("CRON_TZ=", "TZ=")):
         zone = expression.split(maxsplit=1)[0].partition("=")[2]
@@ -71,7 +71,7 @@ def understand(expression: str) -> Cron | Moment | Rate:
 
 
 def _checked(expression: str) -> str:
-    """The expression without blanks around it, known to be printable ASCII: later tests are about plain letters."""
+    """The expression without surrounding blanks, checked to be printable ASCII: later checks assume ASCII."""
     if len(expression) > LONGEST:
         raise refuse(f"is {len(expression)} characters long; at most {LONGEST} are allowed")
     if not expression.isascii():
@@ -87,7 +87,7 @@ def _checked(expression: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def _pattern(cron: Cron) -> Pattern:
-    """Kept beside the expression (which ``understand`` keeps), not with the spec: zones and windows share it."""
+    """Cached by expression, not by spec: specs with different zones and windows share it."""
     return pattern_of(cron)
 
 

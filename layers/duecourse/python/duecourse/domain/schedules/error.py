@@ -7,7 +7,7 @@ class ScheduleError(ValueError):
     """A schedule that is refused.
 
     Attributes:
-        field: what is wrong: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
+        field: the wrong one: ``schedule``, ``timezone``, ``dst_gap``, ``dst_fold``, ``start``, ``end`` or ``anchor``.
         detail: one clear sentence that says what is wrong and what to write instead.
 
     """

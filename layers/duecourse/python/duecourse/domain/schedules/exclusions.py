@@ -13,7 +13,7 @@ from duecourse.domain.schedules import load_zone
 from duecourse.domain.schedules.zones.zone import Zone
 
 MAX_EXCLUSIONS = 40
-"""Exclusions travel in the cursor, which is rewritten at each claim and has to stay below 1 KB."""
+"""The cursor contains them; it is rewritten at each claim and has to stay below 1 KB."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -21,7 +21,7 @@ _WIDEST_OFFSET = 36 * 3600
 
 
 class ExclusionError(ValueError):
-    """An entry that is no instant, date or range; `index` is its place in the list."""
+    """An entry that is not an instant, date or range; `index` is its place in the list."""
 
     def __init__(self, index: int, detail: str) -> None:
         super().__init__(detail)
@@ -41,7 +41,7 @@ class Exclusions:
     def skip(self, occurrence: int) -> int | None:
         """None if the occurrence is not excluded; else an instant after which to look for the next one.
 
-        An excluded row of days is passed in one step, however many occurrences it has.
+        A range of excluded days is passed in one step, however many occurrences it has.
         """
         if occurrence in self.instants:
             return occurrence
@@ -116,7 +116,7 @@ def _instant(entry: str) -> int:
         ) from None
     if at != int(at):
         raise ValueError("an instant has whole seconds")
-    if not FIRST <= at <= LAST:  # its offset carries it there; no schedule names it, and it could not be stored in UTC
+    if not FIRST <= at <= LAST:  # in UTC it is out of range: no schedule can name it, and it could not be stored
         raise ValueError("the instant lies outside of the years 1 to 9999 in UTC")
     return int(at)
 

@@ -1,4 +1,4 @@
-"""How close together a schedule's times come."""
+"""The shortest interval between a schedule's occurrences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from duecourse.domain.schedules.instant import iso
 from duecourse.domain.schedules.schedule import RateSchedule, Schedule
 
 STEPS = 1_000
-"""Occurrences that are looked at. A cron's times of one day are the closest there are, and its densest day comes soon:
-what a second, minute or hour field puts close together stands together in every day it names.
+"""Occurrences that are checked. The shortest interval of a cron expression is within one day, and its second, minute
+and hour fields are the same on every day it names, so it comes soon.
 """
 
 
@@ -18,7 +18,7 @@ def closest(schedule: Schedule, after: int, *, limit: int, steps: int = STEPS) -
     """
     at = schedule.next(after)
     if isinstance(schedule, RateSchedule):
-        steps = 1  # all its distances are the same
+        steps = 1  # all its intervals are the same
     for _ in range(steps):
         if at is None or (following := schedule.next(at)) is None:
             return None

@@ -1,4 +1,4 @@
-"""A job's occurrences: its schedule without what it excludes, each with the time at which it is really due."""
+"""A job's occurrences: its schedule without the excluded times, each with the time at which it is due."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duecourse.domain.schedules import Schedule, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.exclusions import Exclusions, compile_exclusions
 
 MAX_JITTER_SECONDS = 3600
-"""The most that an occurrence is moved; it never reaches the next one."""
+"""The largest jitter; an occurrence never reaches the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Occurrences:
 
 @dataclass(frozen=True, slots=True)
 class OccurrenceRules:
-    """What makes the occurrences of a job, by itself: a message that outlives a definition brings those it is of."""
+    """The fields of a job that determine its occurrences. A catch-up's message contains them, since it may outlive the
+    definition.
+    """
 
     schedule: ScheduleSpec
     exclude: tuple[str, ...] = ()

@@ -14,16 +14,16 @@ from duecourse.domain.schedules.spec import ScheduleSpec, check_spec
 
 _FRACTION = re.compile(r"[.,](\d{1,9})(?=Z|[+-]|$)", re.ASCII)
 _LONGEST = 64
-#: Occurrences are whole seconds, so a bound between two of them means the one it stands for.
+#: Occurrences are whole seconds, so a bound between two seconds is rounded to the second of the same meaning.
 _ROUNDED_UP = ("start", "end")
 
 
 def read_instant(field: str, text: str) -> int:
     """An ISO-8601 instant, ``2026-03-08T07:00:00Z`` or with another offset, in UTC seconds.
 
-    A fraction is kept to its meaning, since occurrences are whole seconds: what is strictly after 07:00:00.5 is
-    strictly after 07:00:00 (``after``); what is from or before 07:00:00.5 is so of 07:00:01 (``start``, ``end``).
-    An ``anchor`` must be whole. Raises ScheduleError on ``field``.
+    A fraction is rounded so that the meaning stays the same for occurrences in whole seconds: "strictly after
+    07:00:00.5" is "strictly after 07:00:00" (``after``); "from" and "before 07:00:00.5" are "from" and "before
+    07:00:01" (``start``, ``end``). An ``anchor`` must be whole. Raises ScheduleError on ``field``.
     """
     if len(text) > _LONGEST:
         raise _no_instant(field, text)
@@ -50,7 +50,7 @@ def read_instant(field: str, text: str) -> int:
 
 
 def counted_from(spec: ScheduleSpec, at: int) -> ScheduleSpec:
-    """The spec itself; if it is a rate that says nowhere where it counts from, with ``at`` as its anchor.
+    """The spec itself; for a rate with neither anchor nor start, with ``at`` as its anchor.
 
     Raises ScheduleError for an expression that is empty or not understood.
     """

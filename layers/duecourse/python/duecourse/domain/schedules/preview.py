@@ -1,4 +1,4 @@
-"""The next occurrences as a person wants to see them: in UTC, on the wall clock, and what a DST rule did to them."""
+"""The next occurrences for a person to read: in UTC, on the wall clock, and with the effect of the DST rules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PreviewEntry:
             ``dropped``: named, never shown by the clock, no occurrence.
             ``repeated``: the clock shows this time again, and it fires again. None: no DST rule touched it.
         named: the (first) wall time in the gap that the expression names; only when moved.
-        count: how many named times of the gap this entry stands for, counted up to COUNTED; 1 for all others.
+        count: how many named times of the gap this entry covers, counted up to COUNTED; 1 for all others.
 
     """
 
@@ -52,8 +52,8 @@ class PreviewEntry:
 def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None) -> tuple[PreviewEntry, ...]:
     """The first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in order of time.
 
-    Instants are UTC seconds. Dropped times stand at their place between the occurrences and do not use up ``count``;
-    at most MOST_DROPPED are listed. Raises ScheduleError as ``compile_schedule`` does.
+    Instants are UTC seconds. Dropped times are listed in order between the occurrences and do not count towards
+    ``count``; at most MOST_DROPPED are listed. Raises ScheduleError as ``compile_schedule`` does.
     """
     schedule = compile_schedule(spec)
     view = _View(schedule)
@@ -66,7 +66,7 @@ def preview(spec: ScheduleSpec, after: int, count: int = 10, until: int | None =
         found = schedule.next(at)
         if found is not None and until is not None and found >= until:
             found = None
-        # With nothing left, times that are dropped before the end of the window are still worth seeing.
+        # Without an occurrence left, times that are dropped before the end of the window are still listed.
         limit = found if found is not None else min([at + _HORIZON, *(end - 1 for end in ends)])
         for entry in view.dropped(at, limit):
             if dropped < MAX_DROPPED:

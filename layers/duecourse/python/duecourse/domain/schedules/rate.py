@@ -14,7 +14,7 @@ _LONGEST = 9_999 * 366 * 86_400
 
 
 class Rate:
-    """An interval, understood.
+    """A parsed interval.
 
     Attributes:
         seconds: the interval; a day is 24 hours.
@@ -49,7 +49,7 @@ class Rate:
 def parse_rate(text: str) -> Rate:
     """The text between the brackets of ``rate(...)``, in upper case.
 
-    EventBridge's rule is kept: the unit is singular for 1 and plural for everything else. Raises ScheduleError.
+    As in EventBridge, the unit is singular for 1 and plural for everything else. Raises ScheduleError.
     """
     words = text.split()
     if len(words) != 2:

@@ -1,4 +1,4 @@
-"""A compiled schedule: asks for its next occurrence and describes itself."""
+"""A compiled schedule: computes its next occurrence and describes itself."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Kind = Literal["at", "cron", "rate", "none"]
 
 
 class Schedule(ABC):
-    """A schedule that was understood; made by ``compile_schedule``.
+    """A compiled schedule; made by ``compile_schedule``.
 
-    ``next`` is a pure function of the spec, ``after`` and the tzdata version (docs/schedules.md). Whatever an
-    instance remembers between calls only saves work; it may be shared between threads.
+    ``next`` is a pure function of the spec, ``after`` and the tzdata version (docs/schedules.md). What an instance
+    caches between calls only saves work; threads may share it.
 
     Attributes:
         spec: what it was made from.
@@ -40,7 +40,7 @@ class Schedule(ABC):
 
     def __init__(self, spec: ScheduleSpec) -> None:
         self.spec = spec
-        # The window as bounds of the search: occurrences lie after _start and before _end.
+        # The window as bounds of the search: occurrences are after _start and before _end.
         self._start = EARLIEST if spec.start is None else max(EARLIEST, spec.start - 1)
         self._end = LATEST + 1 if spec.end is None else min(LATEST + 1, spec.end)
 
@@ -48,11 +48,13 @@ class Schedule(ABC):
     def next(self, after: int) -> int | None:
         """The first occurrence strictly after ``after``, in UTC seconds; None when there is none in the window.
 
-        Bounded work whatever the expression: days are searched 50 years ahead, or as far as the years named.
+        The work is bounded: days are searched 50 years ahead, or up to the last named year.
         """
 
     def upcoming(self, after: int) -> Iterator[int]:
-        """The occurrences strictly after ``after`` in rising order, lazily; without end unless something ends them."""
+        """The occurrences strictly after ``after`` in rising order, lazily; endless unless the window or the expression
+        ends them.
+        """
         at = self.next(after)
         while at is not None:
             yield at
@@ -107,7 +109,7 @@ class CronSchedule(Schedule):
         return self._next_across(after)
 
     def _next_across(self, after: int) -> int | None:
-        """The same where the answer may lie behind a change of the zone's offset."""
+        """The same if the answer may be after a change of the zone's offset."""
         if after >= LATEST:
             return None
         beyond = cycles_beyond(after)
@@ -163,7 +165,7 @@ class AtSchedule(Schedule):
 
     @property
     def recurring(self) -> bool:
-        """Never, not even when a fold shows its time twice."""
+        """Always False, even when a fold shows its time twice."""
         return False
 
 

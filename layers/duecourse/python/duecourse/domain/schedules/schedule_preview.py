@@ -1,4 +1,4 @@
-"""What a schedule was understood as and what comes next: what the command line and the HTTP API both show."""
+"""A schedule in words with its next occurrences, as the command line and the HTTP API show it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class SchedulePreview:
     """A schedule seen from one instant.
 
     Attributes:
-        words: what it was understood as, ``at 09:00 on Monday, America/New_York``.
+        words: the schedule in English, ``at 09:00 on Monday, America/New_York``.
         canonical: the expression in one spelling per meaning.
-        entries: the next occurrences, and what a DST rule dropped in between.
+        entries: the next occurrences, and the times that a DST rule dropped in between.
 
     """
 

@@ -1,4 +1,4 @@
-"""What a job says about its times, before anything is understood."""
+"""The fields of a job about its times, before they are parsed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ FOLDS = ("first", "second", "both")
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
-    """What a job says about its times. Instants are UTC epoch seconds (int).
+    """The fields of a job about its times. Instants are UTC epoch seconds (int).
 
     Attributes:
         expression: the schedule as the user wrote it: cron, ``@daily`` and so on, ``cron(...)``, ``rate(...)``,
             ``at(...)``, an ISO-8601 instant, or ``R/start/period``. Empty: no schedule, so no occurrences.
         timezone: an IANA name; fixed and interval expressions are read on this zone's wall clock.
-        dst_gap: what becomes of a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
+        dst_gap: what happens to a fixed time that the clock jumps over: ``next`` fires at the moment after the gap,
             ``skip`` drops it. Interval expressions never fire in a gap, whatever is set here.
         dst_fold: which pass counts when the clock shows a fixed time twice: ``first``, ``second`` or ``both``.
             Interval expressions count both passes, whatever is set here.
-        anchor: where a rate counts from; without it ``start`` is, and one of the two must be there. Ignored by every
+        anchor: the instant from which a rate counts; default ``start``; one of the two is required. Ignored by every
             other form (``R/start/period`` names its own start).
         start: start <= occurrence.
         end: occurrence < end.

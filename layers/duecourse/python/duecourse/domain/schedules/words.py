@@ -1,4 +1,4 @@
-"""What a schedule was understood as, in English, so that its author can see a misreading at once."""
+"""A schedule in English words, so that its author sees a misreading at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MONTHS = (
     *("August", "September", "October", "November", "December"),
 )
 _NTH = ("", "first", "second", "third", "fourth", "fifth")
-#: So many times of day are still listed one by one.
+#: Up to this many times of day are listed one by one.
 _LISTED = 6
 
 

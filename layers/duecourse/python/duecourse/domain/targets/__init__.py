@@ -1,1 +1,1 @@
-"""What a run may call, and what it is called with."""
+"""Targets of runs, and the content of calls."""

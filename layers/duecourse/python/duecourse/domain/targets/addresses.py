@@ -1,8 +1,7 @@
 """Which IP addresses a job may call: public ones only.
 
-The lists are written out (IANA's special-purpose registries, IPv4 and IPv6) because what Python's `ipaddress` calls
-global changes between patch releases. IPv6 is judged the other way round: only what lies in the assigned global unicast
-space is public at all, and some of that is not.
+The lists are explicit (IANA's special-purpose registries, IPv4 and IPv6), since Python's `ipaddress` changes its
+meaning of "global" between patch releases. For IPv6 only the assigned global unicast space is public, with exceptions.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 def not_public(address: str | IPv4Address | IPv6Address) -> str | None:
     """Why an address is not public, in two or three words; None when it is.
 
-    An IPv4 address inside an IPv6 one is judged as itself where the network would deliver it there (mapped, NAT64);
-    tunnels (6to4, Teredo) are refused altogether. Raises ValueError for what is no address.
+    An IPv4 address inside an IPv6 one is checked itself if the network would deliver to it (mapped, NAT64); tunnels
+    (6to4, Teredo) are always refused. Raises ValueError for text that is not an address.
     """
     found = ip_address(address) if isinstance(address, str) else address
     if isinstance(found, IPv6Address):

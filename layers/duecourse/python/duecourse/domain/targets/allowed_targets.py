@@ -1,4 +1,4 @@
-"""What jobs of a stage may call beside HTTP: judged when a job is posted, and again at each call."""
+"""What jobs of a stage may call besides HTTP: checked when a job is posted, and again at each call."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from duecourse.domain.targets.targets import (
 )
 
 DEFAULT_GROUP = "default"
-"""Stands for the security group of its network that a task has where the job names none."""
+"""The network's default security group, which a task gets if its job names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedTargets:
     """Name patterns of this account's resources in this region; for target `aws` actions (`ecs:UpdateService`) with the
-    patterns of the roles in whose name they are called.
+    patterns of the roles that are assumed for them.
 
     `task_definitions`: `family` allows the latest revision alone, `family:7` that one, `family:*` every one and the
     latest. `public_ip`: whether ECS tasks may have a public address.
@@ -57,11 +57,11 @@ _DOES = {
     "actions": "calls",
     "roles": "calls in the name of roles named",
 }
-"""What a stage does with the names of each kind that it allows."""
+"""The verb for each kind of name in an error: what the stage allows."""
 
 
 def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
-    """Why a name of that kind (a field of AllowedTargets) may not be used, and what to do; None where it may."""
+    """Why a name of that kind (a field of AllowedTargets) may not be used, and what to do; None if it may."""
     patterns: tuple[str, ...] = getattr(allowed, kind)
     if any(_matches(kind, name, pattern) for pattern in patterns):
         return None
@@ -70,7 +70,7 @@ def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:
 
 
 def public_ip_refusal(wanted: bool, allowed: AllowedTargets) -> str | None:
-    """Why a task may not have a public address; None where it may, or wants none."""
+    """Why a task may not have a public address; None if it may, or wants none."""
     return _not_allowed("public_ip", "") if wanted and not allowed.public_ip else None
 
 
@@ -80,12 +80,12 @@ def action_of(service: str, action: str) -> str:
 
 
 def groups_of(security_groups: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """The security groups of a task by the names that a stage allows them under."""
+    """The security groups of a task, by the names in the stage's list."""
     return tuple(security_groups) or (DEFAULT_GROUP,)
 
 
 def target_refusal(target: CallableTarget, allowed: AllowedTargets) -> str | None:
-    """Why a target may not be called, naming what of it is refused; None where it may."""
+    """Why a target may not be called, with the refused name; None if it may."""
     for kind, name in _names(target):
         if problem := name_refusal(kind, name, allowed):
             return f"{name} {problem}"

@@ -1,4 +1,4 @@
-"""Which headers of a call are the job's to choose, and what a header may look like."""
+"""Which headers a job may set, and the syntax of a header."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 def is_reserved_header(name: str, *, signed: bool = False) -> bool:
-    """Whether Duecourse sets this header itself (or none at all): the connection's own, those that name the run, and
-    where the call is signed those of the signature.
+    """Whether a job may not set this header: headers of the connection, those that name the run, and those of the
+    signature of a signed call.
     """
     lower = name.lower()
     return lower in _RESERVED or lower.startswith(_RESERVED_PREFIX) or (signed and lower.startswith(HEADERS_PREFIX))
 
 
 def header_problem(name: str, value: str) -> str | None:
-    """What keeps a header from being sent, as a sentence without its value; None when nothing does."""
+    """Why a header cannot be sent, as a sentence without its value; None if it can."""
     if _NAME.fullmatch(name) is None:
         return f"header name {name[:40]!r}: only letters, digits and !#$%&'*+.^_`|~- may stand in one"
     if _VALUE.fullmatch(value) is None:

@@ -52,7 +52,7 @@ def type_of(target: Target) -> str:
 
 
 def target_document(target: Target) -> Document:
-    """`{"type": "http", "url": …, "headers": {…}}` and so on: the fields of the target beside its type."""
+    """`{"type": "http", "url": …, "headers": {…}}` and so on: the type and the fields of the target."""
     document: Document = {"type": type_of(target)} | asdict(target)
     if isinstance(target, HttpTarget):
         document["headers"] = dict(target.headers)
@@ -61,7 +61,7 @@ def target_document(target: Target) -> Document:
 
 
 def target_of(document: Mapping[str, Any]) -> Target:
-    """The inverse; fields that an older version did not write have their defaults. Raises KeyError, ValueError."""
+    """The inverse; missing fields have their defaults. Raises KeyError, ValueError."""
     fields = {name: _frozen(value) for name, value in document.items() if name != "type"}
     match document["type"]:
         case "http":
@@ -95,6 +95,6 @@ def _frozen(value: Any) -> Any:
 
 
 def _pairs(headers: Any) -> tuple[tuple[str, str], ...]:
-    """Headers as pairs; older items hold them as a list of pairs."""
+    """Headers as pairs; older items have a list of pairs."""
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     return tuple((name, value) for name, value in pairs)

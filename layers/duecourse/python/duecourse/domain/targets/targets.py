@@ -8,7 +8,7 @@ from typing import Any
 
 
 class LambdaMode(StrEnum):
-    """SYNC waits for the function's answer; ASYNC hands the event over and is done when Lambda has accepted it."""
+    """SYNC waits for the function's answer; ASYNC succeeds when Lambda has accepted the event."""
 
     SYNC = "sync"
     ASYNC = "async"
@@ -85,7 +85,7 @@ class EcsTarget:
 
 @dataclass(frozen=True, slots=True)
 class AwsTarget:
-    """One call of an AWS API, such as `ecs` / `UpdateService`, in the name of `role` (a role's name in this account).
+    """One call of an AWS API, such as `ecs` / `UpdateService`, by the assumed `role` (a role's name in this account).
 
     `parameters` are the request's, with templates in their strings.
     """
@@ -113,14 +113,14 @@ class WorkflowTarget:
 CallableTarget = (
     HttpTarget | LambdaTarget | SqsTarget | SnsTarget | EventBridgeTarget | StepFunctionsTarget | EcsTarget | AwsTarget
 )
-"""What can be called as it stands."""
+"""Targets that can be called without a look-up."""
 
 Target = CallableTarget | TaskTarget | WorkflowTarget
 
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
-    """The call went well; `result` is what the target answered (JSON-able, already bounded)."""
+    """The call succeeded; `result` is the target's answer (JSON-able, already bounded)."""
 
     result: object = None
 
@@ -128,10 +128,10 @@ class Succeeded:
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The call failed. `code` names the kind of failure for the job's retry rules: `http.503`, `timeout`, `connection`,
-    an AWS error code, the type of what a function raised. `retryable` is the adapter's default for it, `forbidden` the
-    target's own word that no further attempt makes sense, `retry_after` (seconds) its wish for when. `error` is
-    recorded and shown to the tenant. `detail` is what an AWS service said, for the operator's log alone: it
-    names accounts and resources that are not the tenant's.
+    an AWS error code, the type of a function's exception. `retryable` is the adapter's default for it. With `forbidden`
+    the target refuses a further attempt; with `retry_after` (seconds) it asks for a delay. `error` is recorded and
+    shown to the tenant. `detail` is an AWS service's own message, only for the operator's log: it names accounts and
+    resources that are not the tenant's.
     """
 
     error: str

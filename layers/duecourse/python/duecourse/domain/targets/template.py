@@ -25,13 +25,14 @@ TEMPLATE_NAMES = (
     "attempt",
     "job_name",
 )
-"""Every name that speaks of the run alone."""
+"""The names that depend only on the run."""
 
 IDEMPOTENCY_NAMES = tuple(name for name in TEMPLATE_NAMES if name not in ("attempt", "job_name"))
-"""Those of an idempotency key, which has to be the same on every attempt of a run: a job may be renamed in between."""
+"""The names in an idempotency key, which must be the same on every attempt of a run: a job may be renamed in
+between."""
 
 CALL_NAMES = (*TEMPLATE_NAMES, "idempotency_key")
-"""Those of what a call carries: payload, headers, parameters, group, subject."""
+"""The names in payload, headers, parameters, group and subject."""
 
 CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
 """The same for a job whose runs wait for their callback."""
@@ -45,13 +46,15 @@ _BRACES = re.compile(r"\\\{\{|\\\}\}|\{\{(?P<inside>[^{}]*)\}\}|\{\{|\}\}")
 
 
 class TemplateError(ValueError):
-    """A template that cannot be rendered: `check_template` would have said so. `code` is the failure's in a run."""
+    """A template that cannot be rendered; `check_template` reports it. `code` is that of the run's failure."""
 
     code = "bad_template"
 
 
 def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secrets: bool = False) -> tuple[str, ...]:
-    """What is wrong with a template, one sentence each; nothing when it is good. `secrets`: may it name secrets?"""
+    """What is wrong with a template, one sentence each; nothing when it is good. `secrets`: whether it may name
+    secrets.
+    """
     problems: dict[str, None] = {}  # each once, in order
     for match in _BRACES.finditer(text):
         if problem := _problem(match, allowed, secrets=secrets):
@@ -62,7 +65,7 @@ def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secr
 def check_document(value: Any, allowed: tuple[str, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The path and the problem of each bad template among the strings of a JSON value, in the order of the document.
 
-    A string with several problems comes up once for each.
+    A string with several problems is yielded once for each.
     """
     for path, text in texts_in(value):
         for problem in check_template(text, allowed):
@@ -70,9 +73,9 @@ def check_document(value: Any, allowed: tuple[str, ...]) -> Iterator[tuple[tuple
 
 
 def texts_in(value: Any) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The path and the text of each string of a JSON value, in the order of the document; keys of objects are none."""
+    """The path and the text of each string of a JSON value, in the order of the document; without keys of objects."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
-    while pending:  # not by recursion: what is checked may be nested as deeply as a client likes
+    while pending:  # not by recursion: a client may nest the value arbitrarily deep
         path, here = pending.pop()
         match here:
             case str():
@@ -92,7 +95,7 @@ def secret_names(text: str) -> tuple[str, ...]:
 def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> str:
     """The text with every placeholder replaced by its value, or its secret.
 
-    Raises TemplateError for a name without a value and for stray braces; its text shows names only, no values.
+    Raises TemplateError for a name without a value and for stray braces; its text has only names, no values.
     """
     if "{{" not in text and "}}" not in text:
         return text
@@ -105,10 +108,9 @@ def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, 
 
 
 def rendered_size(text: str, sizes: Mapping[str, int]) -> int:
-    """How large the text is once rendered, found without rendering it; a character of the template itself counts 1.
+    """The size of the rendered text, computed without rendering it; a character of the template itself counts 1.
 
-    `sizes` are those of the values by name; of secrets (`secret:name`) too where they are known. What is not known
-    counts nothing.
+    `sizes` are those of the values by name, and of known secrets (`secret:name`). Unknown names count 0.
     """
     placeholders = (match for match in _BRACES.finditer(text) if match["inside"] is not None)
     return len(text) + sum(sizes.get(match["inside"].strip(), 0) - len(match[0]) for match in placeholders)

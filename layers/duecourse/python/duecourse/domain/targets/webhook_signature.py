@@ -1,4 +1,4 @@
-"""How a call is signed: HMAC-SHA256 over id, timestamp and body, as the Standard Webhooks specification has it
+"""The signature of a call: HMAC-SHA256 over id, timestamp and body, by the Standard Webhooks specification
 (github.com/standard-webhooks/standard-webhooks).
 """
 
@@ -9,19 +9,19 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 
 HEADERS_PREFIX = "webhook-"
-"""What the names of all headers of a signature begin with."""
+"""The prefix of all headers of a signature."""
 
 _KEY_PREFIX = "whsec_"
 _KEY_BYTES = range(24, 65)
 
 
 class SigningKeyError(ValueError):
-    """A secret that is no signing key; its text does not show the secret."""
+    """A secret that is not a signing key; the text does not show the secret."""
 
 
 def signing_keys(secret: str) -> tuple[bytes, ...]:
-    """The keys of a secret: `whsec_` and base64 of 24 to 64 bytes; several, with blanks between them, while receivers
-    change from one to another. Raises SigningKeyError.
+    """The keys of a secret: `whsec_` and base64 of 24 to 64 bytes; several, separated by blanks, while receivers change
+    from one to another. Raises SigningKeyError.
     """
     keys = tuple(_key(word) for word in secret.split())
     if not keys:

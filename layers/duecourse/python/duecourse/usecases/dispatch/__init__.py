@@ -1,1 +1,1 @@
-"""A tick and its rounds."""
+"""Ticks and dispatch rounds."""

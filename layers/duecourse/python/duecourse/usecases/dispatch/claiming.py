@@ -1,8 +1,8 @@
-"""What a claim writes besides the cursor, and what is announced once it is won.
+"""What a claim writes besides the cursor, and what is announced after it is won.
 
-Nothing is left to be done after a claim: records of what is skipped are written with it, and a job whose schedule has
-ended with it is completed before it. Where that cannot be said yet, the claimed cursor stays in the index as `ending`
-until it was looked at once more: whoever ends the last run then finds the schedule over.
+Nothing depends on a step after a claim: records of skipped occurrences are written in the claim's transaction, and a
+job whose schedule ends is completed before it. If the last run is still alive, the claimed cursor stays in the index as
+`ending` until another round has checked it: the worker that ends the last run then finds the schedule over.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.report import Report
 
 CLOCKS_DIFFER_SECONDS = 10
-"""By how much two clocks may differ, each of them wrong by five seconds: a last run may have ended already by that of
-its worker.
+"""By how much two clocks may differ, each wrong by five seconds: by its worker's clock a last run may already have
+ended.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Claiming:
-    """Makes claims of plans. With `announcements`, skipped ranges go to the event bus where their job wants it."""
+    """Makes claims from plans. With `announcements`, skipped ranges are published if their job asks for it."""
 
     jobs: JobStore
     skipping: Skipping
@@ -36,11 +36,11 @@ class Claiming:
     announcements: Announcements | None = None
 
     def is_plain(self, made: Plan) -> bool:
-        """Whether the claim of this plan moves the cursor and nothing else."""
+        """Whether the claim of this plan only moves the cursor."""
         return not made.skipped and not self._is_over(made)
 
     def claim(self, planned: Planned) -> Claim:
-        """The claim of a plan. Raises what a store raises that does not answer; nothing is written then, and the next
+        """The claim of a plan. Raises the error of a store that does not answer; nothing is written then, and the next
         round repeats it.
         """
         cursor, moved = planned.cursor, planned.plan.cursor
@@ -52,7 +52,7 @@ class Claiming:
         return Claim(cursor, moved, records)
 
     def tell(self, planned: Planned, records: Sequence[Run], report: Report) -> None:
-        """Count and tell what was missed and skipped by a claim that was won."""
+        """Count and announce the missed and skipped occurrences of a claim that was won."""
         made = planned.plan
         skipped = sum(record.count for record in records)
         missed = skipped + sum(firing.count for firing in made.firings if firing.caught_up)
@@ -72,7 +72,7 @@ class Claiming:
         return left.last is None or left.last <= self.clock.now() + CLOCKS_DIFFER_SECONDS
 
     def _announce(self, record: Run, report: Report) -> None:
-        """Whether the job wants it is not in the cursor; ranges are rare, so it is read."""
+        """Publish a skipped range. The cursor does not have the job's `events`, so the job is read; ranges are rare."""
         if self.announcements is None:
             return
         job = self.jobs.get(record.tenant, record.job_id)

@@ -1,7 +1,7 @@
 """A dispatch round of one shard: enqueue what is due soon, then claim.
 
-A dispatcher that dies between the two leaves the cursor where it was; the next round enqueues the same run names again
-and the workers drop the repeats. That is the whole of its recovery.
+If a dispatcher dies between the two, the cursor has not moved: the next round enqueues the same run ids again and
+workers drop the repeats. There is no other recovery.
 """
 
 from __future__ import annotations
@@ -32,21 +32,22 @@ from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
 
 WATERMARK_LAG_SECONDS = 2 * BUCKET_SECONDS
-"""How far a watermark stays behind: far longer than an index read is ever stale."""
+"""How far a watermark stays behind the present: far longer than an index read is ever stale."""
 
 FIRST_LOOK_BACK_SECONDS = 7 * DAY_SECONDS
-"""Where a shard without a watermark begins: jobs may have been created long before the first tick came through.
-168 queries, once in a shard's life."""
+"""How far a shard without a watermark looks back: jobs may have been created long before the first tick. That takes 168
+queries, once per shard."""
 
 ALIGNED_GROUPS = 16
-"""So many groups of a round wait for the start of their second. A round with more has a backlog, and goes as fast as
-the table takes it: jobs that fire every few seconds would otherwise be claimed twenty a second."""
+"""The number of groups of a round that wait for the start of a second. A round with more groups has a backlog and goes
+as fast as the table allows: with the wait, small groups of jobs that fire every few seconds would be claimed too
+slowly."""
 
 TRACE_FRAMES = 8
-"""The last calls before an unforeseen failure, which its log line shows."""
+"""The number of stack frames of an unexpected error that its log line shows."""
 
 MAX_REFUSED = 1000
-"""Cursors quarantined in one round because the table refuses their claims."""
+"""The most cursors that one round quarantines because the table refuses their claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class DispatchRules:
 
 
 class _StopSending(Exception):
-    """A claim failed for another reason than its condition: what is sent now might not be claimable either."""
+    """A claim failed for another reason than its condition, so later claims may fail too and sending stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,15 @@ class Dispatch:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, shard: int, deadline: float, correlation_id: str | None = None) -> Report:
-        """Run a round; it ends by itself before `deadline` (UTC seconds), and the next tick goes on. `correlation_id`
-        names it in the messages that it sends and in what it tells.
+        """Run a round. It ends before `deadline` (UTC seconds), and the next tick's round continues. `correlation_id`
+        names it in the messages that it sends and in its report.
         """
         return _Round.of(self, shard, deadline, correlation_id).run()
 
 
 @dataclass(slots=True)
 class _Round:
-    """One round, with what it has learned on its way."""
+    """One round and its state."""
 
     uses: Dispatch
     shard: int
@@ -98,7 +99,7 @@ class _Round:
 
     @classmethod
     def of(cls, uses: Dispatch, shard: int, deadline: float, correlation_id: str | None) -> _Round:
-        """A round that has not begun."""
+        """A round that has not started."""
         parts = (uses.cursors, uses.lanes, uses.clock, uses.randomness, uses.claiming, uses.executor, uses.rules.shards)
         named = {} if correlation_id is None else {"correlation_id": correlation_id}
         return cls(
@@ -111,7 +112,9 @@ class _Round:
         )
 
     def run(self) -> Report:
-        """Every bucket from the watermark to what is due soon, oldest first. It tells what it did however it ends."""
+        """Dispatch every bucket from the watermark to the lookahead, oldest first. The report is returned even after an
+        error.
+        """
         complete = False
         try:
             self._walk()
@@ -119,7 +122,7 @@ class _Round:
         except _StopSending as stop:
             self.report.counts["RoundsUnfinished"] += 1
             self.report.add("round_stopped", alarming=True, reason=str(stop))
-        except Exception as problem:  # noqa: BLE001 - whatever it is, what was done until then stands and is told
+        except Exception as problem:  # noqa: BLE001 - after any error the work so far is valid and reported
             self.report.counts["RoundsFailed"] += 1
             error = in_words(problem)
             self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
@@ -134,8 +137,8 @@ class _Round:
         watermark = self.uses.cursors.watermark(self.shard)
         self.first = first = bucket_of(now - FIRST_LOOK_BACK_SECONDS) if watermark is None else min(watermark, behind)
         age = now - bucket_start(first)
-        # A shard that has no watermark yet looks back far, and is not behind; one that has begins two to three hours
-        # back, which needs no metric: it would be paid for in every month.
+        # A shard without a watermark looks far back and is not behind. A watermark is normally two to three hours back;
+        # a metric for that would be billed every month.
         if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
             self.report.age("WatermarkAge", age)
         until = now + self.uses.rules.lookahead
@@ -157,8 +160,8 @@ class _Round:
             self.uses.cursors.advance_watermark(self.shard, min(following, behind))
 
     def _bucket(self, slot: str, until: float) -> int:
-        """Dispatch everything due in a slot; how many entries it had. A busy index is asked again from the slot's
-        beginning: what was claimed meanwhile stands there no more.
+        """Dispatch everything due in a slot; returns the number of entries. After throttling the slot is read again
+        from the beginning, without the entries that were claimed meanwhile.
         """
         self.report.counts["SlotsRead"] += 1
         seen = 0
@@ -191,7 +194,7 @@ class _Round:
             self._quarantine(rejected[begin : begin + MIN_GROUP])
 
     def _group(self, group: list[Planned], until: float, rejected: list[Rejected]) -> None:
-        """Send and claim a group; a cursor that is still due within the lookahead goes on at once."""
+        """Send and claim a group; cursors that are still due within the lookahead are planned again at once."""
         while group:
             self._check_time()
             self.groups += 1
@@ -208,8 +211,8 @@ class _Round:
             raise _StopSending(OUT_OF_TIME)
 
     def _quarantine_refused(self) -> None:
-        """A claim that can never be made would be sent again and again. Where no other claim was won it may be the
-        table that is wrong and not the cursor, so nothing is quarantined then.
+        """Quarantine cursors whose claims the table refuses, since every round would send their messages again. If no
+        other claim was won, the fault may be the table's and not the cursors', so nothing is quarantined then.
         """
         if not self.refused:
             return
@@ -219,7 +222,7 @@ class _Round:
             self.report.add("claims_refused", alarming=True, count=len(self.refused), error=self.refused[0].error)
 
     def _quarantine(self, rejected: Sequence[Rejected]) -> None:
-        """Take them out of the index, side by side, so that they block nobody."""
+        """Take them out of the index, concurrently, so that they block no others."""
         cursors = self.uses.cursors
         written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
         for each, done in zip(rejected, written, strict=True):

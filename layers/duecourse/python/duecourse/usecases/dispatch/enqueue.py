@@ -1,4 +1,4 @@
-"""Messages of planned firings: the dispatcher's own code, used by the API too."""
+"""Messages of planned firings, for the dispatcher and the API."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Outgoing
 
 ALIGNED_SECONDS = 0.15
-"""What is sent this soon after a second's start counts as sent at its start."""
+"""A message sent within this time after a second's start counts as sent at its start."""
 
 HOLD_SECONDS = 1.0
-"""What arrives at most this early is held by its worker until its instant."""
+"""A worker holds a message that arrives at most this early until its instant."""
 
 
 def outgoing(
     cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str], correlation_id: str | None = None
 ) -> list[Outgoing]:
-    """One message a firing, each with the delay that makes it visible at its due second when sent at `now`.
-    `correlation_id` names the request or the round that enqueues them.
+    """One message per firing, each with the delay that makes it visible at its due second when sent at `now`.
+    `correlation_id` names the request or round that enqueues them.
     """
     final = plan.firings[-1] if plan.firings and plan.cursor.occurrence is None else None
     return [
@@ -38,10 +38,11 @@ def outgoing(
 
 
 def delay(due: int, precision: Precision, now: float) -> int:
-    """Whole seconds to hold a message back so that it is never visible early: rounded up.
+    """The delay of a message in whole seconds, rounded up so that it is never visible early.
 
-    Sent in the first tenths of a second it is visible those tenths after its due second. Jobs with precision `exact`
-    are handed over one second earlier (up to two, when not sent at a second's start), and their worker holds them.
+    A message that is sent some tenths after a second's start is visible those tenths after its due second. Messages of
+    jobs with precision `exact` are visible one second earlier (up to two, if not sent at a second's start), and their
+    worker holds them.
     """
     match precision:
         case Precision.SECOND:
@@ -72,7 +73,7 @@ def message(
         nonce=nonce,
         caught_up_at=now if firing.caught_up else None,
         following=firing.following,
-        # A range is read by the rules that made it, whatever becomes of the job until it runs.
+        # A range is read by the rules that made it, even if the job changes before it runs.
         rules=OccurrenceRules(cursor.schedule, cursor.exclude, cursor.jitter_seconds) if firing.count > 1 else None,
         final=final,
     )

@@ -1,4 +1,4 @@
-"""Cursors with what is to be done with them, in groups that are sent and claimed together."""
+"""Plans of cursors, in groups that are sent and claimed together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ MIN_GROUP = 100
 """Cursors: ten full batches of messages, four of claims."""
 
 MAX_GROUP = 1000
-"""What a partition of DynamoDB takes in a second (1,000 write units), so one group a second is a shard's full speed."""
+"""The throughput of a DynamoDB partition (1,000 write units a second), so one group a second is a shard's full
+speed."""
 
 GROUP_FIRINGS = 2000
 """A group ends earlier when its cursors fire often, so that memory stays flat."""
@@ -24,7 +25,7 @@ GROUP_FIRINGS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A cursor and what is to be done with it."""
+    """A cursor and its plan."""
 
     cursor: Cursor
     plan: Plan
@@ -32,22 +33,22 @@ class Planned:
 
 @dataclass(slots=True)
 class GroupSize:
-    """How many cursors are sent and claimed together: few at first, twice as many after each group that went well.
+    """How many cursors are sent and claimed together: few at first, twice as many after each group without throttling.
 
-    What was sent and could not be claimed is sent again by the next round; so little is sent until claims go through,
-    and half as much as soon as the table asks to come back later.
+    Cursors that were sent and not claimed are sent again by the next round. So groups start small, and are halved when
+    the table throttles.
     """
 
     cursors: int = MIN_GROUP
 
     def went(self, *, well: bool) -> None:
-        """Learn from a group."""
+        """Adjust the size after a group."""
         self.cursors = min(2 * self.cursors, MAX_GROUP) if well else max(self.cursors // 2, MIN_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A cursor that is to be taken out of the index, so that it blocks nobody, and why."""
+    """A cursor that is to be quarantined, and why."""
 
     cursor: Cursor | BrokenCursor
     error: str
@@ -55,8 +56,8 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Plans pages of the due index up to `horizon` seconds ahead; `runs` are read where a job runs all that it missed
-    and missed more than it may: what ran on time is none of that.
+    """Plans pages of the due index up to `horizon` seconds ahead. `runs` are read for `run_all` jobs that missed more
+    than `max_missed`: occurrences that ran on time were not missed.
     """
 
     clock: Clock
@@ -66,8 +67,8 @@ class Planning:
     def groups(
         self, page: Sequence[Cursor | BrokenCursor], size: GroupSize, rejected: list[Rejected]
     ) -> Iterator[list[Planned]]:
-        """The groups of a page, each as large as `size` is by then; a job whose cursor comes twice is planned once.
-        What cannot be read or planned is added to `rejected`.
+        """The groups of a page, each of the size that `size` has by then; a cursor that the page has twice is planned
+        once. Cursors that cannot be read or planned are added to `rejected`.
         """
         group: list[Planned] = []
         firings = 0
@@ -86,7 +87,7 @@ class Planning:
             yield group
 
     def again(self, won: Sequence[Planned], until: float, rejected: list[Rejected]) -> list[Planned]:
-        """Those cursors that are still due by `until` after their claim, planned anew."""
+        """The cursors that are still due by `until` after their claim, planned again."""
         left = (planned.plan.cursor for planned in won)
         plans = (self._plan(cursor, rejected) for cursor in left if cursor.due is not None and cursor.due <= until)
         return [planned for planned in plans if planned is not None]

@@ -16,24 +16,24 @@ from duecourse.usecases.write_retry import WriteRetry
 
 @dataclass(frozen=True, slots=True)
 class ClaimOutcome:
-    """What became of a group's claims. `refused` come with what the table said of them."""
+    """The results of a group's claims. `refused` come with the table's error."""
 
     won: list[Planned]
     refused: list[tuple[Planned, str]]
     failed: str | None
-    """Why one or more failed for another reason than their condition."""
+    """Why one or more claims failed for another reason than their condition."""
     throttled: int
     all_sent: bool
 
     @property
     def well(self) -> bool:
-        """Whether the lanes took it all, and the table without asking to come back later."""
+        """Whether the lanes accepted all messages and the table did not throttle."""
         return self.all_sent and not self.throttled and self.failed is None
 
 
 @dataclass(frozen=True, slots=True)
 class SendAndClaim:
-    """`shards` is where claimed cursors go; `executor` makes claims that need reads side by side."""
+    """`shards` is the shard count for claimed cursors; `executor` makes claims that need reads concurrently."""
 
     cursors: CursorStore
     lanes: Lanes
@@ -43,14 +43,14 @@ class SendAndClaim:
     executor: Executor
     shards: int
     correlation_id: str | None = None
-    """What the messages are to bear."""
+    """The correlation id of the messages."""
 
     def __call__(
         self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
     ) -> ClaimOutcome:
-        """Send, and claim those whose messages were all accepted. Claims that a busy table puts off are made again with
-        `patience`: their messages are sent, and nothing new is meanwhile. `aligned`: wait for the start of the next
-        second before sending, so that messages are visible on theirs.
+        """Send, and claim the cursors whose messages were all accepted. Throttled claims are retried by `patience`,
+        since their messages are sent already; nothing new is sent meanwhile. `aligned`: wait for the start of the next
+        second before sending, so that messages become visible at the start of their second.
         """
         sent = self._send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
@@ -68,7 +68,7 @@ class SendAndClaim:
         return done
 
     def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
-        """Send the messages of a group; those cursors of which every message was accepted."""
+        """Send the messages of a group; returns the cursors whose messages were all accepted."""
         now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
         batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
@@ -87,7 +87,9 @@ class SendAndClaim:
         return sent
 
     def _aligned(self, group: Iterable[Planned]) -> float:
-        """Wait for the start of the next second where that makes messages visible on theirs; the time then."""
+        """Wait for the start of the next second if that makes messages visible at the start of theirs; returns the time
+        then.
+        """
         now = self.clock.now()
         waits = any(planned.plan.firings and planned.plan.firings[-1].due > now for planned in group)
         if waits and now % 1 > ALIGNED_SECONDS:
@@ -96,7 +98,7 @@ class SendAndClaim:
         return now
 
     def _claims(self, sent: list[Planned], report: Report) -> list[tuple[Planned, Claim]]:
-        """The claims of these plans. Most move the cursor and nothing else; one that needs what cannot be read now is
+        """The claims of these plans. Most only move the cursor; a claim that needs records that cannot be read now is
         left to the next round.
         """
         claims: list[tuple[Planned, Claim]] = []
@@ -115,7 +117,7 @@ class SendAndClaim:
     def _claim(self, planned: Planned, report: Report) -> tuple[Planned, Claim | None, Report]:
         try:
             return planned, self.claiming.claim(planned), report
-        except Exception as problem:  # noqa: BLE001 - whatever it is, it must not take the other claims with it
+        except Exception as problem:  # noqa: BLE001 - no error of one claim may stop the others
             whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
             report.counts["ClaimsDeferred"] += 1
             report.add("claim_deferred", alarming=True, reason=planned.plan.reason, error=in_words(problem), **whose)
@@ -123,7 +125,7 @@ class SendAndClaim:
 
 
 def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
-    """Each by what became of it; the lost ones are somebody else's."""
+    """The claims by result; lost ones were made by another dispatcher."""
     won: list[Planned] = []
     refused: list[tuple[Planned, str]] = []
     failed: str | None = None

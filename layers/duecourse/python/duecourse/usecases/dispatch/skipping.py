@@ -1,4 +1,4 @@
-"""The records of occurrences that will not run: written together with the cursor that passes them."""
+"""The records of skipped occurrences, written together with the cursor that passes them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Skipping:
     run_retention_days: int
 
     def records(self, cursor: Cursor, ranges: Iterable[SkippedRange]) -> tuple[Run, ...]:
-        """The records of ranges that `cursor` passes, for what of them has none yet: some may have been enqueued
-        without a claim (by the API, by a dispatcher that died), and run or wait. Strongly read; who writes them does so
-        on the condition that they are new.
+        """The records of ranges that `cursor` passes, for the parts that have none yet: some occurrences may have been
+        enqueued without a claim (by the API, or by a dispatcher that died), and have run or wait. Records are read
+        strongly, and the write is conditional on the new ones not existing.
         """
         return tuple(self._record(cursor, part) for skipped in ranges for part in self._parts(cursor, skipped))
 

@@ -11,8 +11,8 @@ GOLDEN = 0.618033988749895
 
 
 def in_turn(shards: int, minute: int) -> list[int]:
-    """All shards, beginning somewhere else each minute: where there are more than can be dispatched in a minute, the
-    last ones must not always be the same. Steps of the golden ratio spread the beginnings evenly, whatever the count.
+    """All shards, with another first one each minute: if there are more than can be dispatched in a minute, the last
+    ones must not always be the same. Steps of the golden ratio spread the first ones evenly for any count.
     """
     first = int(minute * GOLDEN % 1 * shards)
     return [*range(first, shards), *range(first)]
@@ -20,8 +20,8 @@ def in_turn(shards: int, minute: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """`shards` is the configured count; every shard ever used is ticked, so that raising the count loses nobody.
-    `mark` keeps when the last tick came, by which the API tells whether the system's clock goes.
+    """`shards` is the configured count; every shard ever used is ticked, so that no job is lost when the count is
+    raised. `mark` stores the time of the last tick, which the API's health check reads.
     """
 
     cursors: CursorStore
@@ -31,7 +31,7 @@ class Tick:
     shards: int
 
     def __call__(self) -> Report:
-        """Start a dispatch round in every shard. A double tick of one minute collapses in the queue."""
+        """Start a dispatch round in every shard. The queue deduplicates two ticks of one minute."""
         now = self.clock.now()
         minute = int(now) // 60
         shards = self.cursors.highest_shards(self.shards)
@@ -45,8 +45,8 @@ class Tick:
         return report
 
     def _mark(self, now: float, report: Report) -> None:
-        """Say that a tick came, after its messages went out: a tick that reached no shard is none."""
+        """Store the tick's time after its messages were sent: a tick that reached no shard does not count."""
         try:
             self.mark.mark(now)
-        except Exception as problem:  # noqa: BLE001  (rounds have begun; what is lost is a sign of life until the next)
+        except Exception as problem:  # noqa: BLE001 (rounds have begun; only the mark is missing until the next tick)
             report.add("tick_not_marked", alarming=True, error=in_words(problem))

@@ -1,5 +1,5 @@
-"""Timers that have come near: send their messages, then clear them. Who dies in between is repeated by the next tick,
-and the workers drop the repeats.
+"""Timers that are due soon: send their messages, then delete them. After a crash in between the next round repeats
+both, and workers drop the repeats.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ GROUP_TIMERS = 100
 def send_due_timers(
     timers: Sequence[Timer], store: CursorStore, lanes: Lanes, retry: WriteRetry, report: Report
 ) -> str | None:
-    """Send and clear, those that a busy table puts off again and again. Why it stopped before the end, if it did: the
-    time is out, or one could not be cleared for another reason than its condition, so that sending on would only repeat
-    itself. One that the table will never let be cleared is reported and stops nobody; it is sent again by every round.
+    """Send and delete the timers, and retry throttled deletes. Returns why it stopped early, if it did: the time is up,
+    or a delete failed for another reason than its condition, so that more sends would only be repeated. A timer whose
+    delete the table refuses permanently is reported and does not stop the others; every round sends it again.
     """
     for begin in range(0, len(timers), GROUP_TIMERS):
         now = retry.clock.now()
@@ -53,7 +53,7 @@ def send_due_timers(
 
 
 def _outgoing(timer: Timer, randomness: Randomness, now: float) -> Outgoing:
-    """With a nonce of its own: a timer that could not be cleared is sent once more, and a dead run's nonce under
+    """The message with a new nonce: a timer that could not be deleted is sent again, and a dead run's nonce under
     another message id would be a redrive.
     """
     message = timer.message.again(nonce=randomness.nonce())

@@ -1,1 +1,1 @@
-"""What the API does with jobs."""
+"""Use cases of the API about jobs."""

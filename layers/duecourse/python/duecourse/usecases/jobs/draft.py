@@ -1,4 +1,4 @@
-"""A job as a caller asks for it."""
+"""A job as a request defines it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NOT_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft(JobDefinition):
-    """What a caller asks for. Without an id one is made up."""
+    """The definition in a request. Without an id one is generated."""
 
     tenant: str
     id: str | None = None
 
     def new(self, job_id: str, now: float, after: Gone | None = None) -> Job:
-        """The job that it makes at `now` (UTC seconds), which comes after the one that was deleted, whatever the clocks
-        say. Raises ScheduleError for a schedule that is not understood.
+        """The new job at `now` (UTC seconds); its generation is after that of the deleted job, whatever the clocks say.
+        Raises ScheduleError for an invalid schedule.
         """
         generation = max(int(now * 1000), 0 if after is None else after.generation + 1)
         return Job(
@@ -38,7 +38,7 @@ class Draft(JobDefinition):
         )
 
     def over(self, job: Job, now: float) -> Job:
-        """That job as it asks for it at `now`; what is not asked for stays. Raises as `new`."""
+        """`job` with this definition at `now`; all other fields stay. Raises as `new`."""
         return replace(job, **self._asked() | {"id": job.id, "schedule": meant(self.schedule, job, now)})
 
     def _asked(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Draft(JobDefinition):
 
 
 def made_up_id(name: str, nonce: str) -> str:
-    """A readable id that nobody has used: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
+    """A readable unique id: `weekly-report-Zk3…`, or `job-Zk3…` for a job without a name."""
     slug = _NOT_SLUG.sub("-", name.lower())[:_SLUG_CHARACTERS].strip("-_")
     unique = _NOT_ID.sub("", nonce)[-_NONCE_CHARACTERS:]
     return f"{slug or 'job'}-{unique}"

@@ -1,4 +1,4 @@
-"""Jobs as their owners want them: create or replace by id, or change some of it."""
+"""Edits of jobs: create or replace by id, or change some fields."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What an edit came to. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
-    had come due and nobody had enqueued. `fields`: the names of what changed.
+    """The result of an edit. `created`: the job is new. `changed`: something was written. `skipped`: occurrences that
+    had come due and were not enqueued. `fields`: the names of the changed fields.
     """
 
     made: Created
@@ -53,8 +53,8 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class EditJobs:
-    """Drafts are made of the job as it was read, and made anew where it changed meanwhile: what is written is what
-    was judged.
+    """A draft is made from the job as it was read, and made again if the job changed meanwhile, so that exactly what
+    was validated is written.
     """
 
     jobs: Jobs
@@ -63,8 +63,8 @@ class EditJobs:
     clock: Clock
 
     def check_over(self, job: Job | None) -> CheckSchedule:
-        """What says whether `job` (None: a new one) may have a schedule: the one that it has it may keep, though
-        nothing may be left of it.
+        """The check of a schedule for `job` (None: a new one). A job may keep its schedule even if no occurrence is
+        left.
         """
 
         def check(spec: ScheduleSpec, exclude: tuple[str, ...]) -> None:
@@ -87,11 +87,11 @@ class EditJobs:
         *,
         by: str | None = None,
     ) -> Edited:
-        """Create the job, or replace it; nothing is written where it is so already. `correlation_id` is that of the
-        request, for what is sent at once; `by`: who asks.
+        """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` is that of the
+        request, for messages that are sent at once; `by`: the caller.
 
-        Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule with nothing to
-        come; what `draft_for` and `Jobs.create` raise.
+        Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
+        occurrence; what `draft_for` and `Jobs.create` raise.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
@@ -102,7 +102,7 @@ class EditJobs:
                     return Edited(self.jobs.create(draft, correlation_id=correlation_id, by=by), created=True)
                 edited = self._edit(job, draft, correlation_id, by)
             except JobExistsError:
-                continue  # created by somebody else in between: replace that one
+                continue  # another request created it in between: replace that job
             if edited is not None:
                 return edited
         raise JobChangedError(job_id)
@@ -129,12 +129,12 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def _edit(self, job: Job, draft: Draft, correlation_id: str | None, by: str | None) -> Edited | None:
-        """Write the change; None where the job, its cursor or a run is another meanwhile. Raises JobUnreadableError."""
+        """Write the change; None if the job, its cursor or a run changed meanwhile. Raises JobUnreadableError."""
         cursor = self.store.get_cursor(job.tenant, job.id)
         if cursor is None:
             if self.store.get(job.tenant, job.id) == job:
                 raise JobUnreadableError(job.id)
-            return None  # deleted in between, and perhaps created anew
+            return None  # deleted in between, and perhaps re-created
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
         if change.job == job:
@@ -152,7 +152,8 @@ class EditJobs:
         if change.job.state is not JobState.ACTIVE:
             return Edited(Created(view, 0, 0), skipped=count, fields=changed_fields)
         if cursor.due is not None and cursor.due <= min(sent_until, now):
-            # What was to be sent at once and came due since: that sending may have failed, and no claim will repeat it.
+            # Occurrences that were to be sent at once and came due since: the send may have failed, and no claim
+            # repeats it.
             planned = plan(cursor, now=now, horizon=0)
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
             self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)

@@ -1,4 +1,4 @@
-"""What can be wrong about a job that is asked for, or asked to change."""
+"""Errors of requests about jobs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class JobUnknownError(Exception):
 
 
 class JobChangedError(Exception):
-    """Somebody else changed the job again and again while it was to be changed."""
+    """Other requests changed the job repeatedly during the change."""
 
 
 class JobUnreadableError(Exception):
-    """The job (its id is the argument) is there, but not where it stands: its cursor cannot be read, or is gone."""
+    """The job (its id is the argument) exists, but its cursor cannot be read, or is missing."""
 
 
 class JobVersionError(Exception):
-    """The job is not as the caller expects it: `version` is what it is now; None where there is no job. `absent`: the
+    """The job is not as the caller expects: `version` is its present version; None if there is no job. `absent`: the
     caller expects none.
     """
 
@@ -35,17 +35,17 @@ class JobVersionError(Exception):
 
 
 class KeyReusedError(Exception):
-    """The caller's key stands for another request."""
+    """The caller's key was used for another request."""
 
 
 class KeySpentError(Exception):
-    """The job that the caller's key created (its id is the argument) is gone."""
+    """The job that the caller's key created (its id is the argument) is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """What a caller takes the job to be. `versions`: one of these (None: any). `exists`: it must be there at all, where
-    it could be created. `absent`: it must not be there.
+    """A caller's expectation of the job. `versions`: one of these (None: any). `exists`: the job must exist, in a
+    request that could create it. `absent`: it must not exist.
     """
 
     versions: frozenset[str] | None = None
@@ -53,7 +53,7 @@ class Precondition:
     absent: bool = False
 
     def check(self, job: Job | None) -> None:
-        """Raises JobVersionError for a job (None: there is none) that is not as expected."""
+        """Raises JobVersionError if the job (None: there is none) is not as expected."""
         if job is None:
             if self.exists:
                 raise JobVersionError(None)
@@ -62,4 +62,4 @@ class Precondition:
 
 
 ANYTHING = Precondition()
-"""Of a caller who expects nothing."""
+"""No expectation."""

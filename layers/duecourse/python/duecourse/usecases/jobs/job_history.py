@@ -1,4 +1,4 @@
-"""What was done to a job, and by whom."""
+"""The changes of a job, and their authors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class JobHistory:
     jobs: JobStore
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """Newest first; that of a deleted job is kept as long as its records. Raises JobUnknownError where there never
-        was a job of that id, or all that is known of it has expired.
+        """A page, newest first, also of a deleted job while its records are kept. Raises JobUnknownError if there never
+        was a job of that id, or its records have expired.
         """
         page = self.jobs.history(tenant, job_id, limit=limit, before=before)
         if not page.items and before is None and self.jobs.get(tenant, job_id) is None:

@@ -1,4 +1,4 @@
-"""A job as it is shown."""
+"""Jobs as the API shows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT_ONCE_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as it is shown: `next_occurrence` is the next one to come due (UTC seconds), whoever has enqueued it."""
+    """A job as it is shown: `next_occurrence` is the next one to come due (UTC seconds), enqueued or not."""
 
     job: Job
     next_occurrence: int | None
@@ -26,7 +26,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class JobViewPage:
-    """Jobs ordered by id; `following` goes on after the last."""
+    """Jobs ordered by id; `following` continues after the last."""
 
     items: tuple[JobView, ...]
     following: str | None
@@ -34,7 +34,7 @@ class JobViewPage:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs of a tenant: those whose id begins with `prefix`, that have the `tag`, that are in the `state`."""
+    """Selects jobs of a tenant by the beginning of their id (`prefix`), by `tag` and by `state`."""
 
     prefix: str = ""
     tag: str | None = None
@@ -42,7 +42,9 @@ class JobFilter:
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
-    """What is shown of a job. The cursor is ahead of time by what is already enqueued, so the schedule is asked."""
+    """The view of a job. The cursor is ahead by the occurrences that are already enqueued, so the next one is computed
+    from the schedule.
+    """
     if cursor is None:
         return JobView(job, None, "its place in the schedule cannot be read")
     if cursor.error is not None or job.state is not JobState.ACTIVE:
@@ -51,13 +53,13 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
         following = job.following(int(now)) if cursor.remaining != 0 else None
     except ScheduleError as problem:
         return JobView(job, None, str(problem))
-    # A last occurrence that nobody enqueued in time is still to come.
+    # A last occurrence that was not enqueued in time is still to come.
     return JobView(job, cursor.occurrence if following is None else following)
 
 
 def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
-    """Up to when (UTC seconds) occurrences were sent when the job was created or changed (see Jobs.create): neither
-    those that come after it nor those that are due after it.
+    """The instant (UTC seconds) up to which occurrences were sent when the job was created or changed (see
+    Jobs.create): both their nominal and their due time are not after it.
     """
     until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
     row = Row.after(schedule, int(job.changed_at), None)
@@ -69,8 +71,8 @@ def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
 
 
 def since_when(job: Job, schedule: Occurrences) -> int:
-    """After which instant (UTC seconds) the occurrences lie that belong to the job as it was changed last: those that
-    came due after the change, though jitter may have put them off until then.
+    """The instant (UTC seconds) after which occurrences belong to the job's last change: those that came due after the
+    change, including earlier ones that jitter delayed until then.
     """
     row = Row.after(schedule, int(job.changed_at), None)
     return int(job.changed_at) if row.at is None else max(min(row.at - 1, int(job.changed_at)), int(job.created_at))

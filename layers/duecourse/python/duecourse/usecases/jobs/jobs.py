@@ -34,16 +34,16 @@ ID_TRIES = 3
 TRIES = 3
 
 SIFTED = 100
-"""Jobs that are looked at for a page of those in one state."""
+"""Jobs that are read for a page of jobs in one state."""
 
 KEY_SECONDS = 86_400
-"""How long a request is known by its caller's key."""
+"""How long a caller's idempotency key is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """What a tenant's jobs may be: at most `quota` of them (None: any number), occurrences no closer than
-    `smallest_interval_seconds`, with so many `seats` in each lane.
+    """Limits of a tenant's jobs: at most `quota` jobs (None: any number), occurrences at least
+    `smallest_interval_seconds` apart, and `seats` in each lane.
     """
 
     quota: int | None = None
@@ -53,7 +53,7 @@ class JobLimits:
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """A caller's own name for a request, and what was asked, both as digests."""
+    """A caller's idempotency key and its request, both as digests."""
 
     digest: str
     request: str
@@ -85,16 +85,18 @@ class Jobs:
 
     @property
     def seating(self) -> Seating:
-        """Who gives jobs their seats."""
+        """The use case that assigns seats."""
         return Seating(self.store.seats, self.clock, self.limits.seats)
 
     def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = ()) -> None:
-        """Raises ScheduleError or ExclusionError for what is not understood, has nothing to come or comes too often."""
+        """Raises ScheduleError or ExclusionError for a schedule that is invalid, has no future occurrence or fires too
+        often.
+        """
         now = self.clock.now()
         self.check_anchored(anchored(spec, now), exclude, now)
 
     def check_anchored(self, spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
-        """The same for a rate that says where it counts from."""
+        """The same for a rate with an anchor or start."""
         first_occurrence(spec, now, exclude)
         schedule = occurrences_of("", "", spec).schedule
         check_interval(schedule, int(now), self.limits.smallest_interval_seconds)
@@ -107,8 +109,8 @@ class Jobs:
         *,
         by: str | None = None,
     ) -> Created:
-        """Write the job, then send what is due soon; `key` is used up by it; `by`: who asks. Nothing is written where
-        it raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
+        """Write the job, then send what is due soon; `key` is used up; `by`: the caller. Nothing is written if it
+        raises JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError.
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
@@ -128,7 +130,7 @@ class Jobs:
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """The job that was created under this key; None if none was.
 
-        Raises KeyReusedError where it stands for another request, KeySpentError where its job is gone.
+        Raises KeyReusedError if it was used for another request, KeySpentError if its job is deleted.
         """
         used = self.store.used_key(tenant, key.digest, now=self.clock.now())
         if used is None:
@@ -140,13 +142,13 @@ class Jobs:
         except JobUnknownError:
             raise KeySpentError(used.job_id) from None
         if int(view.job.created_at) != used.expires_at - KEY_SECONDS:
-            raise KeySpentError(used.job_id)  # another one, created under the same id since
+            raise KeySpentError(used.job_id)  # another job, created under the same id since
         return view
 
     def create_once(
         self, draft: Draft, key: RequestKey | None, correlation_id: str | None = None, *, by: str | None = None
     ) -> Created | JobView:
-        """As `create`; the view of the job that the same request has created in this very moment, if it has."""
+        """As `create`; the view of the job if a concurrent repetition of the request has created it."""
         try:
             return self.create(draft, key, correlation_id, by=by)
         except KeyUsedError:
@@ -163,8 +165,8 @@ class Jobs:
         return view_of(job, cursor, now=self.clock.now())
 
     def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
-        """Jobs whose id sorts after `after`. A page of those in one state looks at a bounded number of jobs: it may be
-        short, or empty, and still have others after it.
+        """Jobs whose id sorts after `after`. A page of jobs in one state reads a bounded number of jobs: it may be
+        short or empty and still have a next page.
         """
         where = JobFilter() if where is None else where
         looked_at = limit if where.state is None else max(limit, SIFTED)
@@ -177,8 +179,8 @@ class Jobs:
         return JobViewPage(self._views(found[:limit]), following)
 
     def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> None:
-        """Remove the job, as `by` asks. Raises JobUnknownError, JobVersionError, and JobChangedError where it is
-        changed under our hands again and again.
+        """Delete the job for the caller `by`. Raises JobUnknownError, JobVersionError, and JobChangedError if it
+        changes repeatedly meanwhile.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
@@ -198,7 +200,7 @@ class Jobs:
         return self.send(view, cursor, plan(cursor, now=self.clock.now(), horizon=horizon), correlation_id)
 
     def send(self, view: JobView, cursor: Cursor, planned: Plan, correlation_id: str | None = None) -> Created:
-        """Send what is planned for a cursor; what came of it, as an answer about the job."""
+        """Send the planned firings of a cursor; returns the result with the job."""
         now = self.clock.now()
         nonce = self.randomness.nonce
         messages = outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
@@ -206,7 +208,7 @@ class Jobs:
             return Created(view, 0, 0)
         try:
             sent = sum(self.lanes.send(messages))
-        except Exception as problem:  # noqa: BLE001  (the job is written; whatever happens here, the tick makes up for)
+        except Exception as problem:  # noqa: BLE001 (the job is written; the next tick repeats a failed send)
             return Created(view, 0, len(messages), in_words(problem))
         return Created(view, sent, len(messages) - sent)
 

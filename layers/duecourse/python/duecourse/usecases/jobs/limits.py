@@ -1,4 +1,6 @@
-"""How many requests a tenant may make: a token bucket in the table, from which each instance takes a handful."""
+"""The limit of a tenant's requests: a token bucket in the table, from which each instance takes several tokens at
+once.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from duecourse.domain.jobs.bucket import Bucket, BucketRules, charge, level, tak
 from duecourse.ports import Clock, TenantLimits
 
 Charge = Callable[[int], None]
-"""Asks whether so many runs may begin; raises where not."""
+"""Charges the tenant for a number of runs; raises if they may not begin."""
 
 
 def free(_runs: int) -> None:
@@ -18,19 +20,19 @@ def free(_runs: int) -> None:
 
 
 LEASE_SECONDS = 5
-"""How long taken tokens are good for: so late, at most, do they let in what the bucket no longer would."""
+"""How long taken tokens are valid: the longest time for which they admit a request that the bucket no longer would."""
 
 TRIES = 5
-"""Conflicts in a row after which a request is refused: so much is going on only in a flood."""
+"""Conflicts in a row after which a request is refused: they occur only in a flood of requests."""
 
 REMEMBERED = 1_000
-"""Tenants of whom an instance knows something."""
+"""The most tenants whose state an instance keeps."""
 
 
 @dataclass(slots=True)
 class _Lease:
-    """What this instance holds of one tenant's bucket: `tokens` until `until`; or nothing, and no use asking before
-    `empty_until`. `seen` is the bucket as it was left last, as far as this instance knows.
+    """This instance's tokens of one tenant's bucket: `tokens`, valid until `until`; or none, and the bucket is empty
+    until `empty_until`. `seen` is the last state of the bucket that this instance knows.
     """
 
     seen: Bucket | None = None
@@ -41,7 +43,9 @@ class _Lease:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """One instance a process: it remembers what it took. A write for up to 20 requests, none for those it refuses."""
+    """One instance per process, which keeps the tokens that it took. One write serves up to 20 requests; refusals need
+    none.
+    """
 
     store: TenantLimits
     clock: Clock
@@ -49,19 +53,19 @@ class Limits:
     _leases: OrderedDict[str, _Lease] = field(default_factory=OrderedDict, repr=False)
 
     def admit(self, tenant: str) -> float | None:
-        """None for a request that may go on; else the seconds until another one may."""
+        """None if the request is admitted; else the seconds until another one is."""
         now = self.clock.now()
         lease = self._lease(tenant)
         if lease.tokens and now < lease.until:
             lease.tokens -= 1
             return None
-        if 0 < lease.empty_until - now <= LEASE_SECONDS:  # further off only for a clock that was set back
+        if 0 < lease.empty_until - now <= LEASE_SECONDS:  # longer only after a clock was set back
             return lease.empty_until - now
         return self._take(tenant, lease, now)
 
     def charge(self, tenant: str, cost: int) -> float | None:
-        """None where work of `cost` tokens may begin beside its request; else the seconds until it may. What it takes
-        beyond the bucket is owed: the tenant's next requests wait for that.
+        """None if work of `cost` tokens may begin, besides its request; else the seconds until it may. Tokens beyond
+        the bucket are owed: the tenant's next requests wait for them.
         """
         if cost < 1:
             return None
@@ -69,7 +73,8 @@ class Limits:
         lease = self._lease(tenant)
         for _ in range(TRIES):
             taken = charge(lease.seen, self.rules, cost, now)
-            # What was seen last may be too low only by time, which is added; a refusal is by the bucket as it is.
+            # The last known state can only lack the tokens of the time since, which are added; a refusal is decided by
+            # the present bucket.
             if not taken.granted:
                 return max(taken.wait, 1.0)
             conflict = self.store.write_bucket(tenant, taken.bucket, lease.seen)
@@ -82,7 +87,7 @@ class Limits:
         return 1.0
 
     def left(self, tenant: str) -> int:
-        """How many requests the tenant could make at this moment, what instances hold left aside."""
+        """How many requests the tenant can make now, without the tokens that instances hold."""
         return max(int(level(self.store.bucket(tenant), self.rules, self.clock.now()).tokens), 0)
 
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
@@ -90,8 +95,8 @@ class Limits:
         for _ in range(TRIES):
             taken = take(lease.seen, self.rules, now)
             if not taken.granted:
-                # What this instance saw last may be old, but tokens only become fewer by others and more by time: with
-                # none by its own account there are none.
+                # The state that this instance knows may be old, but other instances only take tokens: if it computes
+                # none, there are none.
                 lease.empty_until = now + max(taken.wait, 1.0)
                 return max(taken.wait, 1.0)
             conflict = self.store.write_bucket(tenant, taken.bucket, lease.seen)

@@ -28,23 +28,23 @@ from duecourse.usecases.jobs.jobs import Jobs
 TRIES = 3
 
 MAX_PER_CALL = 100
-"""Jobs that one call looks at, of a whole tenant or a tag."""
+"""Jobs that one call reads, of a whole tenant or a tag."""
 
 BULK_SECONDS = 15.0
-"""When a call about many jobs stops before that, and says where to go on: an HTTP API gives up after 30 s."""
+"""After this time a call about many jobs stops and returns where to continue: an HTTP API gives up after 30 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobSelection:
-    """Which jobs are meant: those with a tag, or all of the tenant's (None)."""
+    """Selects jobs: those with a tag, or all of the tenant's (None)."""
 
     tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What became of some of the jobs that were meant: `changed` were, `failed` (ids) could not be, and of the others
-    nothing was to be changed. `following` goes on after the last (None: there are no more).
+    """The result for some of the selected jobs: `changed` were changed, `failed` (ids) could not be; the others needed
+    no change. `following` continues after the last (None: there are no more).
     """
 
     changed: int
@@ -54,7 +54,7 @@ class BulkResult:
 
 @dataclass(frozen=True, slots=True)
 class Pausing:
-    """All are idempotent: a paused job is paused already, an active one active. A completed job stays completed."""
+    """All methods are idempotent. A completed job stays completed."""
 
     jobs: Jobs
     store: JobStore
@@ -86,8 +86,8 @@ class Pausing:
         expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
     ) -> JobView:
-        """Fire again; what the pause covered is skipped, or treated as missed with `catch_up`. Raises as `pause`, and
-        ScheduleError for a job whose schedule is understood no more.
+        """Fire again; occurrences of the pause are skipped, or treated as missed with `catch_up`. Raises as `pause`,
+        and ScheduleError for a job whose schedule can no longer be compiled.
         """
         self._resume(tenant, job_id, catch_up, by, expected, correlation_id)
         return self.jobs.get(tenant, job_id)
@@ -95,7 +95,7 @@ class Pausing:
     def pause_many(
         self, tenant: str, choice: JobSelection, *, by: str, note: str | None = None, after: str | None = None
     ) -> BulkResult:
-        """Pause those of some of the chosen jobs that are active, from the one after `after` on."""
+        """Pause active jobs among some of the selected ones, beginning after `after`."""
         return self._many(tenant, choice, after, lambda job_id: self._pause(tenant, job_id, by, note, ANYTHING))
 
     def resume_many(
@@ -108,7 +108,7 @@ class Pausing:
         after: str | None = None,
         correlation_id: str | None = None,
     ) -> BulkResult:
-        """Resume those of some of the chosen jobs that are paused, from the one after `after` on."""
+        """Resume paused jobs among some of the selected ones, beginning after `after`."""
 
         def act(job_id: str) -> bool:
             return self._resume(tenant, job_id, catch_up, by, ANYTHING, correlation_id)
@@ -137,12 +137,12 @@ class Pausing:
         if change is None:
             return False
         self.jobs.send_soon(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
-        if change.cursor.ending:  # at once, for the answer; the next round of dispatch looks in any case
+        if change.cursor.ending:  # at once, for the answer; the next round of dispatch checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True
 
     def _many(self, tenant: str, choice: JobSelection, after: str | None, act: Callable[[str], bool]) -> BulkResult:
-        """What one job does not let be done to it keeps nobody from the others."""
+        """Apply `act` to the selected jobs; an error of one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
         if choice.tag is None:
             page = self.store.page(tenant, limit=MAX_PER_CALL, after=after)
@@ -171,10 +171,12 @@ class Pausing:
         act: Callable[[Job, Cursor], PauseChange],
         expected: Precondition,
     ) -> PauseChange | None:
-        """Write the change of a job in the state that `what` ends; None for one in another. Raises as `pause`."""
+        """Write the change of a job in the state that `what` ends; None for a job in another state. Raises as
+        `pause`.
+        """
         state = JobState.ACTIVE if what is ChangeAction.PAUSED else JobState.PAUSED
         for _ in range(TRIES):
-            # The job before its cursor: a change in between fails the job's condition.
+            # The job is read before its cursor: a change in between fails the job's condition.
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
@@ -185,7 +187,7 @@ class Pausing:
             if cursor is None:
                 if self.store.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)
-                continue  # deleted in between, and perhaps created anew
+                continue  # deleted in between, and perhaps re-created
             change = act(job, cursor)
             records = self.skipping.records(cursor, change.skipped)
             record = changed(what, job, change.job, by)

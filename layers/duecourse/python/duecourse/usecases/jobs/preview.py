@@ -1,4 +1,4 @@
-"""What a schedule means, before a job has it."""
+"""Previews of schedules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duecourse.ports import Clock
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Pure but for its clock: nothing is read and nothing is written."""
+    """Reads only the clock, and writes nothing."""
 
     clock: Clock
 

@@ -1,4 +1,4 @@
-"""Seats for jobs that are created or edited; who gets none goes through the bulk queue."""
+"""Seats for jobs that are created or edited; jobs without a seat use the bulk queue."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from duecourse.domain.jobs.seats import LOOK_SECONDS, Seats, keeps_seat, loses_s
 from duecourse.ports import Clock, JobStore, SeatsChangedError, SeatStore, UsedKey
 
 TRIES = 4
-"""Of a creation whose seat others take at the same moment; the last one asks for none."""
+"""Tries of a creation whose seat other jobs take at the same moment; the last try asks for no seat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """`most` is how many seats a tenant has in each lane. What is read here is written by the job's own transaction, or
-    not at all.
+    """`most` is the number of seats of a tenant in each lane. Seats are read here and written only in the job's own
+    transaction.
     """
 
     store: SeatStore
@@ -38,7 +38,7 @@ class Seating:
         after: Gone | None,
         record: ChangeRecord,
     ) -> PauseChange | None:
-        """Write a new job, with a seat where one is free; None where its id is taken. Raises as JobStore.create."""
+        """Write a new job, with a seat if one is free; None if its id is taken. Raises as JobStore.create."""
         for left in reversed(range(TRIES)):
             seats = self._with(job) if left and may_have_seat(job) else None
             made = _placed(PauseChange(job, cursor), seated=seats is not None)
@@ -59,7 +59,9 @@ class Seating:
         raise AssertionError("the last try takes no seat")
 
     def of_changed(self, job: Job, change: PauseChange, due: int | None) -> tuple[PauseChange, Seats | None]:
-        """An edit that is to be written, and the seats to write with it; `due` is when the next occurrence was due."""
+        """The change to write for an edit, and the seats to write with it; `due` is when the next occurrence was
+        due.
+        """
         if loses_seat(job, change.job, due, now=self.clock.now()):
             return _placed(change, seated=False), None
         if keeps_seat(job, change.job):
@@ -68,9 +70,9 @@ class Seating:
         return _placed(change, seated=seats is not None), seats
 
     def _with(self, job: Job) -> Seats | None:
-        """The seats with one for the job; None where none is free."""
+        """The seats with one for the job; None if none is free."""
         seats, now = self.store.seats(job.tenant, job.lane), self.clock.now()
-        # Under its own id: another one of that id, or the same, has sat there, and a run of it may still be at work.
+        # Its own id has a seat: it belonged to this job or a deleted one of that id, whose run may still be at work.
         if job.id in seats.holders or len(seats.holders) >= self.most[job.lane]:
             if now < seats.looked_at + LOOK_SECONDS and job.id not in seats.holders:
                 return None

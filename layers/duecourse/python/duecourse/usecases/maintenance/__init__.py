@@ -1,1 +1,1 @@
-"""What looks after jobs and runs: completeness audit, index repair with clean-up, dead-letter reconciler."""
+"""Maintenance: completeness audit, index repair with clean-up, dead-letter reconciler, archive."""

@@ -1,4 +1,4 @@
-"""Runs that have expired go to the archive, all of a batch or none of it counted as done."""
+"""Archives expired runs; a batch counts as done only as a whole."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from duecourse.usecases.report import Report, in_words
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRuns:
-    """The use case; one instance serves many batches. A batch of which something could not be written counts
-    `ArchivesFailed` and is to be given again, whole: what was written of it is overwritten then by the same.
+    """The use case; one instance serves many batches. If part of a batch could not be written, `ArchivesFailed` is
+    counted and the whole batch must be repeated, which overwrites the same objects.
     """
 
     changes: RunChanges
     archive: Archive
 
     def __call__(self, records: Sequence[Mapping[str, Any]]) -> Report:
-        """Archive what expired among the records of a batch."""
+        """Archive the expired runs among the records of a batch."""
         report = Report()
         self._write(self.changes.handed(records), report)
         return report
 
     def again(self, failed: Mapping[str, Any]) -> Report:
-        """Archive a batch that had failed for good, as far as the stream still has it (see ports.archive)."""
+        """Archive a batch that was given up, as far as the stream still has it (see ports.archive)."""
         report = Report()
         stretch = self.changes.again(failed)
         if not stretch.whole:
@@ -40,7 +40,7 @@ class ArchiveRuns:
         for sheet in sheets(changes):
             try:
                 self.archive.put(sheet)
-            except Exception as problem:  # noqa: BLE001 - whatever the store says: the other days are still tried
+            except Exception as problem:  # noqa: BLE001 - after any error of the store the other days are still tried
                 report.counts["ArchivesFailed"] += 1
                 error = in_words(problem)
                 report.add("archive_failed", alarming=True, key=sheet.key, rows=len(sheet.rows), error=error)

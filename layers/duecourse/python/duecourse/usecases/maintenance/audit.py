@@ -1,16 +1,16 @@
-"""The completeness audit: what a closed window should have had, derived anew and compared with the records.
+"""The completeness audit: derives the occurrences of a closed window and compares them with the records.
 
 Each hour a segment of the jobs table has its turn: for each job the occurrences that its present definition names in
-the window (since the segment's last turn, up to three hours ago) are compared with its records. What is missing is
-classified by `domain.explain`, as a caller's question would be: lost is what was enqueued, is in no lane any more and
-has no record; what may still be under way is kept open and classified again each hour. What is not audited: what came
-due before a job's last change of schedule (its definition of then is not kept), what a pause covers, and jobs that are
-quarantined (index repair counts those). New zone data that move a time back over a window can show an occurrence as
-lost that never was one.
+the window (since the segment's last turn, up to three hours ago) are compared with its records. `domain.runs.explain`
+classifies the missing ones: an occurrence is lost if it was enqueued, is in no lane any more and has no record; one
+whose message may still be under way is kept open and classified again each hour. Not audited are occurrences before a
+job's last change of schedule (the former definition is not kept), occurrences of a pause, and quarantined jobs (index
+repair counts those). New zone data that move a time back over a window can make an occurrence look lost that never
+existed.
 
 A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, half a unit at
 least for each job's records and one per 8 KB of them (an unread record is half a KB): together about 1 million (12 US
-cents) and ten minutes with eight requests at a time. `segments` says over how many hours it is spread.
+cents) and ten minutes with eight requests at a time. A full pass takes `segments` hours.
 """
 
 from __future__ import annotations
@@ -34,17 +34,16 @@ from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
 GROUP = 16
-"""Jobs between two checks of the clock: what the margin of an invocation allows, where each fires every second."""
+"""Jobs between two checks of the clock: as many as the margin of an invocation allows if each fires every second."""
 
 MAX_OPEN = 1000
-"""Jobs with something undecided, at a time. With more, dispatch or the lanes are far behind: audits wait for them, and
-the windows with them.
+"""The most jobs with open occurrences. With more, dispatch or the lanes are far behind, and audits read no new windows.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The use case, started more often than there is a turn. `executor` compares jobs side by side."""
+    """The use case, started more often than there are turns. `executor` compares jobs concurrently."""
 
     store: AuditStore
     compare: CompareWindow
@@ -55,16 +54,17 @@ class Audit:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float, publish: Callable[[Report], None] | None = None) -> Report:
-        """Do the turns that are due until `deadline` (UTC seconds); what `publish` was not given is returned. What
-        fails is counted and logged, and the next invocation goes on with the page that failed: nothing is raised.
+        """Do the due turns until `deadline` (UTC seconds); returns the part of the report that was not passed to
+        `publish`. Never raises: errors are counted and logged, and the next invocation continues with the page that
+        failed.
 
-        What is found is published, then kept as known, and then its page is noted as done: whoever is killed in
-        between leaves it to be published again, and never unpublished.
+        Findings are published, then stored, and then their page is marked as done: after a crash in between a finding
+        may be published again, and none stays unpublished.
         """
         invocation = _Invocation(self, deadline, publish)
         try:
             invocation.run()
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the next invocation tries again
+        except Exception as problem:  # noqa: BLE001 - after any error the next invocation tries again
             invocation.report.counts["AuditsFailed"] += 1
             invocation.report.add("audit_failed", alarming=True, error=in_words(problem))
         return invocation.report
@@ -83,7 +83,7 @@ class _Invocation:
     opened: int = 0
 
     def run(self) -> None:
-        """Turn after turn, then what was open before."""
+        """Do turn after turn, then classify the open occurrences again."""
         uses = self.uses
         before = {(standing.tenant, standing.job_id) for standing in uses.store.open(MAX_OPEN)}
         self.opened = len(before)
@@ -92,7 +92,7 @@ class _Invocation:
             turn = next_turn(uses.store.turns(), uses.segments, now=uses.clock.now(), kept_seconds=kept)
             if turn is None or not self._turn(turn):
                 break
-        for standing in uses.store.open(MAX_OPEN) if before else ():  # anew: a turn may have added to them
+        for standing in uses.store.open(MAX_OPEN) if before else ():  # read again: a turn may have added to them
             if self._late():
                 break
             if (standing.tenant, standing.job_id) in before:
@@ -113,7 +113,7 @@ class _Invocation:
         return False
 
     def _turn(self, turn: Turn) -> bool:
-        """As much of a turn as there is time for; whether it is finished."""
+        """Do as much of a turn as there is time for; whether it is finished."""
         store, clock = self.uses.store, self.uses.clock
         reached = scan(turn, going=self._going, page=self._page, save=lambda turn: store.save(turn, now=clock.now()))
         if reached is None:
@@ -124,7 +124,7 @@ class _Invocation:
         return reached is not None and reached.done
 
     def _page(self, turn: Turn) -> tuple[str | None, Counter[str]]:
-        """A page, or as much of it as there is time for, group after group."""
+        """Do a page, or as much of it as there is time for, group after group."""
         store, before = self.uses.store, self.report.counts.copy()
         page = store.jobs(turn.segment, turn.segments, turn.start)
         following = page.following
@@ -145,10 +145,10 @@ class _Invocation:
             self._settle(one)
 
     def _settle(self, compared: ComparedJob) -> None:
-        """Count a job, classify what is missing, and keep what was found."""
+        """Count a job, classify the missing occurrences, and store the findings."""
         whose = compared.job.tenant, compared.job.id
         self.report.counts["JobsAudited"] += compared.expected > 0
-        self.report.counts["OccurrencesLost"] += 0  # counted as 0, too: it shows that the audit was made
+        self.report.counts["OccurrencesLost"] += 0  # counted even if 0: it shows that the audit was made
         self.report.counts["OccurrencesAudited"] += compared.expected
         if compared.error is not None:
             self._failed(*whose, compared.error)
@@ -161,7 +161,7 @@ class _Invocation:
                     self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
 
     def _classified(self, tenant: str, job_id: str, missing: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
-        """Note what is lost of the ranges; what is not decided."""
+        """Record the lost parts of the ranges; returns the undecided ones."""
         classified = self.uses.classify(tenant, job_id, missing, self.served)
         for each, verdict in classified:
             if verdict is Verdict.LOST:
@@ -169,7 +169,7 @@ class _Invocation:
         return [each for each, verdict in classified if verdict in UNDECIDED]
 
     def _found(self, finding: Finding, metric: str) -> None:
-        """Counted and logged once, however often it is found."""
+        """Count and log a finding once, however often it is found."""
         if finding in self.unpublished or self.uses.store.known(finding):
             return
         self.unpublished[finding] = None
@@ -185,7 +185,7 @@ class _Invocation:
         )
 
     def _publish(self) -> None:
-        """Publish what there is, then keep what was found as known."""
+        """Publish the report, then store the findings."""
         if self.publish is not None:
             self.publish(self.report)
             self.report = self.report.part()
@@ -194,7 +194,7 @@ class _Invocation:
         self.unpublished.clear()
 
     def _again(self, standing: Undecided) -> None:
-        """What was open: decided now, or left as it is."""
+        """Classify a job's open occurrences again."""
         still = self._classified(standing.tenant, standing.job_id, standing.ranges)
         if self.unpublished:
             self._publish()
@@ -203,7 +203,7 @@ class _Invocation:
 
     @contextmanager
     def _isolated(self, tenant: str, job_id: str) -> Iterator[None]:
-        """What cannot be understood of one job does not affect the others."""
+        """An error of one job does not affect the others."""
         try:
             yield
         except UNREADABLE as problem:

@@ -1,4 +1,4 @@
-"""What to say of ranges of occurrences that have no record; all that matters is read strongly before."""
+"""Classifies ranges of occurrences without records, by strongly consistent reads."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from duecourse.usecases.maintenance.compare_window import PIECE_SECONDS
 from duecourse.usecases.runs.skip_next import SKIPPED
 
 RECORDED_SECONDS = 900
-"""How long occurrences may have run without a claim: as long as a lane holds messages back; one a second at most."""
+"""The range in which occurrences may have run without a claim: the longest delay of a message; at most one a second."""
 
 PAGE = 100
 MAX_READ = 3000
-"""Records read before a range in search of one that reaches over it; more only where many ran by hand."""
+"""The most records that are read before a range to find one that covers it; only many runs on request need more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,17 @@ class ClassifyGaps:
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
     ) -> list[tuple[OccurrenceRange, Verdict]]:
-        """The parts of a job's ranges (ascending) that have no record now, each with the verdict of `explain`, few
-        of each verdict. `served`: see `held_back`. Raises KeyError or ValueError for what this version cannot read.
+        """The parts of a job's ranges (ascending) that have no record now, each with the verdict of `explain`; few
+        parts per verdict. `served`: see `held_back`. Raises KeyError or ValueError for an item that this version cannot
+        read.
 
-        The cursor and the lane are read before the records: what starts meanwhile shows as started.
+        The cursor and the lane are read before the records, so that a run that starts meanwhile is seen as started.
         """
         job, cursor = self.jobs.get_both(tenant, job_id)
         if job is None:
             return []
         if cursor is not None and cursor.generation != job.generation:
-            return [(each, Verdict.LATE) for each in ranges]  # an edit came between the two reads: look again later
+            return [(each, Verdict.LATE) for each in ranges]  # an edit came between the two reads: classify again later
         try:
             occurrences = job.occurrences()
         except (ScheduleError, ExclusionError):
@@ -69,14 +70,17 @@ class ClassifyGaps:
         return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
 
     def _all_empty(self, job: Job, ranges: Sequence[OccurrenceRange]) -> bool:
-        """Asked only where something came due before the job was written last: its lane may have been another one."""
+        """Whether all lanes are empty. Only read if an occurrence came due before the job's last write, since its lane
+        may have been another.
+        """
         if not ranges or ranges[0].first > job.updated_at:
             return False
         return all(depth is not None and depth.empty for depth in map(self.depths.depth, Lane))
 
     def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
-        """Through which instant a record before `at` (UTC seconds) reaches over it (None: none does), and whether all
-        that may were read. Behind a range only those lie that ran without a claim, for RECORDED_SECONDS at most.
+        """The end of the range of a record before `at` (UTC seconds) that covers it (None: there is none), and whether
+        all records that may were read. Between such a record and `at` there are only runs without a claim, for at most
+        RECORDED_SECONDS.
         """
         before, newest, read = RunName(job.id, at).local, None, 0
         while read < MAX_READ:
@@ -87,7 +91,7 @@ class ClassifyGaps:
                 if run.through is not None and run.through >= at:
                     return run.through, True
                 if run.reason == SKIPPED:
-                    continue  # recorded ahead of its time: it says nothing of what has been claimed
+                    continue  # recorded ahead of its time: it does not show what has been claimed
                 newest = run.occurrence if newest is None else newest
                 if run.occurrence < newest - RECORDED_SECONDS:
                     return None, True
@@ -111,7 +115,7 @@ class _Case:
     searched: bool = True
 
     def classify(self, ranges: Sequence[OccurrenceRange]) -> list[tuple[OccurrenceRange, Verdict]]:
-        """Without what a record reaches over, an earlier one too; the rest in parts of one verdict each."""
+        """The parts of the ranges that no record covers, an earlier one included, each part with one verdict."""
         rows = self._missing(ranges)
         while rows:
             through, self.searched = self.by.reaching_over(self.job, rows[0][0])
@@ -121,8 +125,8 @@ class _Case:
         return [part for row in rows for part in self._parts(row)]
 
     def _missing(self, ranges: Sequence[OccurrenceRange]) -> list[list[int]]:
-        """The occurrences of each range that have no record of their own window. There may be none: an edit may have
-        ended the schedule that named them.
+        """The occurrences of each range without a record. There may be none: an edit may have ended the schedule that
+        named them.
         """
         low, high, firsts = ranges[0].first - 1, ranges[-1].last, [each.first for each in ranges]
         records = self.by.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
@@ -143,8 +147,8 @@ class _Case:
         return [(OccurrenceRange(part[0], part[-1], len(part)), self._verdict(part[0])) for part in parts]
 
     def _changes(self, row: list[int], low: int, high: int) -> list[int]:
-        """Where the verdict changes along the row. Alike at both ends it is alike in between: time and cursor pass over
-        a schedule's occurrences in their order.
+        """The indices at which the verdict changes. If it is the same at both ends, it is the same in between, since
+        time and cursor pass the occurrences in order.
         """
         if low >= high or self._verdict(row[low]) is self._verdict(row[high]):
             return []
@@ -157,7 +161,7 @@ class _Case:
         by, now = self.by, self.by.clock.now()
         due = self.occurrences.due(at)
         drained = None if self.empty is None else self.empty or not held_back(due, self.served, self.job.lane)
-        # What was enqueued before an edit of the priority waits in the lane of then. (The end is no edit.)
+        # A message enqueued before an edit of the priority waits in the former lane. (A job's completion is no edit.)
         if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
             drained = self.all_empty
         around = ExplainContext(
@@ -165,7 +169,7 @@ class _Case:
             horizon=by.horizon,
             retention=by.retention_days * DAY_SECONDS,
             lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
-            # What the API sends at once it sends as best it can: only what the cursor has passed was surely sent.
+            # The API's sends are best effort: only occurrences that the cursor has passed were certainly sent.
             sent_until=None,
             lane_empty=drained,
             searched=self.searched,

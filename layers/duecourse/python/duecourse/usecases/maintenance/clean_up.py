@@ -1,4 +1,4 @@
-"""Completed jobs are removed when their history has expired, as a client would remove them."""
+"""Deletes completed jobs whose history has expired, in the same way as a client's request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from duecourse.usecases.report import Report, in_words
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """A check of index repair's pages, which may be stale: each job is read anew and deleted on the condition that it
-    is still as it was read, with its cursor, payload, tags' markers and its tenant's count in one transaction.
+    """A check of index repair's pages, which may be stale: each job is read again and deleted on the condition that it
+    is unchanged, with its cursor, payload, tags' markers and its tenant's count in one transaction.
     """
 
     jobs: JobStore
@@ -22,9 +22,7 @@ class CleanUp:
     retention_days: int
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Remove the page's jobs that are worn out. Never raises: what fails is counted, logged and tried again by the
-        next pass.
-        """
+        """Delete the page's expired jobs. Never raises: errors are counted and logged; the next pass tries again."""
         now = self.clock.now()
         for each in page.completed:
             if not is_worn_out(each, now=now, retention_days=self.retention_days):
@@ -33,14 +31,14 @@ class CleanUp:
                 if self._remove(each):
                     report.counts["JobsCleanedUp"] += 1
                     report.add("job_cleaned_up", tenant=each.tenant, job_id=each.job_id)
-            except Exception as problem:  # noqa: BLE001 - one job's fault must not keep the others
+            except Exception as problem:  # noqa: BLE001 - an error of one job must not stop the others
                 report.counts["CleanUpsFailed"] += 1
                 error = in_words(problem)
                 report.add("clean_up_failed", alarming=True, tenant=each.tenant, job_id=each.job_id, error=error)
 
     def _remove(self, found: CompletedJob) -> bool:
-        """Whether this call removed it. The job is read first: whoever asks for a run of it after that finds it
-        deleted, as with any deletion.
+        """Delete the job; whether this call did. A run that is requested after the job was read finds it deleted, as
+        with any deletion.
         """
         job = self.jobs.get(found.tenant, found.job_id)
         if job is None:

@@ -1,4 +1,4 @@
-"""A job's window as an audit sees it: what its definition names there, compared with its records. It writes nothing."""
+"""Compares a job's occurrences in an audited window with its records. Writes nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from duecourse.usecases.report import in_words
 from duecourse.usecases.unreadable import UNREADABLE
 
 PIECE_SECONDS = 6 * 3600
-"""A window is compared in such pieces: a job that fires each second has 21,600 records in one."""
+"""The length of the pieces in which a window is compared: a job that fires each second has 21,600 records in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedJob:
-    """What there is in a job's window; `served` is the latest due time of a run that its lane has started."""
+    """The comparison of a job's window; `served` is the latest due time of a run that its lane has started."""
 
     job: Job
     expected: int = 0
@@ -34,16 +34,16 @@ class ComparedJob:
 
 @dataclass(frozen=True, slots=True)
 class CompareWindow:
-    """Compares one job after the other, or several side by side."""
+    """Compares jobs; may be called concurrently."""
 
     runs: RunStore
 
     def __call__(self, job: Job, turn: Turn) -> ComparedJob:
-        """What cannot be read of one job does not affect the others: it is named in `error`."""
+        """Compare one job. An item that cannot be read is reported in `error` and does not affect other jobs."""
         try:
             occurrences = job.occurrences()
             low, end = audited_from(job, since_when(job, occurrences), turn.low), turn.high
-            if job.state is JobState.COMPLETED:  # its runs were used up, or its end has come: nothing is due since
+            if job.state is JobState.COMPLETED:  # its schedule is over: nothing is due since
                 end = min(end, int(job.updated_at))
             found = ComparedJob(job)
             while low is not None and low < end and (first := occurrences.next(low)) is not None:
@@ -58,7 +58,7 @@ class CompareWindow:
         return replace(found, doubled=tuple(few(found.doubled)))
 
     def _piece(self, found: ComparedJob, occurrences: Occurrences, low: int, high: int) -> ComparedJob:
-        """One piece more. Where a catch-up of it reaches beyond, what ran there by itself is read, too."""
+        """Add one piece. If a catch-up in it reaches beyond its end, the records there are read too."""
         job = found.job
         records = self._records(job, low, high)
         beyond = max((record.through for record in records if record.ran), default=high)

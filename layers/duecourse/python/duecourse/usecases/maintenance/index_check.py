@@ -1,13 +1,13 @@
-"""Every cursor and timer: where it stands in the due index is compared with where it belongs, and mended.
+"""Compares the place of every cursor and timer in the due index with its right place, and repairs it.
 
-Dispatch reads each shard from its watermark on, so what stands below it is never read. Such an entry is moved into the
-slot of the present hour, with its due time as it was: a round's query has no lower bound of due, so the next one reads
-it there, and treats it as missed or sends it at once. The watermark is not lowered instead: a round that is under way
-has read its own before, and would raise it again past the entry (it only ever rises, by a condition that a lowered one
-fulfils). Nor is the slot dispatched from here, which would be a second dispatcher with all of its rights. The present
-hour is safe whatever happens meanwhile, since a watermark stays two hours behind. The write is conditional on slot, due
-time and, for a cursor, generation and occurrence: who claims, edits or clears the entry meanwhile wins. An entry that
-is still to come goes into the slot of its own hour: a watermark would pass it in the present one.
+Dispatch reads each shard from its watermark on, so it never reads entries below it. Such an entry is moved into the
+slot of the present hour, with its due time unchanged: a round's query has no lower bound of due, so the next round
+reads it there, and treats it as missed or sends it at once. The watermark is not lowered instead: a running round has
+read the watermark before, and would raise it again past the entry (its condition, that it only rises, holds for a
+lowered watermark too). Nor is the slot dispatched from here, which would need a second dispatcher with all of its
+rights. The present hour is safe, since a watermark stays two hours behind. The write is conditional on slot, due time
+and, for a cursor, generation and occurrence: a concurrent claim, edit or delete of the entry wins. A future entry goes
+into the slot of its own hour: a watermark would pass it in the present one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from duecourse.usecases.unreadable import UNREADABLE
 from duecourse.usecases.worker.line import WATCH_LOST_SECONDS
 
 MAX_LOGGED = 100
-"""Log lines of one kind in one invocation; beyond that it is counted only."""
+"""The most log lines of one action in one invocation; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class IndexCheck:
     clock: Clock
 
     def __call__(self, page: IndexPage, report: Report) -> None:
-        """Mend the page's entries; what is wrong with one does not affect the others. Raises LookupError where no shard
-        is recorded: by that measure no entry is ever read, and there is nowhere to move it.
+        """Repair the page's entries; an error of one does not affect the others. Raises LookupError if no shard is
+        recorded, since then no slot is read to which an entry could be moved.
         """
-        watermarks = self.marks.progress().watermarks  # for each page anew: a shard may have been added since
+        watermarks = self.marks.progress().watermarks  # read for each page: a shard may have been added since
         if not watermarks:
             raise LookupError("no shards are recorded: no tick has ever come")
         now = self.clock.now()
@@ -57,7 +57,7 @@ class IndexCheck:
         for entry in page.entries:
             _Mend(self, entry, slots, self.clock.now(), report, logged)()
         report.counts["EntriesPatrolled"] += len(page.entries)
-        report.counts["EntriesBelowWatermark"] += 0  # counted as 0, too: it shows that the check was made
+        report.counts["EntriesBelowWatermark"] += 0  # counted even if 0: it shows that the check was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,14 @@ class _Mend:
                 case IndexFault.NO_SCHEDULE:
                     self._call_line()
         except UNREADABLE as problem:
-            if self.entry.slot is not None:  # dispatch reads it in time, and quarantines it with the error
+            if self.entry.slot is not None:  # dispatch will read it, and quarantine it with the error
                 self._found("CursorsNotUnderstood", "cursor_not_understood", alarming=True, error=str(problem))
             else:
                 self._found("PatrolsFailed", "entry_not_patrolled", alarming=True, error=in_words(problem))
 
     def _count_quarantined(self) -> None:
         timer = self.entry.cursor is None and not self.entry.unreadable
-        if not timer and self.entry.state is None:  # the job stands on another page
+        if not timer and self.entry.state is None:  # the job is on another page
             job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
             if job is None or job.state is not JobState.ACTIVE:
                 return
@@ -116,32 +116,32 @@ class _Mend:
             self._found("CursorsOutdated", "cursor_outdated", **facts)
 
     def _put_into_index(self) -> None:
-        """The job is read anew: what was read may be older than a pause."""
+        """Put the cursor back. The job is read again, since the page may be older than a pause."""
         job, _ = self._current()
         if job is not None and job.state is JobState.ACTIVE and (anew := self._recomputed()) is not None:
             self._found("CursorsOutsideIndex", "cursor_outside_index", alarming=True, due=anew.due)
 
     def _current(self) -> tuple[Job | None, Cursor | None]:
-        """Job and cursor as they are; None for both where one is missing, or an edit came between."""
+        """The present job and cursor; None for both if one is missing, or an edit came between the reads."""
         job, cursor = self.uses.jobs.get_both(self.entry.tenant, self.entry.job_id)
         fit = job is not None and cursor is not None and job.generation == cursor.generation
         return (job, cursor) if fit else (None, None)
 
     def _recomputed(self) -> Cursor | None:
-        """The cursor by today's zone data, once it has been placed so; None where it was not."""
+        """Place the cursor by the present zone data and return it; None if it was not placed."""
         anew = None if self.entry.cursor is None else recomputed(self.entry.cursor)
         if anew is None or anew.due is None:
             return None
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _placed(self, slot: str, cursor: Cursor | None = None) -> bool:
-        """False where somebody else has claimed, changed or cleared it meanwhile."""
+        """Place the entry; False if another writer has changed it meanwhile."""
         done = self.uses.store.place(self.entry, slot, cursor)
         self.report.counts["CursorsRepaired"] += done
         return done
 
     def _complete(self) -> None:
-        """The last run of its schedule may have ended unnoticed: see `complete_if_ended`."""
+        """Complete a job whose last run ended without that (see `complete_if_ended`)."""
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
             self._found("JobsCompleted", "job_completed")

@@ -1,7 +1,7 @@
-"""Index repair: once a day one scan of the jobs table, of which each page goes through a list of checks.
+"""Index repair: once a day one scan of the jobs table; each page goes through a list of checks.
 
-A scan reads half a unit per 4 KB, of which most is definitions: 1 million jobs of 2.5 KB in all are about 310,000 read
-units (4 US cents), and ten minutes of waiting for pages.
+A scan reads half a unit per 4 KB, of which most is definitions: 1 million jobs of 2.5 KB each (all items) are about
+310,000 read units (4 US cents), and take ten minutes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import Report, in_words
 
 Check = Callable[[IndexPage, Report], None]
-"""Looks at a page, mends what is wrong and reports it. What it raises ends the invocation: the page is read again."""
+"""Checks a page, repairs faults and reports them. An exception ends the invocation, and the page is read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRepair:
-    """The use case, started more often than it has to do; a pass begins `every_seconds` after the one before, and an
-    invocation goes on where the one before ran out of time.
+    """The use case, started more often than there is work. A pass begins `every_seconds` after the previous one, and an
+    invocation continues where the one before ran out of time.
     """
 
     store: RepairStore
@@ -31,15 +31,15 @@ class IndexRepair:
     every_seconds: int
 
     def __call__(self, deadline: float) -> Report:
-        """Go on with the pass until `deadline` (UTC seconds), or begin the next one when it is time. Never raises: what
-        fails is counted and logged, and the next invocation goes on with the page that failed.
+        """Continue the pass until `deadline` (UTC seconds), or begin the next one if it is time. Never raises: errors
+        are counted and logged, and the next invocation continues with the page that failed.
         """
         report = Report()
         try:
             position = self._position()
             if position is not None:
                 self._scan(position, deadline, report)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the next invocation tries again
+        except Exception as problem:  # noqa: BLE001 - after any error the next invocation tries again
             report.counts["PatrolsFailed"] += 1
             report.add("patrol_failed", alarming=True, error=in_words(problem))
         if report.counts["JobsCleanedUp"]:
@@ -47,7 +47,7 @@ class IndexRepair:
         return report
 
     def _position(self) -> RepairPass | None:
-        """The pass to go on with; None when there is none to do yet, or another invocation has begun it."""
+        """The pass to continue; None if the next one is not due yet, or another invocation has begun it."""
         known, now = self.store.last_pass(), self.clock.now()
         if known is not None and not known.done:
             return replace(known, version=known.version + 1)

@@ -1,4 +1,4 @@
-"""The dead-letter reconciler: what lies in the dead-letter queue without its run being dead is found and recorded."""
+"""The dead-letter reconciler: finds messages in the dead-letter queue whose run is not dead, and records the run."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from duecourse.usecases.worker.requeue import STARTS
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem
 
 MAX_CONCURRENT_RECEIVES = 8
-"""Receives that are under way at the same time, once one of them has brought something."""
+"""The most concurrent receives, once one of them has returned messages."""
 
 HIDDEN_SECONDS = 3600
-"""For so long the letters stay hidden that a call has seen which did not come to the queue's end: the next ones see
-the others. At some 8,000 a call, twelve calls see nearly as many as SQS lets be hidden at a time (120,000).
+"""If a call did not reach the end of the queue, the messages it has seen stay hidden for this time, so that the next
+calls see the others. At about 8,000 a call, twelve calls see nearly as many as SQS allows in flight (120,000).
 """
 
 MARGIN_SECONDS = 5
@@ -65,8 +65,8 @@ class ReconcileDeadLetters:
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float) -> Report:
-        """Look at every message once, as far as time allows (`deadline`: UTC seconds). Others see them again when this
-        ends, or a while later where messages are left that it did not come to.
+        """Read every message once, as far as time allows (`deadline`: UTC seconds). They become visible again when this
+        ends, or later if messages are left that it did not read.
         """
         report = Report()
         seen: dict[str, DeadMessage] = {}
@@ -86,11 +86,11 @@ class ReconcileDeadLetters:
         return report
 
     def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
-        """Look at what so many receives bring; `seen` has what stays. False where there is nothing more to be had."""
+        """Handle the messages of `wide` receives; `seen` collects those that stay. False if there are no more."""
         answers = self.executor.map(self._receive, range(wide))
         found = [message for messages, _ in answers for message in messages]
         fresh = list({message.message_id: message for message in found if message.message_id not in seen}.values())
-        # One that was given back meanwhile is held by its newest receipt only.
+        # A message that became visible meanwhile is held only by its newest receipt.
         seen.update({message.message_id: replace(message, body="") for message in found})
         looks = self.executor.map(self._look, fresh)
         for message, (gone, _) in zip(fresh, looks, strict=True):
@@ -101,17 +101,17 @@ class ReconcileDeadLetters:
         return bool(fresh) and not any(part.counts["SweepsFailed"] for _, part in answers)
 
     def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
-        """The next messages; none where the queue does not answer: what was seen until then stands and is reported."""
+        """The next messages; none if the queue does not answer: the work so far is valid and reported."""
         report = Report()
         try:
             return self.queue.receive(), report
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the next call asks again
+        except Exception as problem:  # noqa: BLE001 - after any error the next call tries again
             report.counts["SweepsFailed"] += 1
             report.add("dead_letter_failed", alarming=True, error=in_words(problem))
             return [], report
 
     def _look(self, found: DeadMessage) -> tuple[bool, Report]:
-        """Whether the message is gone from the queue now."""
+        """Handle one message; whether it was deleted from the queue."""
         report = Report()
         try:
             message = read_run_message(found.body)
@@ -125,7 +125,7 @@ class ReconcileDeadLetters:
             if gone:
                 self.queue.delete(found)
                 report.counts["DeadLettersRemoved"] += 1
-        except Exception as problem:  # noqa: BLE001 - one message's fault must not keep the others from being seen
+        except Exception as problem:  # noqa: BLE001 - an error of one message must not stop the others
             report.counts["SweepsFailed"] += 1
             report.add("dead_letter_failed", alarming=True, error=in_words(problem))
             return False, report
@@ -133,7 +133,7 @@ class ReconcileDeadLetters:
 
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
         now = self.clock.now()
-        if message.watch is not None:  # it looks after a line, whatever has become of the run that it names
+        if message.watch is not None:  # a line's watch, independent of the run that it names
             return self._resend(message, "it looks after a line", report)
         context = AttemptContext(
             message_id=found.message_id,
@@ -161,7 +161,7 @@ class ReconcileDeadLetters:
                 return self.transitions.effects.perform(item, past, job) is Disposition.ACK
             case Transition():
                 if isinstance(self.transitions.write(item, decision, job), Conflict):
-                    return False  # somebody carries it on after all; the next call sees
+                    return False  # another message carries the run after all; the next call sees that
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
             case Start() | RemainingCatchUp():

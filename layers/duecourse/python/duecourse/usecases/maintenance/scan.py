@@ -1,4 +1,4 @@
-"""The scan of the jobs table that all checks share: it goes on where the invocation before ran out of time."""
+"""The scan of the jobs table, which continues where the invocation before ran out of time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ def scan(
     page: Callable[[P], tuple[str | None, Counter[str]]],
     save: Callable[[P], bool],
 ) -> P | None:
-    """Page after page until the scan is finished or not `going` any more; the position that was reached.
+    """Read page after page until the scan is finished or `going` is false; returns the position reached.
 
-    `page` reads and checks what lies behind a position, and says where to go on (None: that was all) and what it has
-    counted. The position is saved after each page, so that nobody does it again; None where another invocation has
-    saved meanwhile.
+    `page` reads and checks the page at a position, and returns the next start (None: that was all) and its counts. The
+    position is saved after each page, so that no page is repeated; None if another invocation has saved meanwhile.
     """
     while not position.done and going():
         following, counts = page(position)

@@ -1,1 +1,1 @@
-"""What the API does with runs."""
+"""Use cases of the API about runs."""

@@ -21,7 +21,7 @@ from duecourse.usecases.runs.run_request import KEPT_LONGER_DAYS, MAX_BY, RunReq
 
 @dataclass(frozen=True, slots=True)
 class BackfillEstimate:
-    """What a backfill would be, or is: its plan, and what it will cost (USD)."""
+    """The plan of a backfill and its estimated cost (USD)."""
 
     plan: BackfillPlan
     cost: float
@@ -29,7 +29,7 @@ class BackfillEstimate:
 
 @dataclass(frozen=True, slots=True)
 class BackfillStarted:
-    """A backfill under way: `suffix` is that of its runs. `repeated`: it was so before, and nothing was sent."""
+    """A started backfill: `suffix` is that of its runs. `repeated`: it was started before, and nothing was sent."""
 
     look: BackfillEstimate
     suffix: str
@@ -38,9 +38,9 @@ class BackfillStarted:
 
 @dataclass(frozen=True, slots=True)
 class Backfills:
-    """The request is written, with who made it, then everything is sent: what starts soon into its lane, the rest as
-    timers in the due index. Who dies in between is repeated by its caller; a key makes that the same
-    runs at the same times.
+    """Writes the request with its author, then sends all runs: those that start soon into their lane, the others as
+    timers. After a crash in between the caller repeats the request; with a key that gives the same runs at the same
+    times.
     """
 
     jobs: JobStore
@@ -53,8 +53,8 @@ class Backfills:
     run_retention_days: int
 
     def look(self, job: Job, asked: Backfill) -> BackfillEstimate:
-        """What it would be. Raises BackfillTooLargeError; ScheduleError where the schedule is understood no more, or
-        there is none.
+        """The estimate without a start. Raises BackfillTooLargeError; ScheduleError if the schedule can no longer be
+        compiled, or there is none.
         """
         return self._look(job, asked, self.clock.now())
 
@@ -98,7 +98,7 @@ class Backfills:
         return BackfillEstimate(made, estimated_cost(made, job, locked=needs_lock(job), waits_after=MAX_DELAY_SECONDS))
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
-        """What its lane does not take waits in the due index, too: the next tick sends it."""
+        """Send the runs. Messages that the lane does not accept become timers too, which the next tick sends."""
         now = self.clock.now()
         soon: list[Outgoing] = []
         later: list[RunMessage] = []

@@ -1,4 +1,4 @@
-"""Signs of life and ends of runs that wait for their callback, from whoever holds the attempt's token."""
+"""Heartbeats, completions and failures of runs with a callback, by the attempt's token."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from duecourse.usecases.runs.commands import CommandSender, RunEndedError, RunSt
 DEFAULT_CODE = "callback.failed"
 
 BEAT_SECONDS = 5
-"""How far apart heartbeats of one run are written: so much longer than asked for a deadline lies off, so that those in
-between need not move it.
+"""The shortest interval between two written heartbeats of a run. A deadline is later by this much, so that heartbeats
+in between need not move it.
 """
 
 
 class BadTokenError(Exception):
-    """The token does not open this run any more or never did, or there is no such run: which of them is not told. The
-    record knows the present attempt's token only, so that of an earlier attempt cannot be told from a forged one.
+    """The token is not or no longer valid for this run, or there is no such run; the error does not say which. The
+    record has only the present attempt's token, so an earlier attempt's token looks like a forged one.
     """
 
 
@@ -33,7 +33,7 @@ class AttemptOverError(RunStateError):
 
 @dataclass(frozen=True, slots=True)
 class ReportedFailure:
-    """What whoever worked on a run says of its failure; `retryable` False forbids another attempt."""
+    """The failure that a program reports for its attempt; `retryable` False forbids another attempt."""
 
     error: str
     code: str = DEFAULT_CODE
@@ -43,7 +43,7 @@ class ReportedFailure:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResult:
-    """The answer to a heartbeat: the run with its new deadline, and why the work should stop, if it should."""
+    """The answer to a heartbeat: the run with its new deadline, and the reason to stop the work, if any."""
 
     run: Run
     stop: str | None
@@ -51,7 +51,7 @@ class HeartbeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Everything is allowed by the token alone, which names tenant and attempt.
+    """The token alone, which names tenant and attempt, authorizes every call.
 
     Every method raises BadTokenError, AttemptOverError, RunEndedError; complete and fail
     LaneUnavailableError too.
@@ -63,19 +63,19 @@ class Callbacks:
     orders: CommandSender
 
     def heartbeat(self, run_id: str, token: CallbackToken) -> HeartbeatResult:
-        """See that a whole heartbeat is left: where it is, nothing is written, else the deadline alone."""
+        """Make sure that a whole heartbeat interval is left: if it is, nothing is written, else only the deadline."""
         run = _alive(self._admitted(run_id, token))
         if run.heartbeat_until is None:
             return HeartbeatResult(run, run.cancel_requested)
         job = own_job(self.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
-            # What it waits for is not extended: a run without a job ends at its next step.
+            # The deadline is not extended: a run without a job ends at its next step.
             return HeartbeatResult(run, run.cancel_requested or "deleted")
         if job.heartbeat_seconds is None:
             until = run.waiting_until or run.heartbeat_until
         else:
             until = self.clock.now() + job.heartbeat_seconds
-            # It is never lowered: while the call has not returned it lies further off than one heartbeat.
+            # It is never lowered: until the call returns it is later than one heartbeat interval.
             until = run.heartbeat_until if until <= run.heartbeat_until else until + BEAT_SECONDS
         if until == run.heartbeat_until:
             return HeartbeatResult(run, run.cancel_requested)
@@ -85,14 +85,14 @@ class Callbacks:
         return HeartbeatResult(replace(run, heartbeat_until=until), run.cancel_requested)
 
     def complete(self, run_id: str, token: CallbackToken, result: object) -> Run:
-        """Ask for the run's success; one that has succeeded with this token already is as it should be."""
+        """Request the run's success; idempotent for a run that has already succeeded with this token."""
         run = self._admitted(run_id, token)
         if run.state is not RunState.SUCCEEDED:
             self.orders.send_one(MessageKind.COMPLETE, _alive(run), result=result)
         return run
 
     def fail(self, run_id: str, token: CallbackToken, failure: ReportedFailure) -> Run:
-        """Ask for the attempt's failure."""
+        """Request the attempt's failure."""
         run = _alive(self._admitted(run_id, token))
         self.orders.send_one(
             MessageKind.FAIL,
@@ -120,7 +120,7 @@ def _opened(run: Run | None, token: CallbackToken) -> Run:
 
 
 def _alive(run: Run) -> Run:
-    """The run, if its attempt still goes on."""
+    """The run, if its attempt is not over."""
     if run.state.final:
         raise RunEndedError(run)
     if run.state not in (RunState.RUNNING, RunState.WAITING):

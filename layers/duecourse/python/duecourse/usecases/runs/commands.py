@@ -1,4 +1,4 @@
-"""What is asked of a run: the API only enqueues a message, the worker decides."""
+"""Commands about runs: the API only enqueues a message, the worker decides."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.worker.decide import CANCELLED
 
 NAMED_RUNS = 5
-"""Runs that a record names; of the others it has the number."""
+"""How many runs a change record names; of the others it has the number."""
 
 
 class RunStateError(Exception):
-    """The run is not in a state in which that can be asked; `run` is as it was found."""
+    """The run's state does not allow the command; `run` is the run as it was found."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"{run.name} is {run.state}")
@@ -36,7 +36,7 @@ class NotDeadError(RunStateError):
 
 
 class JobGoneError(RunStateError):
-    """Its job was deleted: nothing says any more what to call."""
+    """Its job was deleted, so there is no target to call."""
 
 
 class LaneUnavailableError(Exception):
@@ -45,14 +45,16 @@ class LaneUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CommandSender:
-    """Sends messages about runs that exist, each to the lane of its run, to be worked on at once."""
+    """Sends messages about existing runs, each to the lane of its run, without delay."""
 
     lanes: Lanes
     clock: Clock
     randomness: Randomness
 
     def send(self, kind: MessageKind, runs: Sequence[Run], **said: Any) -> list[bool]:
-        """One message a run, about its present attempt; which were accepted. `said` are the fields of that kind."""
+        """Send one message per run, about its present attempt; returns which were accepted. `said` are the fields of
+        that kind.
+        """
         return self.lanes.send([Outgoing(self.message(kind, run, **said), 0) for run in runs])
 
     def send_one(self, kind: MessageKind, run: Run, **said: Any) -> None:
@@ -61,7 +63,7 @@ class CommandSender:
             raise LaneUnavailableError(str(run.name))
 
     def records(self, what: ChangeAction, runs: Sequence[Run], by: str | None) -> list[ChangeRecord]:
-        """Who asks what of these runs: a record for each of their jobs, which names the first of them."""
+        """The change records of a command: one for each job of these runs, which names the first runs."""
         now, of_jobs = self.clock.now(), defaultdict[tuple[str, str], list[str]](list)
         for run in runs:
             of_jobs[run.tenant, run.job_id].append(str(run.name))
@@ -77,8 +79,8 @@ class CommandSender:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """What the owner of a run may ask (`by`). Each returns the run as it was when that was asked. Who asked is written
-    before the message is sent: nothing is done that nobody is known to have asked for.
+    """Commands of a run's owner (`by`). Each returns the run as it was at the request. The author is recorded before
+    the message is sent, so that every change has one.
     """
 
     runs: Runs
@@ -86,7 +88,8 @@ class Commands:
     orders: CommandSender
 
     def cancel(self, tenant: str, run_id: str, by: str | None = None) -> Run:
-        """End a queued, waiting, running or retrying run; one that is being worked on is told at its next sign of life.
+        """Cancel a queued, waiting, running or retrying run; a program that works on it learns this at its next
+        heartbeat.
 
         Raises RunUnknownError, RunEndedError, LaneUnavailableError.
         """

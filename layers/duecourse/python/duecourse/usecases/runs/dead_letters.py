@@ -16,15 +16,15 @@ from duecourse.usecases.jobs.limits import Charge, free
 from duecourse.usecases.runs.commands import CommandSender, LaneUnavailableError
 
 REDRIVE_SECONDS = 15.0
-"""When a redrive of many stops before their end, and says where to go on: an HTTP API gives up after 30 s."""
+"""After this time a redrive of many runs stops and returns where to continue: an HTTP API gives up after 30 s."""
 
 PORTION = 20
-"""Runs that are looked at and sent before the clock is looked at again."""
+"""Runs that are read and sent between two checks of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadPage:
-    """Dead runs, those that died last first; `following` goes on after the last."""
+    """Dead runs, those that died last first; `following` continues after the last."""
 
     items: tuple[Run, ...]
     following: DeadMark | None
@@ -32,7 +32,7 @@ class DeadPage:
 
 @dataclass(frozen=True, slots=True)
 class RedriveSelection:
-    """Which dead runs are meant: of one job or of all, that died from `since` on and before `until` (UTC seconds)."""
+    """Selects dead runs: of one job or of all, that died from `since` on and before `until` (UTC seconds)."""
 
     job_id: str | None = None
     since: int | None = None
@@ -41,8 +41,8 @@ class RedriveSelection:
 
 @dataclass(frozen=True, slots=True)
 class RedriveResult:
-    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is gone; `following` goes on
-    after the last that was looked at (None: there are no more).
+    """`sent` were sent; `refused` were not by their lane, `orphaned` not since their job is deleted; `following`
+    continues after the last that was read (None: there are no more).
     """
 
     sent: int
@@ -53,8 +53,8 @@ class RedriveResult:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """A list that may lag behind a little: a run that is redriven already is shown until its worker has started it, and
-    a message for it is dropped then.
+    """The list may lag a little: a redriven run is shown until its worker has started it; a second redrive message for
+    it is dropped.
     """
 
     runs: RunStore
@@ -75,11 +75,11 @@ class DeadLetters:
         by: str | None = None,
         charge: Charge = free,
     ) -> RedriveResult:
-        """Grant up to `limit` of them another allowance of attempts, those that died last first, after the mark, as
-        `by` asks. It ends early when its time is up, and after a portion of which nothing was accepted.
+        """Redrive up to `limit` of the selected runs for the caller `by`, those that died last first, after the mark.
+        It ends early when its time is up, and after a portion of which nothing was accepted.
 
-        Raises LaneUnavailableError when none was accepted that could have been, and what `charge` raises for the number
-        of runs that are to be looked at.
+        Raises LaneUnavailableError if no message was accepted, and what `charge` raises for the number of runs to be
+        read.
         """
         until = self.orders.clock.now() + REDRIVE_SECONDS
         page = self._chosen(tenant, choice, limit, before)
@@ -90,7 +90,7 @@ class DeadLetters:
             portion = page.items[looked_at : looked_at + PORTION]
             looked_at += len(portion)
             self._read(tenant, portion, jobs)
-            # Where the job is gone nothing says what to call.
+            # Without its job a run has no target to call.
             owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
             self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
             accepted = self.orders.send(MessageKind.REDRIVE, owned)
@@ -117,7 +117,7 @@ class DeadLetters:
         return DeadPage(tuple(found[:limit]), following)
 
     def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
-        """Add to `jobs` those of the runs that are not in it."""
+        """Add the jobs of the runs to `jobs`, if they are not in it."""
         for job_id in {run.job_id for run in runs} - jobs.keys():
             jobs[job_id] = self.jobs.get(tenant, job_id)
 

@@ -1,4 +1,4 @@
-"""Why a job ran at an instant, or did not: what there is to know is read, the domain says what it means."""
+"""Why a job ran at an instant, or did not: reads the data, and the domain decides."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from duecourse.usecases.runs.history import queued_run
 
 PAGE = 100
 MAX_READ = 400
-"""Records read before an instant, at most: those of a range lie behind what the API sent at once (100), and behind
-runs that were asked for by hand.
+"""The most records that are read before an instant: the record of a range may come after those of occurrences that the
+API sent at once (100), and of runs on request.
 """
 
 
 MAX_WAITING = 100
-"""Of a line so many are read, at most 100 KB; of who stands behind them it is said that they wait, and not where."""
+"""How many runs of a line are read, at most 100 KB; for runs behind them the answer has no place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The explanation, and the run that it is about: its record, or what waits in its lane and has none yet."""
+    """The explanation, and its run: the record, or a queued run without one."""
 
     found: Explanation
     run: Run | None
@@ -39,7 +39,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """A few reads, whatever the answer; `lookahead_seconds` and the others are the stage's own."""
+    """Explains with a few reads; `lookahead_seconds` and the others are settings of the stage."""
 
     jobs: JobStore
     runs: RunStore
@@ -51,8 +51,8 @@ class Explain:
     run_retention_days: int
 
     def __call__(self, tenant: str, job_id: str, at: int) -> Explained:
-        """Why it ran at `at` (UTC seconds), or did not. Raises JobUnknownError where nothing is known of the job."""
-        # The cursor before the records: what is handed over and started meanwhile then shows as started.
+        """Why it ran at `at` (UTC seconds), or did not. Raises JobUnknownError if nothing is known of the job."""
+        # The cursor is read before the records, so that a run that starts meanwhile is seen as started.
         job = self.jobs.snapshot(tenant, job_id)
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
         by_hand = isinstance(job, Job) and not job.scheduled
@@ -81,7 +81,9 @@ class Explain:
         return None, False
 
     def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> ExplainContext:
-        """The lane is asked only where the answer counts: for what was due a while ago and has no record."""
+        """The context. The lane's depth is read only if it matters: for an occurrence that was due a while ago and has
+        no record.
+        """
         overdue = record is None and at + SETTLED_SECONDS < now
         depth = self.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
         return ExplainContext(
@@ -96,7 +98,7 @@ class Explain:
         )
 
     def _line(self, run: Run) -> tuple[str, ...]:
-        """Who stands in the line in which the run waits, if it does: one query."""
+        """The runs in the line in which the run waits, if it does: one query."""
         if run.state is not RunState.QUEUED:
             return ()
         return tuple(str(each.name) for each in self.lines.waiting(run.tenant, run.job_id, limit=MAX_WAITING))

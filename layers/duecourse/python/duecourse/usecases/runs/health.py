@@ -1,4 +1,4 @@
-"""Whether the system's clock goes: health is the age of the last tick."""
+"""The health of a stage: the age of the last tick."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from duecourse.ports import Clock, TickMark
 from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS
 
 LATE_SECONDS = 180
-"""A tick that is older is late: three were missed. What is due within five minutes, the lookahead, is enqueued."""
+"""An older last tick is late: three were missed. Occurrences due within the lookahead (five minutes) are still
+enqueued."""
 
 FRESH_SECONDS = 5
-"""For how long the mark is used again, so that strangers who ask for the health cost no reads."""
+"""How long the mark is cached, so that unauthenticated requests for the health cost no reads."""
 
 
 class Status(StrEnum):
-    """What is said of the stage."""
+    """The health of the stage."""
 
     OK = "ok"
     LATE = "late"
@@ -25,7 +26,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClockHealth:
-    """When the last tick came (None: none has come yet), how long ago (s), and what that means."""
+    """When the last tick came (None: there was none yet), how long ago (s), and the status."""
 
     status: Status
     last: float | None
@@ -34,8 +35,8 @@ class ClockHealth:
 
 @dataclass(frozen=True, slots=True)
 class Dispatching:
-    """`shards` is the highest count ever used; `behind` says for each how far (s) its watermark is behind where it
-    could stand: 0 where all is well, None where no round has ended yet.
+    """`shards` is the highest count ever used; `behind` has for each shard how far (s) its watermark is behind its
+    normal place: 0 if it is not, None if no round has ended yet.
     """
 
     shards: int
@@ -51,7 +52,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One instance a process: it remembers the mark for some seconds."""
+    """One instance per process, which caches the mark for some seconds."""
 
     mark: TickMark
     clock: Clock
@@ -60,8 +61,8 @@ class Health:
     def pulse(self) -> ClockHealth:
         """Late when the last tick is older than LATE_SECONDS.
 
-        A stage whose first tick is still to come is given as long, counted from when this instance was asked first:
-        a fresh stack is not late, one whose rule never fires is, three minutes on.
+        Before the first tick the time counts from this instance's first call: a new stack is not late, and one whose
+        rule never fires is late after three minutes.
         """
         seen, now = self._seen, self.clock.now()
         if seen.first_asked is None:

@@ -1,4 +1,4 @@
-"""The runs of a job, newest first: its records, and what is enqueued and has none yet."""
+"""The runs of a job, newest first: its records, and enqueued runs without one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Window = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Runs, newest first; `following` (a local run name) goes on after the last."""
+    """Runs, newest first; `following` (a local run name) continues after the last."""
 
     items: tuple[Run, ...]
     following: str | None
@@ -50,7 +50,7 @@ class History:
 
         Raises JobUnknownError where there is neither a job nor a record.
         """
-        # The cursor first: a run that starts meanwhile then shows as what it is rather than twice or not at all.
+        # The cursor is read first, so that a run that starts meanwhile is shown exactly once.
         job, cursor = self.jobs.get_both(tenant, job_id)
         records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
         if job is None and not records and before is None:
@@ -63,8 +63,8 @@ class History:
         return RunPage(tuple(merged[:limit]), following)
 
     def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
-        """The newest `count` runs between this page's ends that are enqueued and have no record, or one that binds
-        nobody.
+        """The newest `count` enqueued runs of this page without a record, or with a record of a deleted job of the same
+        id.
         """
         if job.state is JobState.PAUSED:
             return []
@@ -77,13 +77,13 @@ class History:
             name = parse_run_id(f"{job.id}.{before}")
             high = min(high, name.occurrence if name.suffix else name.occurrence - 1)
         if len(records) == count:
-            low = max(low, records[-1].occurrence)  # what is older belongs to later pages
+            low = max(low, records[-1].occurrence)  # older runs are on later pages
         binding = [run for run in records if not run.suffix and not binds_nobody(job, run)]
         covered = [(run.occurrence - 1, run.through or run.occurrence) for run in binding]
         return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
-        """From when to when occurrences of the job's present schedule have been handed to their lane."""
+        """The window of occurrences of the job's present schedule that were sent to their lane."""
         days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
         low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
         until = at_once_until(job, schedule, self.horizon_seconds)
@@ -95,7 +95,7 @@ class History:
 
 
 def queued_run(job: Job, occurrence: int, due: int) -> Run:
-    """What a run will be that is enqueued and has no record."""
+    """An enqueued run without a record, as it is shown."""
     return Run(
         RunIdentity(job.tenant, job.id, occurrence, due, job.generation),
         state=RunState.QUEUED,
@@ -119,8 +119,8 @@ def without(window: Window, covered: Iterable[Window]) -> list[Window]:
 def newest(schedule: Occurrences, windows: list[Window], count: int) -> list[int]:
     """The newest `count` occurrences in the windows (oldest first, apart from each other), newest first.
 
-    A schedule only knows "next", so a window with too many of them is halved, and the newer half is looked at first:
-    at most `count` + 1 steps a halving, however long the window and however dense the schedule.
+    A schedule only has `next`, so a window with too many occurrences is halved, and the newer half is searched first:
+    at most `count` + 1 steps per halving, for any window and schedule.
     """
     found: list[int] = []
     pending = list(windows)

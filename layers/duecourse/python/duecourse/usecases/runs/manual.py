@@ -17,15 +17,15 @@ from duecourse.usecases.runs.run_request import KEPT_LONGER_DAYS, MAX_BY, RunReq
 
 @dataclass(frozen=True, slots=True)
 class OwnPayload:
-    """A payload to be used instead of the job's; None is one, too."""
+    """A payload that replaces the job's; it may be None (JSON null)."""
 
     payload: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """The request is written, with who made it, then a message is sent: who dies in between is repeated by its
-    caller, and a key makes that the same run.
+    """Writes the request with its author, then sends a message. After a crash in between the caller repeats the
+    request; with a key that gives the same run.
     """
 
     jobs: JobStore
@@ -45,7 +45,7 @@ class Manual:
         return job
 
     def run(self, job: Job, run_request: RunRequest, given: OwnPayload | None = None) -> Run:
-        """The new run, QUEUED; for a request that was made before, what has become of its run.
+        """The new run, QUEUED; for a repeated request the present state of its run.
 
         Raises KeyReusedError, LaneUnavailableError.
         """

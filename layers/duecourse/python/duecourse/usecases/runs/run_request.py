@@ -1,4 +1,4 @@
-"""Who asks for runs, under which name a repetition of that is known, and what such a run is before it starts."""
+"""Requests for runs: author, idempotency key, and the run before it starts."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from duecourse.ports import Input
 from duecourse.usecases.runs.history import queued_run
 
 SUFFIX_CHARACTERS = 8
-"""48 bits: within one job nobody meets the same by chance."""
+"""48 bits: no accidental collision within one job."""
 
 MAX_BY = 256
 
 
 KEPT_LONGER_DAYS = 30
-"""For how much longer than its run's record a request is kept: retries, and redrives of the dead, need its payload."""
+"""How much longer than its run's record a request is kept: retries and redrives need its payload."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """Who asks (`by`), and the key that a repetition of the request carries too (None: each request is another); the
-    request's `correlation_id` goes to the runs that it asks for.
+    """The author (`by`), the idempotency key (None: every request is a new one), and the `correlation_id` for the
+    request's runs.
     """
 
     by: str
@@ -37,8 +37,8 @@ class RunRequest:
     correlation_id: str | None = None
 
     def suffix(self, letter: str, job: Job, nonce: str) -> str:
-        """The suffix of the runs that this request names: `.m3kQ…` of its key, or of `nonce` without one. The
-        job re-created under the same id has other names.
+        """The suffix of the request's runs: `.m3kQ…` from its key, or from `nonce` without one. It differs for a job
+        that was re-created under the same id.
         """
         seed = f"nonce {nonce}" if self.key is None else f"key {job.created_generation} {self.key}"
         digest = sha256(f"{letter} {seed}".encode()).digest()
@@ -50,13 +50,15 @@ class RunRequest:
         return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
 
     def fingerprint(self, said: object) -> str:
-        """What tells a repetition of the request from another one with the same key. `said` is plain JSON."""
+        """A digest that distinguishes a repetition of the request from another one with the same key. `said` is plain
+        JSON.
+        """
         document = orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)
         return sha256(document).hexdigest()
 
 
 def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
-    """What a run will be that was asked for, and has no record yet; due at once unless another time is given."""
+    """A requested run without a record; due at once unless another time is given."""
     run = queued_run(job, occurrence, occurrence if due is None else due)
     identity = replace(
         run.identity,
@@ -69,7 +71,7 @@ def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = Non
 
 
 def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
-    """The message that starts a run of the job which was asked for."""
+    """The message that starts a requested run of the job."""
     return RunMessage(
         run.identity,
         lane=run.lane,

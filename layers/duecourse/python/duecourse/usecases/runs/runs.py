@@ -1,4 +1,4 @@
-"""One run: its record, or what waits in its lane and has none yet."""
+"""Single runs: their records, or queued runs without one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.run_request import requested_run
 
 JUST_AFTER = ".b-"
-"""Sorts behind a run's plain name and before every other run's (see domain.ids: the least suffix there can be)."""
+"""Sorts after a run's plain name and before all other names (see domain.ids: the smallest possible suffix)."""
 
 
 class RunUnknownError(Exception):
@@ -49,16 +49,18 @@ class Runs:
         return run
 
     def link(self, run: Run) -> str | None:
-        """An address at which a large result can be read for LINK_SECONDS; None where the record holds it."""
+        """An address at which a large result can be read for LINK_SECONDS; None if the record has the result."""
         return None if run.result_key is None else self.results.link(run.result_key)
 
     def _binds_nobody(self, run: Run) -> bool:
-        """Whether its name may wait in the lane for a job that was created after it. Only what never began is asked."""
+        """Whether the record belongs to a deleted job, so that a run of the re-created job may be queued under its
+        name. Only for runs that never began.
+        """
         job = self.history.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
         return job is not None and binds_nobody(job, run)
 
     def _enqueued(self, tenant: str, name: RunName) -> Run | None:
-        """What its job's history shows under that name: QUEUED, or a record that was written meanwhile."""
+        """The run under that name in its job's history: QUEUED, or a record that was written meanwhile."""
         try:
             page = self.history.page(tenant, name.job_id, limit=1, before=name.local + JUST_AFTER)
         except JobUnknownError:
@@ -66,7 +68,7 @@ class Runs:
         return next((run for run in page.items if run.name == name), None)
 
     def _asked(self, tenant: str, name: RunName) -> Run | None:
-        """QUEUED, where somebody asked for it by hand and its message can still be on its way."""
+        """A QUEUED run if it was requested and its message can still be under way."""
         asked = self.inputs.get(tenant, name.job_id, name.suffix)
         job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
         if asked is None or job is None or asked.generation < job.created_generation:
@@ -79,8 +81,8 @@ class Runs:
 
 
 def _due(job: Job, asked: Input, occurrence: int) -> int | None:
-    """When the run of an occurrence that was asked for starts; None where this one was not asked for. A backfill is
-    counted anew by the job's present schedule, since its runs have no item of their own before they start.
+    """When the requested run of an occurrence starts; None if it was not requested. A backfill is computed again by the
+    job's present schedule, since its runs have no items before they start.
     """
     if asked.backfill is None:
         return occurrence if occurrence == asked.occurrence else None

@@ -1,4 +1,4 @@
-"""Skip what comes next: records that are there before their occurrences come due."""
+"""Skips next occurrences by writing their records before they come due."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from duecourse.usecases.runs.run_request import MAX_BY
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100
 MAX_PASSED = 1000
-"""Occurrences with a record (a run that has started, one that is skipped already) that are passed over."""
+"""The most occurrences with a record (started or already skipped) that are passed over."""
 
 
 class NothingToSkipError(Exception):
-    """No occurrence is still to come that has no record."""
+    """There is no future occurrence without a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkipNext:
-    """What is enqueued already stays so: its worker finds the record. Whoever writes first, worker or this, wins."""
+    """Enqueued messages stay in their lane: their worker finds the record. The first writer wins, worker or request."""
 
     jobs: JobStore
     runs: RunStore
@@ -37,10 +37,10 @@ class SkipNext:
     run_retention_days: int
 
     def skip(self, job: Job, count: int, by: str, correlation_id: str | None = None) -> list[Run]:
-        """The records of the next `count` occurrences that will not run, oldest first; fewer where there are no more.
+        """Skip the next `count` occurrences, or fewer if there are no more; returns their records, oldest first.
 
-        Raises NothingToSkipError where there is none, JobChangedError where the job's cursor is not its own any more,
-        JobUnreadableError where it cannot be read, and ScheduleError for a schedule that is understood no more.
+        Raises NothingToSkipError if there is none, JobChangedError if the job's cursor is of another generation,
+        JobUnreadableError if it cannot be read, and ScheduleError for a schedule that can no longer be compiled.
         """
         cursor = self.jobs.get_cursor(job.tenant, job.id)
         if cursor is None and self.jobs.get(job.tenant, job.id) == job:
@@ -59,7 +59,7 @@ class SkipNext:
             row.step()
         if not skipped:
             raise NothingToSkipError(job.id)
-        # Only now it is known what was skipped; each of those records says who asked, too.
+        # Only now it is known what was skipped; each of those records also names the author.
         span = {"runs": len(skipped), "from": to_iso(skipped[0].occurrence), "to": to_iso(skipped[-1].occurrence)}
         key = self.randomness.nonce()
         of = (job.tenant, job.id)
@@ -67,7 +67,7 @@ class SkipNext:
         return skipped
 
     def _written(self, record: Run, job: Job) -> bool:
-        """Whether this record stands now. What a job of the same id left, which was deleted since, is written over."""
+        """Write the record; whether it was written. A record of a deleted job of the same id is overwritten."""
         conflict = self.runs.write(record, None)
         if conflict is not None and conflict.found is not None and conflict.found.generation < job.created_generation:
             conflict = self.runs.write(record, conflict.found)
@@ -91,6 +91,6 @@ class SkipNext:
             reason=SKIPPED,
             attempts_allowed=job.attempts_allowed,
             token=f"skip/{self.randomness.nonce()}",
-            # Kept from when it comes due: before that, it is what keeps the occurrence from running.
+            # The retention counts from the due time: until then the record keeps the occurrence from running.
             expires_at=int(max(now, due)) + self.run_retention_days * DAY_SECONDS,
         )

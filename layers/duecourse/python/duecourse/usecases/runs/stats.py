@@ -1,4 +1,4 @@
-"""What a tenant has, what it may still do, and how busy the stage is. A handful of reads, no scan."""
+"""Counts of a tenant, its remaining limits, and the depths of the lanes. A few reads, no scan."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from duecourse.usecases.jobs.limits import Limits
 from duecourse.usecases.runs.health import ClockHealth, Health
 
 DEAD_COUNTED = 100
-"""Dead runs are counted up to so many; where there are more it is "at least"."""
+"""Dead runs are counted up to this many; for more the count is a lower bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class TenantStats:
-    """`dead` is exact up to DEAD_COUNTED; a lane's depth is None where it cannot be told."""
+    """`dead` is exact up to DEAD_COUNTED; a lane's depth is None if it cannot be read."""
 
     jobs: int
     dead: int
@@ -37,7 +37,7 @@ class Stats:
     limits: Limits
 
     def figures(self, tenant: str) -> TenantStats:
-        """As they are now; the lanes' are those of all tenants together."""
+        """The present figures; the lanes' depths are those of all tenants together."""
         dead = len(self.runs.dead(tenant, limit=DEAD_COUNTED + 1, before=None, job_id=None))
         return TenantStats(
             jobs=self.counters.jobs(tenant),

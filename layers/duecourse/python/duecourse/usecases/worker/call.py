@@ -16,7 +16,7 @@ from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
 
 FINISH_MARGIN_SECONDS = 3
-"""What a worker keeps of its invocation to record the end of an attempt."""
+"""The time of an invocation that a worker reserves to record the end of an attempt."""
 
 PAYLOAD_GONE = Failed(
     "the payload that was given for this run is not kept any more", retryable=False, code="payload_gone"
@@ -25,7 +25,7 @@ PAYLOAD_GONE = Failed(
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls targets, with the payload that was given for the run if there was one."""
+    """Calls targets, with the run's own payload if its request had one."""
 
     caller: Caller
     inputs: Inputs
@@ -45,7 +45,7 @@ class Calls:
         return PAYLOAD_GONE if given is None else replace(job, payload=given.payload)
 
     def call(self, item: WorkItem, run: Run, prepared: Job | Failed) -> Outcome:
-        """What the target answered. Never raises: whatever breaks in the call, the attempt has ended."""
+        """The outcome of the call. Never raises: after any error the attempt has ended."""
         if isinstance(prepared, Failed):
             return prepared
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
@@ -55,10 +55,10 @@ class Calls:
                 return self.workflows.begin(run, item.message, item.report)
             key = idempotency_key(run, prepared)
             outcome = self.caller.call(Call(prepared, run, key, min(float(prepared.timeout_seconds), spare), token))
-        except TemplateError as problem:  # a job of before its strings were templates, or before they had a bound
+        except TemplateError as problem:  # a job of a release without templates or their limits
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
-        except Exception as problem:  # noqa: BLE001 - whatever broke in the call, the attempt has ended, not its worker
-            # Its text is kept out: it may quote a header, and so a secret.
+        except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker
+            # Without the error's text, which may quote a header and so a secret.
             name, trace = type(problem).__name__, "".join(format_tb(problem.__traceback__))
             item.report.add("call_broke", alarming=True, error=name, traceback=trace)
             return Failed(f"the call broke inside Duecourse ({name})", code="internal")

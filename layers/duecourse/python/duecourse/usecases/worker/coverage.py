@@ -1,4 +1,4 @@
-"""Runs that stand for several occurrences, and the runs of those occurrences: each is answered for once."""
+"""Catch-up runs, which cover several occurrences, and the runs of those occurrences: each occurrence runs once."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from duecourse.ports import RunStore
 from duecourse.usecases.worker.decide import start_request_of
 
 CLOCKS_DIFFER_SECONDS = 10
-"""A dispatcher's clock may be so far ahead of a worker's: what it calls missed may be on time here."""
+"""How far a dispatcher's clock may be ahead of a worker's: an occurrence that it counts as missed may be on time
+here."""
 
 NEARBY = 10
-"""Records before an occurrence that are looked at: one that reaches over it is the nearest, but for runs by hand."""
+"""Records that are read before an occurrence: the one that covers it is the nearest, apart from runs on request."""
 
 MAX_PARTS = 1000
-"""Parts of a catch-up with runs between them."""
+"""The most parts of a catch-up between existing runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A run without a record as it may start, and the message of what it is not to stand for."""
+    """A run without a record, with the range that it may cover, and the message for the rest of the range."""
 
     run: Run
     rest: RunMessage | None = None
@@ -31,12 +32,14 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Looks at records of the same job, for runs that are late or stand for several occurrences: nobody else pays."""
+    """Reads records of the same job, only for runs that are late or cover several occurrences."""
 
     runs: RunStore
 
     def covering(self, message: RunMessage, job: JobSnapshot, *, now: float) -> Run | None:
-        """The record that stands for a late occurrence: somebody has called it missed while its message waited."""
+        """The record of a catch-up that covers a late occurrence: a dispatcher counted it as missed while its message
+        waited.
+        """
         starts = message.kind is MessageKind.START and message.attempt == 1 and not message.suffix
         if not starts or message.count > 1 or not isinstance(job, Job):
             return None
@@ -46,7 +49,7 @@ class Coverage:
         return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)
 
     def fit(self, run: Run, message: RunMessage, job: Job) -> Fitted:
-        """A catch-up up to the first run in its range that has a record of its own, or waits for its turn."""
+        """A catch-up, shortened to end before the first run in its range that has its own record or waits in line."""
         if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)

@@ -1,4 +1,4 @@
-"""What a message asks for, as an event that the domain decides."""
+"""Converts a message into an event that the domain decides."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.workflows import Evaluation, Found
 
 CANCELLED = "cancelled"
-"""Why a run was cancelled when nobody says more."""
+"""The default reason of a cancellation."""
 
 
 def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
-    """What a message means for its run; `draw` is a random number in [0, 1). `found` is what a workflow's run says
+    """The event of a message; `draw` is a random number in [0, 1). `found` is what a workflow's run says
     about it.
     """
     request = start_request_of(message)
@@ -48,7 +48,9 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
 
 
 def start_request_of(message: RunMessage) -> StartRequest:
-    """What a message asks for. A redrive names the attempt that died, if any had begun, and asks for the next one."""
+    """The start request of a message. A redrive names the attempt that died, if any had begun, and requests the next
+    one.
+    """
     redrive = message.kind is MessageKind.REDRIVE
     return StartRequest(
         message.identity,

@@ -1,4 +1,4 @@
-"""Pausing a job whose runs die one after the other."""
+"""Pauses a job after several deaths in a row (`pause_on_failure`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from duecourse.usecases.report import Report
 TRIES = 3
 PAGE = 50
 MAX_READ = 1000
-"""Records read at most: of those that were skipped, many may lie between the dead ones."""
+"""The most records that are read: many skipped runs may be between the dead ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailingJobs:
-    """Counts deaths by the records, so that telling it twice counts nothing twice."""
+    """Counts deaths from the records, so that a repeated call counts nothing twice."""
 
     jobs: JobStore
     runs: RunStore
@@ -34,7 +34,7 @@ class FailingJobs:
             return
         recent = self._recent(job, limit * 2)
         for _ in range(TRIES):
-            # The job before its cursor: a change in between fails the job's condition.
+            # The job is read before its cursor: a change in between fails the job's condition.
             found = self.jobs.get(job.tenant, job.id)
             if found is None or found.state is not JobState.ACTIVE or found.pause_on_failure is None:
                 return
@@ -53,7 +53,9 @@ class FailingJobs:
         report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason="changed meanwhile")
 
     def _recent(self, job: Job, wanted: int) -> list[Run]:
-        """The newest records, `wanted` of which say how their runs ended: they may end in another order."""
+        """The newest records, of which `wanted` have ended with success or death; runs may end in another order than
+        they began.
+        """
         recent: list[Run] = []
         spoke = 0
         while spoke < wanted and len(recent) < MAX_READ:

@@ -1,4 +1,4 @@
-"""Write what was decided about a run, and at the end of a call what its outcome makes of the run."""
+"""Writes decisions about runs, and the end of an attempt after its call."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.write_retry import WriteRetry
 
 MAX_FINISHES = 6
-"""How often the end of a call is decided anew because its record was marked meanwhile."""
+"""How often the end of a call is decided again because its record changed meanwhile."""
 
 LAST_FINISH_SECONDS = 8
-"""So long before its lease ends a worker begins no further write of a finish that was refused: the SDK's own four tries
-pause for seven seconds at most (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard).
-Where they get no answer at all they take half a minute; once they have, as much is left for the next ones.
+"""In the last seconds of its lease a worker begins no further try to write a finish. The SDK's own four tries pause for
+at most seven seconds (AWS SDKs and Tools Reference Guide, "Retry behavior": 1, 2 and 4 s in mode standard). Without any
+answer they take half a minute; after that the next try needs as much time.
 """
 
 INLINE_BYTES = 2048
-"""A result of this size (JSON) stays in the record: with the rest of it that is 3 write units at most, mostly 1."""
+"""A result up to this size (JSON) stays in the record, which then costs at most 3 write units, mostly 1."""
 
 EXCERPT_CHARACTERS = 1000
 
@@ -39,7 +39,7 @@ ENDS = {
     RunState.SKIPPED: "RunsSkipped",
     RunState.CANCELLED: "RunsCancelled",
 }
-"""The metrics of how runs end."""
+"""The metric of each state in which runs end."""
 
 _ALIVE = (RunState.RUNNING, RunState.WAITING)
 _FAILED = (RunState.RETRYING, RunState.DEAD)
@@ -47,7 +47,7 @@ _FAILED = (RunState.RETRYING, RunState.DEAD)
 
 @dataclass(frozen=True, slots=True)
 class TransitionWriter:
-    """Writes records, each on the condition that what was decided upon still stands."""
+    """Writes records, each on the condition that the record is unchanged since the decision."""
 
     effects: SideEffects
     results: Results
@@ -55,8 +55,8 @@ class TransitionWriter:
     def write(
         self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
     ) -> Disposition | Conflict:
-        """Write the record and do its side effects; a Conflict means that another writer was there first. With `retry`
-        a write that fails is made again: nobody but this worker knows what it says.
+        """Write the record and do its side effects; a Conflict means that another writer was first. With `retry` a
+        write that fails is retried: only this worker knows its content.
         """
         previous, report = transition.previous, item.report
         run = self._with_stored_result(transition.run, report)
@@ -75,7 +75,7 @@ class TransitionWriter:
             asked=item.message.kind,
         )
         target = type_of(job.target) if isinstance(job, Job) else None
-        # A record of another generation is that of a deleted job with the same id.
+        # A record of another generation belongs to a deleted job of the same id.
         before = None if previous is None or previous.generation != run.generation else previous.state
         if (ended := ENDS.get(run.state)) is not None and before is not run.state:
             report.count(ended, target)
@@ -86,8 +86,8 @@ class TransitionWriter:
         return self.effects.perform(item, run, job)
 
     def _with_stored_result(self, run: Run, report: Report) -> Run:
-        """The run with its result where it belongs: a large one in the store of results. A store that refuses costs the
-        result, never the run's success: its beginning is kept instead.
+        """The run with its result, a large one moved to the store of results. If the store refuses it, the run still
+        succeeds and keeps the beginning of the result.
         """
         if run.result is None:
             return run
@@ -98,7 +98,7 @@ class TransitionWriter:
         key = f"results/{run.tenant}/{run.job_id}/{run.name.local}/{run.attempt}.json"
         try:
             self.results.put(key, document)
-        except Exception as problem:  # noqa: BLE001 - whatever the store says, the run has succeeded
+        except Exception as problem:  # noqa: BLE001 - after any error of the store the run has still succeeded
             report.counts["ResultsLost"] += 1
             error = in_words(problem)
             report.add("result_lost", alarming=True, tenant=run.tenant, run_id=str(run.name), error=error)
@@ -107,8 +107,8 @@ class TransitionWriter:
         return replace(run, result=None, result_key=key, result_bytes=len(document))
 
     def finish(self, item: WorkItem, run: Run, job: Job, outcome: Outcome) -> Disposition:
-        """Record the end of the call over the record that the attempt was started with. Nobody else knows it: while it
-        cannot be written, it is tried again for as long as this worker lives.
+        """Write the end of the call over the record with which the attempt was started. Only this worker knows it, so a
+        failed write is retried until shortly before the lease ends.
         """
         clock, randomness = self.effects.clock, self.effects.randomness
         draw = randomness.draw()
@@ -123,7 +123,7 @@ class TransitionWriter:
             found = written.found
             if found is None or found.attempt != run.attempt or found.state is not RunState.RUNNING:
                 return _overtaken(item, run, found)
-            run = found  # somebody asked for its cancellation while the call was on its way
+            run = found  # its cancellation was requested during the call
         item.report.add("undecided", alarming=True, tries=MAX_FINISHES)
         return Disposition.RETAIN
 
@@ -133,8 +133,8 @@ def _not_written(report: Report, problem: Exception) -> None:
 
 
 def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
-    """Others have ended the attempt: its own callback, which may be faster than the call's answer, or a worker that
-    believed this one dead.
+    """The attempt was ended by another writer: by its own callback, which may be faster than the call's answer, or by a
+    worker that took over after the lease.
     """
     called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
     if not called_back:

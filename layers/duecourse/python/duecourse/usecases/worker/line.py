@@ -1,7 +1,8 @@
 """The line of a job: its runs that wait for another one. A waiting run is two items and no message.
 
-Enter, then look again; release, then call the next: one of the two sees the other. Whoever is called decides anew, so
-that a call too many changes nothing. Should a call be lost, one message a line, every half minute, calls the first.
+A run enters the line and then reads the lock again; a holder releases the lock and then starts the next run: one of the
+two sees the other's write. To start a waiting run is to send its stored message. Its worker decides again, so an extra
+message changes nothing. If one is lost, the line's watch, one message every half minute, starts the first run.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from duecourse.usecases.report import Report, in_words
 from duecourse.usecases.worker.overlap import position_of
 
 WATCH_SECONDS = 30
-"""How often the first of a line is called, whatever else happens."""
+"""The interval at which the watch starts the first run of a line."""
 
 WATCH_LOST_SECONDS = 90
-"""After so long without one, a line's watch is set up anew by whoever enters it."""
+"""After this time without a message of the watch, a run that enters the line sets up a new one."""
 
 KEPT_SECONDS = 400 * DAY_SECONDS
-"""When DynamoDB clears away what nobody took back: longer than any record lives."""
+"""The TTL of items that were not deleted: longer than any record is kept."""
 
 OLDER = 10
-"""Runs that a newer one replaces at once; others find out when they are called."""
+"""How many older runs a newer one replaces at once; the others are replaced when they are started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Calls are START messages of the runs that wait, each with a nonce of its own."""
+    """Starts waiting runs by their START messages, each with a new nonce."""
 
     lines: Lines
     forwarder: Forwarder
@@ -42,8 +43,8 @@ class Line:
     randomness: Randomness
 
     def enter(self, job: Job, run: Run, message: RunMessage, report: Report) -> bool:
-        """Put the run in line, by the message that is to start it; False where it stands there already. `run` is its
-        record. Raises where a message cannot be sent.
+        """Put the run in line with the message that is to start it; False if it is there already. `run` is its record.
+        Raises if a message cannot be sent.
         """
         entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=())
         if run.through is None:
@@ -51,7 +52,8 @@ class Line:
         entered = self.lines.enter(entry, expires_at=self._expires_at())
         if entered:
             report.counts["RunsQueued"] += 1
-        if entered or not message.waited:  # not by a call: whoever died after it had entered has not come so far
+        # A repeated message does this too: its worker may have died after it entered. A start from the line need not.
+        if entered or not message.waited:
             if job.start_deadline_seconds is not None:
                 newest = max(message.due, message.through or 0)
                 self._send(entry, newest + job.start_deadline_seconds + 1.0)
@@ -61,30 +63,30 @@ class Line:
         return entered
 
     def leave(self, run: Run | RunMessage) -> None:
-        """Take the run out of the line, if it stands there."""
+        """Remove the run from the line, if it is there."""
         self.lines.leave(run.tenant, run.job_id, position_of(run))
 
     def begun(self, run: Run, report: Report, *, locked: bool) -> None:
-        """Take out a run that has begun, and call the next where no lock is to be waited for any more (not `locked`).
-        What fails here must not cost the attempt that is recorded: the line's watch calls again whoever stands first.
+        """Remove a run that has begun, and start the next one if the job has no lock (not `locked`). A failure here
+        must not affect the recorded attempt: the line's watch starts the first run again.
         """
         try:
             self.leave(run)
             if not locked:
                 self.call_next(run, report)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the run is to be called now
+        except Exception as problem:  # noqa: BLE001 - after any error the call of the run must follow
             report.add("line_not_left", alarming=True, error=in_words(problem))
 
     def call_next(self, run: Run | RunMessage, report: Report) -> None:
-        """Call the first of the line in which a run of the same job has stood."""
+        """Start the first run of the job's line."""
         for message in self._call(self._first(run, 1)):
-            self._have_watched(message)  # a release that knows no lines may have taken the watch for a call
+            self._have_watched(message)  # a release without lines may have handled the watch as a start
             report.add("run_called", run_id=str(message.name), tenant=message.tenant, job_id=message.job_id)
 
     def look(self, message: RunMessage, report: Report) -> None:
-        """What the line's watch does: call the first, and have the line looked at again. The message that comes next is
-        sent before it is noted: whoever dies in between looks again himself, and the other one is not known. Where none
-        is noted, whoever sent this message has not come so far yet.
+        """Handle the watch's message: start the first run, and send the next message of the watch. It is sent before
+        its nonce is recorded: after a crash in between this message comes again, and the unrecorded one is dropped. If
+        no watch is recorded, the sender of this message has not recorded it yet.
         """
         tenant, job_id, now = message.tenant, message.job_id, self.clock.now()
         standing = self.lines.watch(tenant, job_id)
@@ -94,7 +96,7 @@ class Line:
         first = self._first(message, 1)
         if not first:
             self.lines.set_watch(tenant, job_id, None, standing, expires_at=0)
-            first = self._first(message, 1)  # somebody may have entered it, and found it watched
+            first = self._first(message, 1)  # a run may have entered the line and found its watch
             if not first:
                 return
             standing = None
@@ -105,8 +107,8 @@ class Line:
         report.add("line_watched", run_id=str(first[0].name))
 
     def _have_watched(self, entry: RunMessage) -> None:
-        """See to it that somebody looks after the line. The message is sent before it is noted, as by `look`: whoever
-        dies in between, or is not heard, leaves a message that is not known, and never a watch without one.
+        """Set up the line's watch if it has none. The message is sent before its nonce is recorded, as in `look`: a
+        crash in between leaves an unrecorded message, which is dropped, and never a watch without a message.
         """
         now = self.clock.now()
         standing = self.lines.watch(entry.tenant, entry.job_id)
@@ -134,4 +136,6 @@ class Line:
 
 
 class LineUnavailableError(Exception):
-    """A lane did not accept a call; the message that led to it is retained, and its next delivery calls again."""
+    """A lane did not accept a run's start message; the received message is retained, and its next delivery tries
+    again.
+    """

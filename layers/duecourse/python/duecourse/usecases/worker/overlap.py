@@ -33,7 +33,7 @@ class Held:
 
 
 LockResult = Held | Yield | Await | Wait
-"""What asking for the lock results in."""
+"""The result of a request for the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Overlaps:
     clock: Clock
 
     def take(self, job: Job, run: Run, lease_until: float, *, fresh: bool, again: bool = False) -> LockResult:
-        """Take the lock for `run`, from a holder that is final or gone if need be. Idempotent for its holder. `fresh`:
-        the run has made no attempt yet; `again`: it has waited for its holder to begin.
+        """Take the lock for `run`, if necessary from a holder that is final or lost. Idempotent for the holder.
+        `fresh`: the run has made no attempt yet; `again`: it has waited for the holder to begin.
         """
         if not needs_lock(job):
             return Held()
-        # A run that has had its turn (a retry, a redrive) goes before those that have not.
+        # A run that has begun before (a retry, a redrive) goes before those in line.
         turn = decide_turn(job, position_of(run), **self._ends(job)) if fresh else None
         if turn is not None:
             return turn
@@ -59,20 +59,20 @@ class Overlaps:
         )
 
     def is_full(self, job: Job) -> bool:
-        """Whether as many runs wait in line as may."""
+        """Whether the line has as many runs as `queue_limit` allows."""
         limit = job.queue_limit
         return limit is not None and self.lines.length(job.tenant, job.id, limit=limit) >= limit
 
     def is_free(self, job: Job) -> bool:
-        """Whether nobody holds the lock."""
+        """Whether the lock is free."""
         return self.runs.locked(job.tenant, job.id) is None
 
     def release(self, job: Job, run: Run) -> bool:
-        """Release the lock if `run` holds it; whether nobody has it now."""
+        """Release the lock if `run` holds it; whether it is free now."""
         return needs_lock(job) and self.runs.unlock(job.tenant, job.id, run.name.local)
 
     def _ends(self, job: Job) -> dict[str, LinePosition | None]:
-        """The first place of a line whose order counts, the last one where only the newest runs."""
+        """The first place of the line, or the last one if only the newest run runs."""
         if job.overlap not in (Overlap.QUEUE, *NEWEST_ONLY):
             return {"first": None, "last": None}
         newest = job.overlap in NEWEST_ONLY
@@ -91,7 +91,7 @@ class Overlaps:
             holder = self.runs.get(job.tenant, job.id, held.holder)
             now = self.clock.now()
             if holder is not None and own_job(job, holder) is None:
-                previous = held  # of a job that was deleted: another one, whose runs do not count
+                previous = held  # the lock of a deleted job of the same id, whose runs do not count
                 continue
             match decide_lock(held, holder, asks, now=now):
                 case TakeOver(previous_lock):
@@ -102,5 +102,5 @@ class Overlaps:
 
 
 def position_of(run: Run | RunMessage) -> LinePosition:
-    """Where a run stands in its job's line."""
+    """A run's place in its job's line."""
     return LinePosition(run.due, run.name.local)

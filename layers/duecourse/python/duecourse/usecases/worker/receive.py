@@ -1,7 +1,7 @@
-"""A worker's invocation: a batch of messages, handled side by side.
+"""A worker's invocation: a batch of messages, handled concurrently.
 
-The order at the end of each is record, then send, then delete; whatever is cut short in between is repeated by the
-redelivered message, and all of it is idempotent.
+The order at the end of each is record, then send, then delete. After a crash in between the redelivered message repeats
+the steps; all of them are idempotent.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, Wo
 from duecourse.usecases.workflows.workflows import Found, Workflows
 
 MAX_DECISIONS = 6
-"""How often a message is decided anew after a condition failed. Each failure means that another writer won, so a row
-of them means a fault; the message is then left for later."""
+"""How often a message is decided again after a condition failed. Each failure means that another writer won, so several
+in a row mean a fault; the message is then requeued."""
 
 CLOCK_SLACK_SECONDS = 1.5
-"""A message that is early by no more than this above the hold is held all the same: the API does not wait for a
-second's start when it sends, and clocks differ."""
+"""A message that is earlier than the hold by up to this time is held too: the API does not wait for a second's start
+when it sends, and clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """`report` of all messages, and the ids of those that stay in their queue."""
+    """The report of all messages, and the ids of those that stay in their queue."""
 
     report: Report
     retained: tuple[str, ...]
@@ -68,8 +68,8 @@ class LaneWorker:
     workflows: Workflows
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
-        """Handle each message in a thread of its own before `deadline` (UTC seconds, when Lambda kills the invocation);
-        all threads have ended on return.
+        """Handle each message in its own thread before `deadline` (UTC seconds, when Lambda kills the invocation). All
+        threads have ended on return.
         """
         with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
             handled = list(threads.map(lambda one: self.handle(one, deadline), received))
@@ -83,13 +83,13 @@ class LaneWorker:
         )
         report.counts["MessagesReceived"] += len(received)
         report.counts["MessagesLeft"] += len(retained)
-        if report.counts["AttemptsStarted"]:  # a rate of failures needs to know of none, too
+        if report.counts["AttemptsStarted"]:  # a rate of failures also needs zeros
             for metric in ("AttemptsFailed", "RunsDead"):
                 report.counts.setdefault(metric, 0)
         return Batch(report, retained)
 
     def handle(self, received: ReceivedMessage, deadline: float) -> tuple[Disposition, Report]:
-        """Bring one message's run as far as it can go before `deadline`."""
+        """Process one message before `deadline`."""
         report = Report()
         try:
             message = read_run_message(received.body)
@@ -101,7 +101,7 @@ class LaneWorker:
         item = WorkItem(message, received, self._context(received, deadline), report)
         try:
             return self._work_on(item), report
-        except Exception as problem:  # noqa: BLE001 - one message's fault must not fail its neighbours
+        except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
             report.counts["MessagesFailed"] += 1
             report.add(
                 "message_failed",
@@ -115,7 +115,7 @@ class LaneWorker:
     def _context(self, received: ReceivedMessage, deadline: float) -> AttemptContext:
         return AttemptContext(
             message_id=received.message_id,
-            # Its own nonce: one invocation may be given the same message twice.
+            # With a random part: one invocation may receive the same message twice.
             token=f"{received.request_id}/{received.message_id}/{self.requeue.randomness.nonce()}",
             lease_until=deadline,
             expires_at=int(self.requeue.clock.now()) + self.requeue.rules.run_retention_days * DAY_SECONDS,
@@ -133,10 +133,10 @@ class LaneWorker:
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
             self.requeue.clock.sleep_until(message.not_before)
-        # Before the record: who finds nothing to do must have seen what others did until then.
+        # Before the record is read: a worker that finds nothing to start must see what others started until then.
         found = self.workflows.look(message)
-        # A first delivery of a first attempt is nearly always new: let the conditional write find out, not a read. One
-        # that has waited has a record.
+        # The first delivery of a first attempt is nearly always new, so the conditional write checks that, not a read.
+        # A run that has waited has a record.
         first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
         for _ in range(MAX_DECISIONS):
@@ -149,7 +149,7 @@ class LaneWorker:
         return Disposition.RETAIN
 
     def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
-        """Decide once and act; a Conflict means that another writer was there first."""
+        """Decide once and act; a Conflict means that another writer was first."""
         message, report, now = item.message, item.report, self.requeue.clock.now()
         decision = decide(event_of(message, self.requeue.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None and (covering := self.coverage.covering(message, job, now=now)) is not None:
@@ -185,8 +185,9 @@ class LaneWorker:
                 assert_never(other)
 
     def _reschedule(self, item: WorkItem, run: Run | None, until: float, reason: str) -> Disposition | Conflict:
-        """Have the run looked at again. The message is sent before the record names it: whoever dies in between sends
-        another one, and the first is not known. The token is changed, too: who ends the attempt must read again.
+        """Send a message that checks the deadline again. It is sent before the record names it: after a crash in
+        between another one is sent, and the unnamed one is dropped. The token changes too, so that the writer that ends
+        the attempt must read the record again.
         """
         armed = self.requeue.randomness.nonce()
         disposition = self.requeue.send(replace(item, message=replace(item.message, armed=armed)), until, reason)
@@ -195,13 +196,15 @@ class LaneWorker:
         return self.requeue.runs.write(replace(run, armed=armed, token=item.context.token), run) or disposition
 
     def _leave_line(self, item: WorkItem) -> None:
-        """A run that was called and does not wait any more has left the line, unless its worker died before."""
+        """Remove a run from the line that was started from there and does not wait any more, in case its worker died
+        before doing so.
+        """
         if item.message.waited:
             self.transitions.effects.leave_line(item.message, item.report)
 
     def _has_begun(self, item: WorkItem) -> bool:
-        """Whether this message carries the run already: it was on time by the clock of another worker, and a copy would
-        leave the run without a message.
+        """Whether this message already carries the run: it was on time by the clock of another worker. The message must
+        not be replaced by a copy then, since the run would have no message.
         """
         message, received = item.message, item.received
         if received.receive_count == 1 and not message.replaces:

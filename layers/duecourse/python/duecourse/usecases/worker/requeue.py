@@ -1,4 +1,4 @@
-"""Put a fresh copy in the place of a received message: waiting is never a failed delivery."""
+"""Replaces a received message by a new copy, so that waiting is never a failed delivery."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from duecourse.usecases.report import in_words
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules, WorkItem
 
 MIN_REST_SECONDS = 60
-"""How long a message rests, at least, that was received often without its run being dead."""
+"""The shortest delay of a message that is requeued near its receive limit."""
 
 MAX_REST_SECONDS = 300
-"""And at most: the start of a run rests for a quarter of the time it has waited already. What fails for hours shall not
-be asked for every few seconds, and still begin within minutes of the end of that.
+"""The longest. The delay of a start is a quarter of the time it has already waited: a start that fails for hours is not
+retried every few seconds, and still begins within minutes after the fault is over.
 """
 
 MAX_REQUEUED_SECONDS = DAY_SECONDS
-"""For how long after it was due a run is requeued that has never begun: what fails for a whole day (its job cannot be
-read, say) will fail again, and copies of every occurrence would circle side by side for ever. One that has a record may
-have died long ago, and be brought back just now.
+"""How long after it was due a run that never began is requeued: a start that fails for a whole day (because its job
+cannot be read, for example) will fail again, and copies of every occurrence would be requeued for ever. A run with a
+record is exempt: it may have died long ago and just been redriven.
 """
 
 PROMPT_SECONDS = 5
-"""How soon a message is tried again after a fault on our side. One about an attempt: who has completed it sends no
-heartbeats meanwhile. One that starts an attempt, at first: a throttled request must not cost a run its grace, so it
-cannot wait for the queue's visibility time-out; then twice as long each time, since a busy table needs rest.
+"""How soon a message is retried after a fault of Duecourse or AWS. A command must be quick, since a program that has
+completed its attempt sends no heartbeats meanwhile. So must the first retry of a start, since a throttled request must
+not use up the run's grace; the delay then doubles each time to relieve a busy table.
 """
 
 STARTS = (MessageKind.START, MessageKind.REDRIVE)
@@ -50,8 +50,8 @@ class Requeue:
     rules: WorkerRules
 
     def send(self, item: WorkItem, not_before: float, reason: str, *, lane: Lane | None = None) -> Disposition:
-        """Send a copy, with a nonce of its own, into this worker's lane unless one is given."""
-        # Held back for 900 s at most: a copy that comes early must be known as early, and be sent on.
+        """Send a copy with a new nonce, into this worker's lane unless another is given."""
+        # The delay is 900 s at most: a copy that comes early must be recognised as early and requeued.
         wanted = max(item.message.not_before, not_before)
         copy = item.message.again(nonce=self.randomness.nonce(), not_before=wanted, instead_of=item.received.message_id)
         sent = self.forwarder.send(copy, not_before, lane)
@@ -72,7 +72,7 @@ class Requeue:
         return self.send(carried_on(item, run), not_before, reason, lane=lane)
 
     def requeue(self, item: WorkItem) -> Disposition:
-        """After a fault on our side: retain the message, or send it again before it counts as dead."""
+        """After a fault of Duecourse or AWS: retain the message, or requeue it before it reaches the receive limit."""
         message, received, report = item.message, item.received, item.report
         if not self.rules.near_limit(item):
             self.forwarder.postpone(item.received.receipt, self._pause(item))
@@ -81,13 +81,13 @@ class Requeue:
         again_at = now + self._rest(message)
         try:
             run = self.record(message)
-        except Exception as problem:  # noqa: BLE001 - the fault that brought us here may be in that very read
+        except Exception as problem:  # noqa: BLE001 - this read may be what failed before
             report.counts["RescueReadsFailed"] += 1
             report.add("rescue_read_failed", alarming=True, error=in_words(problem))
             if message.kind in STARTS:
-                # The start may have been stored by an earlier delivery, though its answer was a fault: before the lease
-                # of that one has ended, which it does before this invocation's, a copy is dropped. (What the lane does
-                # not hold back needs a timer to be written, which may fail like the read.)
+                # An earlier delivery may have stored the start, although its answer was an error. Until the lease of
+                # that delivery ends, which is before this invocation's end, a copy is dropped. (A longer delay than the
+                # lane's needs a timer, whose write may fail like the read.)
                 lease_ended = item.context.lease_until + LEASE_MARGIN_SECONDS
                 again_at = max(again_at, min(lease_ended, now + MAX_DELAY_SECONDS))
             return self.send(item, again_at, "near the receive limit")
@@ -95,13 +95,13 @@ class Requeue:
             return Disposition.RETAIN  # the dead-letter reconciler records it as dead
         if run is not None and run.message_id == received.message_id:
             if run.state is RunState.DEAD:
-                return Disposition.RETAIN  # it belongs to the dead letters, and a copy would be dropped
+                return Disposition.RETAIN  # it belongs in the dead-letter queue, and a copy would be dropped
             again_at = max(again_at, (run.lease_until or 0.0) + LEASE_MARGIN_SECONDS)
         return self.send(carried_on(item, run), again_at, "near the receive limit")
 
     def _pause(self, item: WorkItem) -> int:
-        """Seconds until a message is seen again; for starts drawn from the upper half, so that those which were
-        throttled together do not come back together.
+        """Seconds until a message becomes visible again; with jitter in the upper half for starts, so that those
+        throttled together do not retry together.
         """
         if item.message.kind not in STARTS:
             return PROMPT_SECONDS
@@ -125,10 +125,10 @@ class Requeue:
 
 
 def carried_on(item: WorkItem, run: Run | None) -> WorkItem:
-    """The item with the message that a copy is made of. Which message carries a run is known by the nonce, which a copy
-    does not have; so it says what comes next: a redrive, or the attempt after this one, whatever the message once asked
-    for (to complete a run that died of it, say). Naming the attempt keeps a copy and a message that stays after all
-    from redriving each other.
+    """The item with the message to copy. The record knows the message that carries a run by its nonce, which a copy
+    does not have. So the copy names the next step, a redrive or the next attempt, whatever the message's own kind was
+    (such as a FAIL by which the run died). It names the attempt so that a copy and a message that stays do not redrive
+    each other.
     """
     message = item.message
     if run is None or run.nonce != message.nonce:

@@ -1,6 +1,6 @@
-"""What follows from a record that is written: the next message, the notice, the freed lock, the job's completion.
+"""The side effects of a written record: the next message, the notice, the release of the lock, the job's completion.
 
-Every step may be repeated: a redelivered message on a record that is already past goes through here again.
+Every step may be repeated: a redelivered message of a record that is already past it repeats them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
 
 DEAD_VISIBILITY_SECONDS = 1
-"""A dead run's message is failed until SQS itself moves it: only so does the console's redrive know its source."""
+"""A dead run's message is failed with this visibility until SQS itself moves it: only then does the console's redrive
+know its source."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideEffects:
-    """Does what follows from a run's record."""
+    """Performs the side effects of a run's record."""
 
     jobs: JobStore
     runs: RunStore
@@ -44,7 +45,7 @@ class SideEffects:
     workflows: Workflows
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
-        """Do it; what becomes of the message then. `job` may be as old as the attempt."""
+        """Perform them; returns what happens to the message. `job` may be as old as the attempt."""
         if run.workflow is not None and run.state.final:
             self.workflows.ended(run, item.report)
         match run.state:
@@ -62,12 +63,13 @@ class SideEffects:
                 self.forwarder.postpone(item.received.receipt, DEAD_VISIBILITY_SECONDS)
                 return Disposition.RETAIN
             case RunState.RUNNING | RunState.WAITING | RunState.QUEUED:
-                return Disposition.ACK  # another message carries it on: its own, its callback, its deadline or a call
+                # Another message carries the run: its own, its callback's, its deadline's or its start from the line.
+                return Disposition.ACK
             case other:
                 assert_never(other)
 
     def leave_line(self, run: Run | RunMessage, report: Report) -> None:
-        """Take a run that will not wait any more out of its line, and call the next one."""
+        """Remove a run that does not wait any more from its line, and start the next one."""
         self.line.leave(run)
         self.line.call_next(run, report)
 
@@ -80,13 +82,13 @@ class SideEffects:
         return Disposition.RETAIN
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
-        """Free the lock, call the next in line, and complete the job if this was its last run."""
+        """Release the lock, start the next run in line, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
         if self.overlaps.release(job, run) and job.overlap in LINED:
             self.line.call_next(run, report)
         now = self.clock.now()
-        # Only a job whose schedule may have nothing left to come; its cursor knows for certain.
+        # Only for a job whose schedule may have no future occurrence; its cursor is authoritative.
         ending = job.scheduled and (job.max_runs is not None or job.following(int(now)) is None)
         if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
@@ -103,19 +105,21 @@ class SideEffects:
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)
 
     def _pause_failing(self, job: JobSnapshot, report: Report) -> None:
-        """Pause a job that keeps failing. Each delivery of a dead run's message looks, as often as it is received: what
-        fails here is done by the next one, and nothing is announced again for it.
+        """Pause a job that keeps failing. Each delivery of a dead run's message checks this: if it fails here, the next
+        delivery does it, and announces nothing again.
         """
         if not isinstance(job, Job):
             return
         try:
             self.failing.consider(job, report)
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the run is dead and announced
+        except Exception as problem:  # noqa: BLE001 - after any error the run is dead and announced
             error = in_words(problem)
             report.counts["PausesFailed"] += 1
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
-        """Copies of a message are common (the API sends what the tick sends too): only the one that wrote publishes."""
+        """Publish the outcome, only by the message that wrote the record: copies are common (the API sends what the
+        tick sends too).
+        """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
             self.announcements.tell(run, job, item.report)

@@ -1,4 +1,4 @@
-"""Start an attempt: take what it needs, write its record, have its target called and the end recorded."""
+"""Starts an attempt: takes the lock, writes the record, calls the target and records the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """Starts attempts that were decided upon."""
+    """Carries out the decision to start an attempt."""
 
     calls: Calls
     transitions: TransitionWriter
@@ -40,7 +40,7 @@ class Starter:
         if self.requeue.rules.near_limit(item):
             return defer(message.not_before, "near the receive limit")
         if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
-            # The job's lane, which an edit may have changed since: this one's workers may never have enough.
+            # To the job's present lane: this lane's workers may never have enough time.
             return defer(message.not_before, "not enough time left", lane=job.lane)
         if not message.bulk and not has_seat(
             job, self.requeue.rules.lane, message.generation, manual=bool(message.suffix)
@@ -66,7 +66,7 @@ class Starter:
                 return self._wait(item, wait, decision, job)
             case Yield(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
-        # Before anything is written: where it cannot be read, no attempt is used up.
+        # Before any write: if it cannot be read, no attempt is used up.
         prepared = self.calls.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
         if (deadline := run.deadline) is not None:
@@ -75,7 +75,7 @@ class Starter:
                 return defer(now, "its deadline could not be armed")
         if conflict := effects.runs.write(run, decision.previous):
             if conflict.found is not None and conflict.found.state is RunState.DEAD:
-                effects.overlaps.release(job, run)  # a copy for a dead run: nothing follows that would free it
+                effects.overlaps.release(job, run)  # a copy for a dead run: no later step would release it
             return conflict
         if message.waited or (decision.previous is not None and decision.previous.state is RunState.QUEUED):
             effects.line.begun(run, report, locked=needs_lock(job))
@@ -83,8 +83,8 @@ class Starter:
         return self.transitions.finish(item, run, job, self.calls.call(item, run, prepared))
 
     def _wait(self, item: WorkItem, wait: Wait, decision: Start, job: Job) -> Disposition | Conflict:
-        """Record that the run waits, put it in line, then look again: the lock may have been released meanwhile. The
-        message is done with: whoever releases the lock calls the run.
+        """Record that the run waits, put it in line, then read the lock again, which may have been released meanwhile.
+        The message is deleted: the worker that releases the lock starts the run.
         """
         standing, report, effects = decision.previous, item.report, self.transitions.effects
         if standing is None:
@@ -100,17 +100,17 @@ class Starter:
         if wait.preempt is not None:
             self._preempt(wait.preempt, report)
         elif effects.overlaps.is_free(job):
-            effects.line.call_next(standing, report)  # another one goes first
+            effects.line.call_next(standing, report)  # another run goes first
         return Disposition.ACK
 
     def _arm(self, run: Run, message: RunMessage, deadline: float) -> bool:
-        """Have the deadline of a run with a callback looked at when it comes; before its record, before its call."""
+        """Send the deadline message of a run with a callback, before the record and the call."""
         start = message.to_start(run.attempt, nonce=self.requeue.randomness.nonce(), not_before=deadline)
         armed = replace(start, kind=MessageKind.DEADLINE, armed=run.armed)
         return self.requeue.forwarder.send(armed, deadline)
 
     def _preempt(self, holder: Run, report: Report) -> None:
-        """Ask another run of the job to end, by a message like anybody's."""
+        """Request the cancellation of another run of the job, by a CANCEL message."""
         now = self.requeue.clock.now()
         nonce = self.requeue.randomness.nonce()
         asked = message_about(holder, MessageKind.CANCEL, now=now, nonce=nonce, reason="replaced")
@@ -129,4 +129,4 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
         if decision.run.first_started_at is not None:
             report.measure("Lateness", decision.run.first_started_at - since)
     elif previous.state is RunState.RUNNING:
-        report.count("AttemptsFailed", target)  # its worker vanished, and this one takes over
+        report.count("AttemptsFailed", target)  # its worker died, and this one takes over

@@ -1,4 +1,4 @@
-"""A message that a worker works on, and what becomes of it."""
+"""A received message in a worker, and its disposition."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ReceivedMessage:
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """A received message, read. `context` has the deadline and the token of this delivery; what is done is reported to
-    `report`.
+    """A parsed received message. `context` has the deadline and the token of this delivery; `report` collects what is
+    done.
     """
 
     message: RunMessage

@@ -1,4 +1,4 @@
-"""Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `statements`.
+"""Claims: a cursor moves on where it stands exactly as it was read. What the statements promise: `writing`.
 
 A claim without an answer may have been made: its cursor is read back, and the claim is WON where it stands as wanted.
 """
@@ -14,9 +14,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.runs.run_item import put_new
-from duecourse.adapters.dynamodb.statements import CONDITION_FAILED, Outcome, Statement, execute
-from duecourse.adapters.dynamodb.transaction import transact
 from duecourse.adapters.dynamodb.values import pack
+from duecourse.adapters.dynamodb.writing import CONDITION_FAILED, Outcome, Statement, execute, transact
 from duecourse.ports import Claim, Claimed, ClaimResult, Clock, Executor, StoreBusyError
 
 READ_BATCH = 100

@@ -16,7 +16,7 @@ from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.errors import THROTTLED, conditional
 from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, shard_key
 from duecourse.adapters.dynamodb.reading import read_item
-from duecourse.adapters.threads import Threads
+from duecourse.adapters.system import Threads
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.ports import BrokenCursor, Claim, Claimed, Clock, InlineExecutor, StoreBusyError, Timer
 
@@ -43,7 +43,7 @@ class DynamoCursorStore:
         self._claims = Claims(client, table, runs_table, clock, self._executor)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """See ports.CursorStore. While a page is worked on, the next one is on its way."""
+        """While a page is worked on, the next one is on its way."""
         answer = self._page(slot, until, None)
         while True:
             start = answer.get("LastEvaluatedKey")
@@ -76,16 +76,13 @@ class DynamoCursorStore:
         )
 
     def claim(self, wanted: Sequence[Claim], shards: int) -> list[Claimed]:
-        """See ports.CursorStore."""
         covered = self._record.covering(shards)  # before anything stands in a shard that no tick knows of
         return self._claims.make(wanted, covered)
 
     def clear(self, done: Sequence[Timer]) -> list[Claimed]:
-        """See ports.CursorStore."""
         return timers.clear(self._client, self._table, done, self._clock, self._executor)
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
-        """See ports.CursorStore."""
         stand: dict[str, object]
         match cursor:
             case Cursor():
@@ -109,12 +106,10 @@ class DynamoCursorStore:
             return False
 
     def watermark(self, shard: int) -> str | None:
-        """See ports.CursorStore."""
         item = read_item(self._client, self._table, shard_key(shard))
         return None if item is None else values.text(item, "bucket")
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:
-        """See ports.CursorStore."""
         return self._update(
             shard_key(shard),
             "SET #bucket = :bucket",
@@ -124,7 +119,6 @@ class DynamoCursorStore:
         )
 
     def highest_shards(self, shards: int) -> int:
-        """See ports.CursorStore."""
         return self._record.highest(shards)
 
     def _update(self, key: Item, update: str, condition: str, names: list[str], stand: dict[str, object]) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.keys import SHARDS_KEY, key, shard_key
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.ports import Progress
 
 TICK_KEY = key("TICK", "LAST")
@@ -21,7 +20,6 @@ class DynamoTickMark:
         self._table = table
 
     def mark(self, at: float) -> None:
-        """See ports.TickMark."""
         # An update, which the tick may do anyway; ticks that overtake each other differ by seconds at most.
         self._client.update_item(
             TableName=self._table,
@@ -32,12 +30,10 @@ class DynamoTickMark:
         )
 
     def last(self) -> float | None:
-        """See ports.TickMark."""
         item = read_item(self._client, self._table, TICK_KEY)
         return None if item is None else values.optional_float(item, "at")
 
     def progress(self) -> Progress:
-        """See ports.TickMark."""
         item = read_item(self._client, self._table, SHARDS_KEY)
         shards = 0 if item is None else values.integer(item, "shards")
         watermarks: dict[int, str | None] = dict.fromkeys(range(shards))

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.batch_put import batch_put
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.statements import Statement, execute
+from duecourse.adapters.dynamodb.writing import Statement, batch_put, execute
 from duecourse.domain.jobs.sharding import shard_of, slot_of
 from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
@@ -25,11 +24,9 @@ class DynamoTimers:
         self._record = ShardRecord(client, table)
 
     def put(self, timer: Timer) -> None:
-        """See ports.Timers."""
         self._client.put_item(TableName=self._table, Item=self._item(timer))
 
     def put_all(self, timers: Sequence[Timer]) -> None:
-        """See ports.Timers."""
         batch_put(self._client, self._table, [self._item(timer) for timer in timers])
 
     def _item(self, timer: Timer) -> Item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple, fields
 from hashlib import blake2b
 from typing import Any
@@ -23,6 +24,9 @@ GONE_SECONDS = 86_400
 """How long a deletion is remembered: far longer than a lane holds a message back, and then some backlog."""
 
 _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
+
+PAYLOAD_READS = 3
+"""How often a job is read anew whose payload was written anew in between."""
 
 
 def to_item(job: Job) -> tuple[Item, str | None]:
@@ -133,3 +137,23 @@ def _target_document(target: Target) -> dict[str, Any]:
         if target.sign is None:
             del document["sign"]  # which they do not know; a call that is to be signed they must not make
     return document
+
+
+class JobMissingError(ValueError):
+    """The job of an item was deleted before its payload was read."""
+
+
+def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
+    """The job; `get` reads an item by its key. Raises JobMissingError, and KeyError or ValueError for a bad item."""
+    for _ in range(PAYLOAD_READS):
+        if not has_own_payload(item):
+            return from_item(item)
+        where = item["tenant"]["S"], item["job_id"]["S"]
+        own = get(job_key(*where, PAYLOAD))
+        if belongs(own, item):
+            return from_item(item, None if own is None else values.text(own, "payload"))
+        anew = get(job_key(*where, JOB))
+        if anew is None:
+            raise JobMissingError(f"{where[1]} was deleted while it was read")
+        item = anew
+    raise ValueError("its payload is another one's")

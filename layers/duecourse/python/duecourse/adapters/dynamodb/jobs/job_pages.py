@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs import tag_markers
+from duecourse.adapters.dynamodb.jobs.small_items import marked_job
 from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, tag_partition
+from duecourse.adapters.dynamodb.reading import batch_get
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import JobPage
@@ -20,7 +20,7 @@ logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 class JobPages:
-    """Reads pages; `read` makes a job of its item."""
+    """Reads pages (ports.JobStore.page and page_tag); `read` makes a job of its item."""
 
     def __init__(self, client: Any, table: str, read: Callable[[Item], Job]) -> None:
         self._client = client
@@ -28,20 +28,18 @@ class JobPages:
         self._read = read
 
     def of_tenant(self, tenant: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
-        """See ports.JobStore.page."""
         last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
         items, more = self._query("tenant", tenant, "job_id", prefix, limit, last, IndexName="tenant")
         return self._page(items, None if more is None else more["job_id"]["S"])
 
     def of_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
-        """See ports.JobStore.page_tag."""
         partition = tag_partition(tenant, tag)
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
-        ids = [tag_markers.job_of(marker) for marker in markers]
+        ids = [marked_job(marker) for marker in markers]
         items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
         found = {item["job_id"]["S"]: item for item in items}
-        following = None if more is None else tag_markers.job_of(more)
+        following = None if more is None else marked_job(more)
         return self._page([found[job_id] for job_id in ids if job_id in found], following)
 
     def _query(
@@ -71,7 +69,6 @@ class JobPages:
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
 
     def _cursors(self, jobs: list[Job]) -> dict[str, Cursor]:
-        """The cursors of one tenant's jobs."""
         found: dict[str, Cursor] = {}
         keys = (job_key(job.tenant, job.id, CURSOR) for job in jobs)
         for item in batch_get(self._client, self._table, keys):

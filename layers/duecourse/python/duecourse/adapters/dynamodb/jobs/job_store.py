@@ -8,19 +8,26 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
 from duecourse.adapters.dynamodb.errors import condition_failed
-from duecourse.adapters.dynamodb.jobs import change_items, job_item, tag_markers, used_keys
-from duecourse.adapters.dynamodb.jobs.job_count import TRIES, JobCount, part_of
+from duecourse.adapters.dynamodb.jobs import change_items, job_item
+from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
 from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
-from duecourse.adapters.dynamodb.jobs.job_reading import JobMissingError, read_job
 from duecourse.adapters.dynamodb.jobs.seats import DynamoSeats, taken
+from duecourse.adapters.dynamodb.jobs.small_items import (
+    tags_added,
+    tags_changed,
+    tags_removed,
+    use_key,
+    used_key_from,
+    used_key_of,
+)
+from duecourse.adapters.dynamodb.jobs.tenant_limits import TRIES, JobCount, part_of
 from duecourse.adapters.dynamodb.keys import CURSOR, GONE, JOB, PAYLOAD, Item, job_key
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.transaction import transact
+from duecourse.adapters.dynamodb.writing import transact
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
@@ -66,7 +73,6 @@ class DynamoJobStore:
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
     ) -> bool:
-        """See ports.JobStore."""
         item, payload = job_item.to_item(job)
         part = part_of(job)
         writes = [
@@ -75,11 +81,11 @@ class DynamoJobStore:
             *taken(seats, self._table),
             self._put_cursor(cursor),
             *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
-            *tag_markers.added(job, job.tags, self._table),
+            *tags_added(job, job.tags, self._table),
             *self._noted(record),
         ]
         if key is not None:
-            writes.append(used_keys.put(job.tenant, key, self._clock.now() if now is None else now, self._table))
+            writes.append(use_key(job.tenant, key, self._clock.now() if now is None else now, self._table))
         if after is not None:
             writes.append({"ConditionCheck": self._key(job, GONE) | conditions.still(after)})
         used = len(writes) - 1 - (after is not None)
@@ -103,12 +109,10 @@ class DynamoJobStore:
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        """See ports.JobStore."""
-        item = self._get(used_keys.key_of(tenant, digest))
-        return None if item is None else used_keys.from_item(item, now)
+        item = self._get(used_key_of(tenant, digest))
+        return None if item is None else used_key_from(item, now)
 
     def get(self, tenant: str, job_id: str) -> Job | None:
-        """See ports.JobStore."""
         item = self._get(job_key(tenant, job_id, JOB))
         try:
             return None if item is None else self._job(item)
@@ -116,26 +120,22 @@ class DynamoJobStore:
             return None
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        """See ports.JobStore."""
         job = self.get(tenant, job_id)
         if job is not None:
             return job
         return self.gone(tenant, job_id)
 
     def gone(self, tenant: str, job_id: str) -> Gone | None:
-        """See ports.JobStore."""
         gone = self._get(job_key(tenant, job_id, GONE))
         if gone is None:
             return None
         return Gone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
-        """See ports.JobStore."""
         item = self._get(job_key(tenant, job_id, CURSOR))
         return None if item is None else readable(cursor_item.from_item, item)
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        """See ports.JobStore."""
         keys = [job_key(tenant, job_id, sort) for sort in (JOB, CURSOR)]
         found = {item["SK"]["S"]: item for item in batch_get(self._client, self._table, keys, consistent=True)}
         if JOB not in found:
@@ -156,12 +156,11 @@ class DynamoJobStore:
         record: ChangeRecord | None = None,
         seats: Seats | None = None,
     ) -> bool:
-        """See ports.JobStore."""
         (item, payload), had = job_item.to_item(changed), job_item.to_item(job)[1]
         writes = [
             self._put(item, **conditions.unchanged(job)),
             self._put_cursor(cursor, **conditions.standing(standing)),
-            *tag_markers.changed(job, changed, self._table),
+            *tags_changed(job, changed, self._table),
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
@@ -175,13 +174,12 @@ class DynamoJobStore:
         return self._written(job, writes, lambda standing: standing == changed)
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
-        """See ports.JobStore."""
         writes = [
             {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
             {"Delete": self._key(job, CURSOR)},
             {"Delete": self._key(job, PAYLOAD)},
             self._put(job_item.gone_item(job, deleted_at)),
-            *tag_markers.removed(job, job.tags, self._table),
+            *tags_removed(job, job.tags, self._table),
             *self._noted(record),
         ]
         counted = job.revision > 0
@@ -190,7 +188,6 @@ class DynamoJobStore:
         return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted)
 
     def complete(self, job: Job, *, at: float) -> bool:
-        """See ports.JobStore."""
         try:
             self._client.update_item(**self._key(job, JOB), **conditions.completion(job, at))
         except (BotoCoreError, ClientError) as error:
@@ -200,19 +197,15 @@ class DynamoJobStore:
         return True
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        """See ports.JobStore."""
         change_items.put_all(self._client, self._table, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """See ports.JobStore."""
         return change_items.page(self._client, self._table, tenant, job_id, limit, before)
 
     def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        """See ports.JobStore."""
         return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix)
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        """See ports.JobStore."""
         return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
 
     def _job(self, item: Item) -> Job:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.batch_get import batch_get
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
 from duecourse.adapters.dynamodb.keys import GONE, JOB, Item, job_key, owner_of, tenant_key
-from duecourse.adapters.dynamodb.reading import read_item
+from duecourse.adapters.dynamodb.reading import batch_get, read_item
 from duecourse.domain.jobs.job import Gone, JobSnapshot
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.seats import Seats
@@ -32,7 +31,6 @@ class DynamoSeats:
         self._table = table
 
     def seats(self, tenant: str, lane: Lane) -> Seats:
-        """See ports.SeatStore."""
         item = read_item(self._client, self._table, _key(tenant, lane))
         if item is None:
             return Seats(tenant, lane)
@@ -40,7 +38,6 @@ class DynamoSeats:
         return Seats(tenant, lane, holders, float(item["looked_at"]["N"]), values.integer(item, "version"))
 
     def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
-        """See ports.SeatStore."""
         keys = [job_key(seats.tenant, each, sort) for each in seats.holders for sort in (JOB, GONE)]
         items = batch_get(self._client, self._table, keys, consistent=True)
         found: dict[str, JobSnapshot] = dict.fromkeys(seats.holders)
@@ -55,7 +52,6 @@ class DynamoSeats:
         return found
 
     def note(self, seats: Seats) -> None:
-        """See ports.SeatStore."""
         conditional(self._client.put_item, **_put(seats, self._table))
 
 

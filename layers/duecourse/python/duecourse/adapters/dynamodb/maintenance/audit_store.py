@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.jobs import job_item
 from duecourse.adapters.dynamodb.jobs.job_pages import readable
@@ -40,7 +41,6 @@ class DynamoAuditStore:
         self._bound = {} if limit is None else {"Limit": limit}
 
     def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
-        """See ports.AuditStore."""
         items, following = scan_page(
             self._client,
             self._table,
@@ -56,15 +56,12 @@ class DynamoAuditStore:
         return JobsPage([job for job in found if job is not None], following)
 
     def after(self, job: Job) -> str:
-        """See ports.AuditStore."""
         return values.document(job_key(job.tenant, job.id, JOB))
 
     def turns(self) -> list[Turn]:
-        """See ports.AuditStore."""
         return [_turn(item) for item in self._query(TURNS)]
 
     def save(self, turn: Turn, *, now: float) -> bool:
-        """See ports.AuditStore."""
         stand = {
             "segment": turn.segment,
             "segments": turn.segments,
@@ -78,21 +75,17 @@ class DynamoAuditStore:
         return save_position(self._client, self._table, where, turn, stand)
 
     def known(self, finding: Finding) -> bool:
-        """See ports.AuditStore."""
         return read_item(self._client, self._table, _key(finding)) is not None
 
     def keep(self, finding: Finding, *, now: float) -> None:
-        """See ports.AuditStore."""
         stand = _found(finding.kind, finding.tenant, finding.job_id, [finding.range], now)
         self._client.put_item(TableName=self._table, Item=_key(finding) | values.pack(stand))
 
     def open(self, limit: int) -> list[Undecided]:
-        """See ports.AuditStore."""
         read = [readable(_undecided, item) for item in self._query(OPEN, limit)]
         return sorted((each for each in read if each is not None), key=lambda each: each.ranges[0].first)
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
-        """See ports.AuditStore."""
         while True:  # until nobody writes between the two
             item = read_item(self._client, self._table, _open_key(tenant, job_id))
             standing = None if item is None else _undecided(item)
@@ -101,7 +94,6 @@ class DynamoAuditStore:
                 return standing is None
 
     def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
-        """See ports.AuditStore."""
         if left:
             return self._write(standing, joined((), left), now)
         where = _open_key(standing.tenant, standing.job_id)
@@ -150,13 +142,7 @@ def _open_key(tenant: str, job_id: str) -> Item:
 
 def _standing(before: Undecided) -> dict[str, Any]:
     """The condition that it stands as it was read; version 0 is none."""
-    if before.version == 0:
-        return {"ConditionExpression": "attribute_not_exists(PK)"}
-    return {
-        "ConditionExpression": "#version = :before",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": values.pack({":before": before.version}),
-    }
+    return ABSENT if before.version == 0 else holds({"version": before.version})
 
 
 def _undecided(item: Item) -> Undecided:

@@ -37,7 +37,6 @@ class DynamoRepairStore:
         self._bound = {} if limit is None else {"Limit": limit}
 
     def page(self, start: str | None) -> IndexPage:
-        """See ports.RepairStore."""
         items, following = scan_page(
             self._client,
             self._table,
@@ -58,7 +57,6 @@ class DynamoRepairStore:
         )
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
-        """See ports.RepairStore."""
         stand: dict[str, object] = {"slot": entry.slot, "due": entry.due}
         if entry.cursor is not None:
             was = entry.cursor
@@ -86,14 +84,12 @@ class DynamoRepairStore:
         )
 
     def last_pass(self) -> RepairPass | None:
-        """See ports.RepairStore."""
         item = read_item(self._client, self._table, PASS_KEY)
         if item is None:
             return None
         return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, **position_of(item))
 
     def save(self, position: RepairPass, *, now: float) -> bool:
-        """See ports.RepairStore."""
         stand = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
         return save_position(self._client, self._table, PASS_KEY, position, stand)
 

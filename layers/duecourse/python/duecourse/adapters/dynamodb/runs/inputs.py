@@ -24,7 +24,6 @@ class DynamoInputs:
         self._table = table
 
     def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
-        """See ports.Inputs."""
         try:
             self._client.put_item(
                 TableName=self._table,
@@ -44,12 +43,10 @@ class DynamoInputs:
         return None
 
     def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
-        """See ports.Inputs."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
     def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
-        """See ports.Inputs."""
         conditional(
             self._client.update_item,
             TableName=self._table,

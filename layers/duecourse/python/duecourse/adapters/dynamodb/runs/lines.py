@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import conditional
 from duecourse.adapters.dynamodb.keys import LINE_PREFIX, WATCH, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item
@@ -21,27 +22,23 @@ class DynamoLines:
         self._table = table
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """See ports.Lines."""
         place = LinePosition(message.due, message.name.local)
         key = job_key(message.tenant, message.job_id, sort_key(place))
         return conditional(
             self._client.put_item,
             TableName=self._table,
             Item=key | values.pack({"message": message.to_json(), "expires_at": expires_at}),
-            ConditionExpression="attribute_not_exists(PK)",
+            **ABSENT,
         )
 
     def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
-        """See ports.Lines."""
         self._client.delete_item(TableName=self._table, Key=job_key(tenant, job_id, sort_key(place)))
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
-        """See ports.Lines."""
         answer = self._query(tenant, job_id, ScanIndexForward=not newest, Limit=limit)
         return [read_run_message(values.text(item, "message")) for item in answer["Items"]]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
-        """See ports.Lines."""
         found = 0
         start: dict[str, Any] = {}
         while True:
@@ -62,22 +59,14 @@ class DynamoLines:
         )
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
-        """See ports.Lines."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, WATCH))
         return None if item is None else Watch(values.text(item, "nonce"), float(item["at"]["N"]))
 
     def set_watch(
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
-        """See ports.Lines."""
         key = job_key(tenant, job_id, WATCH)
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
-        if previous is not None:
-            condition = {
-                "ConditionExpression": "#nonce = :nonce",
-                "ExpressionAttributeNames": {"#nonce": "nonce"},
-                "ExpressionAttributeValues": {":nonce": {"S": previous.nonce}},
-            }
+        condition = ABSENT if previous is None else holds({"nonce": previous.nonce})
         if watch is None:
             return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
         item = key | values.pack({"nonce": watch.nonce, "at": watch.at, "expires_at": expires_at})

@@ -27,11 +27,10 @@ class DynamoRunChanges:
         self._client = client
 
     def handed(self, records: Sequence[Mapping[str, Any]]) -> tuple[RunChange, ...]:
-        """See ports.archive.RunChanges."""
         return tuple(_change(record) for record in records)
 
     def again(self, failed: Mapping[str, Any]) -> Stretch:
-        """See ports.archive.RunChanges. What has left the stream is passed over: the rest is still of use."""
+        """What has left the stream is passed over: the rest is still of use."""
         first, last = failed["startSequenceNumber"], failed["endSequenceNumber"]
         shard = {"StreamArn": failed["streamArn"], "ShardId": failed["shardId"]}
         try:

@@ -7,6 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.adapters.dynamodb import values
+from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item, read_items
@@ -17,14 +18,6 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Conflict, DeadMark
 
-_SAME = "#state = :state AND #attempt = :attempt AND #token = :token"
-_SAME_NAMES = {"#state": "state", "#attempt": "attempt", "#token": "token", "#beat": "heartbeat_until"}
-
-# A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end a run that
-# is alive, or take the deadline back.
-_SAME_BEAT = " AND #beat = :beat"
-_NO_BEAT = " AND attribute_not_exists(#beat)"
-
 
 class DynamoRunStore:
     """ports.RunStore."""
@@ -34,21 +27,16 @@ class DynamoRunStore:
         self._table = table
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
-        """See ports.RunStore."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
         return None if item is None else run_item.from_item(item)
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        """See ports.RunStore."""
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
+        condition = ABSENT
         if previous is not None:
-            beat = previous.heartbeat_until
-            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token, "beat": beat}
-            condition = {
-                "ConditionExpression": _SAME + (_NO_BEAT if beat is None else _SAME_BEAT),
-                "ExpressionAttributeNames": _SAME_NAMES,
-                "ExpressionAttributeValues": {f":{name}": v for name, v in values.pack(stand).items()},
-            }
+            stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
+            # A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end
+            # a run that is alive, or take the deadline back.
+            condition = holds(stand | {"heartbeat_until": previous.heartbeat_until})
         try:
             self._client.put_item(
                 TableName=self._table,
@@ -76,7 +64,6 @@ class DynamoRunStore:
         return standing
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
-        """See ports.RunStore."""
         partition = job_partition(tenant, job_id)
         items = read_items(
             self._client,
@@ -91,11 +78,10 @@ class DynamoRunStore:
         return [run_item.from_item(item) for item in items]
 
     def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
-        """See ports.RunStore."""
         return recorded_runs.between(self._client, self._table, tenant, job_id, low, high, strongly=strongly)
 
     def has_items(self, tenant: str, job_id: str) -> bool:
-        """See ports.RunStore. The overlap lock does not count: a killed worker may have left it, and it never expires.
+        """The overlap lock does not count: a killed worker may have left it, and it never expires.
         What has expired and is not removed yet counts.
         """
         answer = self._client.query(
@@ -109,7 +95,6 @@ class DynamoRunStore:
         return bool(answer["Items"])
 
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
-        """See ports.RunStore."""
         names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash", "#until": "heartbeat_until"}
         stand = {
             "running": RunState.RUNNING,
@@ -133,11 +118,9 @@ class DynamoRunStore:
         return None
 
     def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
-        """See ports.RunStore."""
         return DeadIndex(self._client, self._table).newest(tenant, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
-        """See ports.RunStore."""
         whose: Item = {":mine": {"S": lock.holder}}
         names = {"#holder": "holder"}
         condition = "attribute_not_exists(PK) OR #holder = :mine"
@@ -163,12 +146,10 @@ class DynamoRunStore:
         return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
-        """See ports.RunStore."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, ACTIVE))
         return None if item is None else run_item.lock_from_item(item)
 
     def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
-        """See ports.RunStore."""
         try:
             self._client.delete_item(
                 TableName=self._table,

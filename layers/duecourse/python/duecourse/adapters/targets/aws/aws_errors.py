@@ -20,10 +20,9 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
 
-from duecourse.adapters.targets.answer import cut
+from duecourse.adapters.targets.answer import cut, retry_after_seconds
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.adapters.targets.http.redaction import Redaction
-from duecourse.adapters.targets.http.retry_after import retry_after_seconds
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock

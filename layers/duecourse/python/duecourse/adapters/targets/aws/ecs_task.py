@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, said, wait_of
-from duecourse.adapters.targets.aws.message_format import message_text
 from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import EcsTarget, Failed, Outcome, Succeeded
 from duecourse.ports import Call, Clock
 

@@ -1,14 +1,34 @@
-"""Names by which AWS recognises an attempt that it has seen before."""
+"""Names of resources and of attempts: jobs name resources, ARNs are made of the names here; AWS recognises an attempt
+that it has seen before.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from hashlib import sha256
 
 from duecourse.ports import Call
 
 _MARK_CHARACTERS = 16
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Arns:
+    """Partition (`aws`), region and account of the stage; its targets are there too."""
+
+    partition: str
+    region: str
+    account: str
+
+    def arn(self, service: str, resource: str) -> str:
+        """`arn:aws:states:eu-west-1:123456789012:stateMachine:report` for `states`, `stateMachine:report`."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
+
+    def role_arn(self, role: str) -> str:
+        """Roles belong to the account and no region."""
+        return f"arn:{self.partition}:iam::{self.account}:role/{role}"
 
 
 def attempt_name(call: Call, limit: int) -> str:

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from threading import Lock
 
 from duecourse.adapters.aws.clients import Credentials
-from duecourse.adapters.targets.aws.arns import Arns
 from duecourse.adapters.targets.aws.aws_errors import HANDOVER_SECONDS, ClientFor, wait_of
+from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.ports import Call, Clock
 

@@ -6,11 +6,10 @@ from functools import partial
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.aws.arns import Arns
 from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, wait_of
-from duecourse.adapters.targets.aws.message_format import message_text
-from duecourse.adapters.targets.aws.names import attempt_name
+from duecourse.adapters.targets.aws.names import Arns, attempt_name
 from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import Outcome, StepFunctionsTarget, Succeeded
 from duecourse.ports import Call, Clock
 

@@ -1,11 +1,14 @@
-"""One deadline for everything that a call does, and a socket that keeps to it."""
+"""One deadline for everything that a call does, a socket that keeps to it, and a thread for what knows no time-out."""
 
 from __future__ import annotations
 
 import io
 import socket
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -14,6 +17,8 @@ MAX_BYTES = 8 * 1024 * 1024
 """How much of an answer is read at most. What `http.client` takes as headers (100 lines of 64 KB) and the 256 KB of a
 body that are looked at, be it in chunks of one byte, are less; chunks and trailers without an end are more.
 """
+
+T = TypeVar("T")
 
 
 class Deadline:
@@ -69,3 +74,22 @@ class _Incoming(io.RawIOBase):
         count = self._sock.recv_into(buffer)
         self._read += count
         return count
+
+
+def with_timeout(deadline: Deadline, ask: Callable[[], T], name: str) -> T:
+    """What `ask` returns or raises; TimeoutError when the deadline comes first.
+
+    It runs in a thread of its own, called `name`. These are the only threads that may outlive their call: what they ask
+    must hold nothing, change nothing that matters, and end by itself.
+    """
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask())
+        except Exception as problem:  # noqa: BLE001 - raised again where it is waited for
+            answer.set_exception(problem)
+
+    left = deadline.left()
+    Thread(target=run, name=name, daemon=True).start()
+    return answer.result(timeout=left)

@@ -1,15 +1,28 @@
-"""Where an HTTP target is: the parts of its URL that a call needs."""
+"""Where an HTTP target is: the parts of its URL, and the addresses that a call may connect to.
+
+A name is looked up once, checked, and then used as it is: asking again at the connection would let it be public for the
+check and private for the call (DNS rebinding).
+"""
 
 from __future__ import annotations
 
 import re
+import socket
+from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv6Address
+from functools import partial
+from ipaddress import IPv6Address, ip_address
 from urllib.parse import quote, urlsplit
+
+from duecourse.adapters.targets.http.deadline import Deadline, with_timeout
+from duecourse.domain.targets.addresses import not_public
 
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9._-]+")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
+
+Resolver = Callable[[str, int], list[str]]
+"""The addresses of a host and port, best first; raises OSError where there are none."""
 
 
 class EndpointError(ValueError):
@@ -73,3 +86,43 @@ def _host(host: str, *, literal: bool) -> str:
     if not _HOST.fullmatch(ascii_host):
         raise EndpointError("the URL names no valid host")
     return ascii_host
+
+
+class AddressRefusedError(Exception):
+    """The host stands at an address that is not for jobs to call."""
+
+
+def system_resolver(host: str, port: int) -> list[str]:
+    """What the operating system says."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *, private: bool) -> list[str]:
+    """Where to connect. Raises AddressRefusedError when any of a host's addresses is not public, unless `private`
+    addresses are allowed; OSError when it has none; TimeoutError.
+    """
+    ask = partial(_ask, host, port, resolve)
+    addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo knows no time-out
+    if not addresses:
+        raise OSError("the host has no address")
+    if not private:
+        for address in addresses:
+            if reason := not_public(address):
+                raise AddressRefusedError(reason)
+    return addresses
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False  # 127.1, 0x7f000001 and the like are left to the resolver; what it makes of them is checked
+    return True
+
+
+def _ask(host: str, port: int, resolve: Resolver) -> list[str]:
+    try:
+        return resolve(host, port)
+    except UnicodeError:
+        raise OSError("the host's name cannot be looked up") from None

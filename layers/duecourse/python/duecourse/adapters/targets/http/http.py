@@ -10,19 +10,23 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from http.client import HTTPException, IncompleteRead, responses
 from importlib.resources import files
 
-from duecourse.adapters.targets.answer import excerpt, kept
+from duecourse.adapters.targets.answer import excerpt, kept, retry_after_seconds
 from duecourse.adapters.targets.http.deadline import Deadline, DeadlineSocket
-from duecourse.adapters.targets.http.endpoint import Endpoint
+from duecourse.adapters.targets.http.endpoint import (
+    AddressRefusedError,
+    Endpoint,
+    Resolver,
+    addresses_of,
+    system_resolver,
+)
 from duecourse.adapters.targets.http.redaction import Redaction
 from duecourse.adapters.targets.http.request import HttpRequest, RequestError, request_of
-from duecourse.adapters.targets.http.resolve import AddressRefusedError, Resolver, addresses_of, system_resolver
 from duecourse.adapters.targets.http.response import Response
-from duecourse.adapters.targets.http.retry_after import retry_after_seconds
 from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome, Succeeded
 from duecourse.ports import Call, Clock, Secrets
 
@@ -49,24 +53,17 @@ class _Answer:
     retry: str
 
 
+@dataclass(frozen=True, slots=True)
 class HttpCaller:
     """Calls HTTP endpoints. Safe to share between threads."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        private: bool,
-        secrets: Secrets,
-        resolve: Resolver = system_resolver,
-        trust: Callable[[], ssl.SSLContext] = system_trust,
-    ) -> None:
-        """`private` allows addresses that are not public (stage `local`); `secrets` are what headers may name."""
-        self._clock = clock
-        self._private = private
-        self._secrets = secrets
-        self._resolve = resolve
-        self._trust = trust
+    clock: Clock
+    private: bool = field(kw_only=True)
+    """Whether addresses that are not public are allowed (stage `local`)."""
+    secrets: Secrets = field(kw_only=True)
+    """What headers may name."""
+    resolve: Resolver = field(default=system_resolver, kw_only=True)
+    trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
 
     def call(self, call: Call, target: HttpTarget) -> Outcome:
         """What the target's `expect` names succeeds, 2xx unless it says otherwise; redirects are never followed.
@@ -76,7 +73,7 @@ class HttpCaller:
         """
         deadline = Deadline(call.timeout_seconds)
         try:
-            request = request_of(call, target, self._secrets, deadline, now=self._clock.now())
+            request = request_of(call, target, self.secrets, deadline, now=self.clock.now())
         except RequestError as problem:
             return Failed(str(problem), problem.retryable, code=problem.code)
         try:
@@ -96,7 +93,7 @@ class HttpCaller:
 
     def _exchange(self, request: HttpRequest, deadline: Deadline) -> _Answer:
         endpoint = request.endpoint
-        addresses = addresses_of(endpoint.host, endpoint.port, self._resolve, deadline, private=self._private)
+        addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, private=self.private)
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
             peer = DeadlineSocket(sock, deadline)
             peer.sendall(request.written())
@@ -112,7 +109,7 @@ class HttpCaller:
         if endpoint.scheme == "http":
             return sock
         sock.settimeout(deadline.left())
-        return self._trust().wrap_socket(sock, server_hostname=endpoint.host)
+        return self.trust().wrap_socket(sock, server_hostname=endpoint.host)
 
     def _judge(self, request: HttpRequest, answer: _Answer, expect: tuple[str, ...]) -> Outcome:
         status = answer.status
@@ -129,7 +126,7 @@ class HttpCaller:
         return Failed(
             error,
             retryable=status >= 500 or status in _RETRYABLE_STATUSES,
-            retry_after=retry_after_seconds(answer.retry_after, self._clock.now()),
+            retry_after=retry_after_seconds(answer.retry_after, self.clock.now()),
             code=f"http.{status}",
             forbidden=answer.retry.strip().lower() == "never",
         )

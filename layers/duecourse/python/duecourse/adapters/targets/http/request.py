@@ -9,8 +9,7 @@ from urllib.parse import unquote_plus
 
 import orjson
 
-from duecourse.adapters.targets.aws.with_timeout import with_timeout
-from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.http.deadline import Deadline, with_timeout
 from duecourse.adapters.targets.http.endpoint import Endpoint, EndpointError, endpoint_of
 from duecourse.adapters.targets.invocation import call_values, run_headers, tracing_headers
 from duecourse.domain.runs.rendering import render_document, render_headers

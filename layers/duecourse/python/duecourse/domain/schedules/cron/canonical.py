@@ -10,8 +10,8 @@ from duecourse.domain.schedules.cron.field import DAYS, members
 def canonical_cron(cron: Cron) -> str:
     """A cron expression in canonical form, in the dialect it was written in.
 
-    Values are sorted, ranges and steps written out alike, ``?`` becomes ``*`` in crontab's dialect, a second field of
-    0 goes. A field that begins with ``*`` keeps doing so, since that decides between interval and fixed, and between
+    Values are sorted, ranges and steps written out alike, ``?`` becomes ``*`` in crontab's dialect, a second field of 0
+    is omitted. A field that begins with ``*`` still does so, since that decides between interval and fixed, and between
     both days and either day. EventBridge's weekdays are written by name: its numbers differ from crontab's.
     """
     second, minute, hour, day_of_month, month, day_of_week, year = cron.fields
@@ -55,7 +55,7 @@ def _days_of_week(text: str, days: DaysOfWeek, named: bool) -> str:
 
 
 def _field(text: str, bits: int, low: int, high: int) -> str:
-    """A field of plain values; what begins with ``*`` keeps its first item, unless it names all values."""
+    """A field of plain values; one that begins with ``*`` keeps its first item, unless it names all values."""
     values = members(bits)
     name = {value: str(value) for value in values}
     if text[0] not in "*?":
@@ -69,7 +69,7 @@ def _field(text: str, bits: int, low: int, high: int) -> str:
 
 
 def _runs(values: list[int], name: dict[int, str] | tuple[str, ...]) -> list[str]:
-    """Rising values as ``a``, ``a-b`` (three or more) and, when they are one even row of four or more, ``a-b/s``."""
+    """Rising values as ``a``, ``a-b`` (three or more) and, for four or more at equal distances, ``a-b/s``."""
     if len(values) > 3:
         step = values[1] - values[0]
         if step > 1 and values == list(range(values[0], values[-1] + 1, step)):

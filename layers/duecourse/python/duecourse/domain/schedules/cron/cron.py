@@ -29,14 +29,14 @@ ALIASES = {
 
 
 class Cron:
-    """A cron expression, understood.
+    """A parsed cron expression.
 
     Attributes:
         fields: the texts in the order second, minute, hour, day of month, month, day of week, year; upper case.
         seconds, minutes, hours, months: sets of values, one bit each.
         days: both day fields.
         years: the years as bits from bit 0 = 1970, or None for all.
-        interval: the second, minute or hour field begins with ``*`` (section 4, DST).
+        interval: the second, minute or hour field begins with ``*`` (docs/schedules.md, daylight saving).
         eventbridge: which dialect it was written in.
 
     """
@@ -48,7 +48,7 @@ class Cron:
         week_field = EVENTBRIDGE_DAY_OF_WEEK if eventbridge else DAY_OF_WEEK
         self.fields = fields
         self.eventbridge = eventbridge
-        wraps = eventbridge  # its ranges may run backwards, those of years excepted
+        wraps = eventbridge  # ranges may wrap, except those of years
         self.seconds = _values(second, SECOND, wraps)
         self.minutes = _values(minute, MINUTE, wraps)
         self.hours = _values(hour, HOUR, wraps)
@@ -79,8 +79,8 @@ def parse_cron(text: str) -> Cron:
 def parse_eventbridge(text: str) -> Cron:
     """EventBridge's dialect, the text between the brackets of ``cron(...)``. Raises ScheduleError.
 
-    What its documentation refuses is refused here: the day fields need exactly one ``?``, ``/`` has no place in the
-    day of week, and ``#`` stands there alone.
+    It refuses what EventBridge's documentation refuses: the day fields need exactly one ``?``, the day of week accepts
+    no ``/``, and a ``#`` there must be the only item.
     """
     fields = text.upper().split()
     if len(fields) != 6:

@@ -1,8 +1,8 @@
 """Which days of a month an expression names, whatever the month.
 
 Weekdays are numbered 0 = SUN to 6 = SAT here, also for EventBridge's dialect. A month is known by its *shape*: its
-length (28 to 31) and the weekday of its first day. There are 28 shapes, so a day set is at most 28 masks, each made
-when first needed.
+length (28 to 31) and the weekday of its first day. There are 28 shapes, so a day set has at most 28 masks, each
+computed when first needed.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class DaySet:
 
 
 def _after_friday(weekday: int) -> int:
-    """How many days a day lies after a Friday: 1 on Saturday, 2 on Sunday, 0 on all others."""
+    """How many days a day of the weekend is after Friday: 1 on Saturday, 2 on Sunday, 0 on all others."""
     return (2, 0, 0, 0, 0, 0, 1)[weekday % 7]
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_left
 
 from duecourse.domain.schedules.cron.field import members
 
-#: One table entry per firing up to here; beyond, one per minute and the seconds apart: 86,400 would be slow to make.
+#: Up to this many firings a day the table has one entry per firing; beyond, one per minute, with separate seconds.
 _TABLE_LIMIT = 1_440
 
 

@@ -46,9 +46,9 @@ class Field:
     def values(self, item: str, wraps: bool = False) -> int:
         """The values of one item (``*``, ``a``, ``a-b``, ``*/s``, ``a-b/s``, ``a/s``), as a set of bits.
 
-        ``a/s`` runs from a to the highest value. With ``wraps`` a range that runs backwards goes on at the lowest
-        value, and so does its step; without, only FRI-SUN and its like do, the SUN that ends the week. Any other
-        reversed range, step 0 and steps larger than the number of values are refused (docs/schedules.md).
+        ``a/s`` runs from a to the highest value. With ``wraps`` a reversed range continues at the lowest value, and so
+        does its step; without, only ranges that end with SUN (``FRI-SUN``) may wrap. Any other reversed range, step 0
+        and steps larger than the number of values are refused (docs/schedules.md).
         """
         base, slash, step_text = item.partition("/")
         step = self._step(step_text, item) if slash else 1
@@ -65,7 +65,7 @@ class Field:
         return bits
 
     def _range(self, base: str, item: str, wraps: bool) -> tuple[int, int]:
-        """First and last value; the last is above the highest one where the range goes on at the lowest."""
+        """First and last value; if the range wraps, the last is above the highest value of the field."""
         low_text, _, high_text = base.partition("-")
         low, high = self.number(low_text, item), self.number(high_text, item)
         if low <= high:

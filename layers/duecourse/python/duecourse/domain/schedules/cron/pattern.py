@@ -1,11 +1,11 @@
 """A cron expression as a set of wall-clock seconds, and the search for the next one.
 
-*Wall seconds* are what a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch second
-of 2026-03-08T02:30:00Z, in whatever zone the clock hangs. So wall times are plain numbers that can be compared and
-added, and only the timeline (timeline.py) knows which of them happen when.
+*Wall seconds* are what a clock shows, counted as if it were UTC: 2026-03-08 02:30:00 on the wall is the epoch second of
+2026-03-08T02:30:00Z, in any zone. So wall times are plain numbers that can be compared and added, and only the timeline
+(timeline.py) knows the instants at which they happen.
 
 There are three searches, cheapest first: an even grid over all days (arithmetic), the same days every week (a table of
-seven), and days that depend on the month (a mask per month). All are pure; what they remember only saves work.
+seven), and days that depend on the month (a mask per month). All are pure; their caches only save work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Pattern(Protocol):
     """A set of wall seconds.
 
     Attributes:
-        endless: it names no years; the caller then stops after HORIZON_YEARS (years named are followed to their end).
+        endless: it names no years; the caller then stops after HORIZON_YEARS (named years are searched to the last).
 
     """
 
@@ -41,7 +41,7 @@ class Pattern(Protocol):
 
 
 def pattern_of(cron: Cron) -> Pattern:
-    """The cheapest search that is right for this expression."""
+    """The cheapest search that is correct for this expression."""
     week = cron.days.week if cron.years is None and cron.months == _ALL_MONTHS else None
     if week == ALL_WEEKDAYS:
         period = even_period(cron.hours, cron.minutes, cron.seconds)

@@ -1,4 +1,4 @@
-"""Times that an expression names and the clock of its zone did not let happen: in a gap, or in a fold's other pass."""
+"""Times that an expression names and that are no occurrences because of DST: in a gap, or in a fold's other pass."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from duecourse.domain.schedules.zones.zone import FAR
 @dataclass(frozen=True, slots=True)
 class DstEffect:
     """`wall` is the named time, ``2026-03-08T02:30:00``; `rule` the value of ``dst_gap`` or ``dst_fold`` that decided,
-    or ``interval``: such expressions count what the clock shows, whatever is set.
-    `instead` holds the instants (UTC seconds) at which that time counts; none where it is dropped.
+    or ``interval``: such expressions follow the clock, whatever is set. `instead` holds the instants (UTC seconds) at
+    which that time counts; none where it is dropped.
     """
 
     kind: Literal["gap", "fold"]
@@ -25,9 +25,10 @@ class DstEffect:
 
 
 def dst_effect(schedule: Schedule, at: int) -> DstEffect | None:
-    """What a DST rule did to the time that an instant stands for, where the expression names it; None if nothing.
+    """The effect of a DST rule on the named time that an instant represents; None if there is none.
 
-    `at` is no occurrence. For an instant just after a gap that is the time the clock would show, had it not jumped.
+    `at` is not an occurrence. An instant just after a gap represents the time that the clock would show without the
+    jump.
     """
     timeline = _timeline(schedule)
     if timeline is None or at >= FAR:

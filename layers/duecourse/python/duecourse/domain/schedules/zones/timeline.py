@@ -1,13 +1,12 @@
-"""When the times of a wall clock happen: the DST rules of docs/schedules.md, and nothing else.
+"""The instants at which wall times happen: the DST rules of docs/schedules.md.
 
-Definitions. wall(t) is what the zone's clock shows at instant t. A wall time w that the clock jumps over lies in a
-*gap*; one that it shows twice lies in a *fold*.
+Definitions. wall(t) is what the zone's clock shows at instant t. A wall time w that the clock jumps over is in a *gap*;
+one that it shows twice is in a *fold*.
 
 - An interval expression fires at every t whose wall(t) matches.
-- A fixed expression fires for each matching w at the first t with wall(t) >= w. That one sentence gives the moment
-  after a gap (whatever its size), the first pass of a fold, and one firing for several times in one gap.
-  ``dst_gap=skip`` drops the w that the clock never shows; ``dst_fold=second`` takes the last t with wall(t) = w,
-  ``both`` takes every one.
+- A fixed expression fires for each matching w at the first t with wall(t) >= w. This gives the moment after a gap
+  (whatever its size), the first pass of a fold, and one firing for several times in one gap. ``dst_gap=skip`` drops the
+  w that the clock never shows; ``dst_fold=second`` takes the last t with wall(t) = w, ``both`` takes every one.
 
 Within a segment of constant offset both kinds are a plain shift, so each segment becomes a *piece*: the instants in it
 at which a plain match fires, and the gap that its beginning closes.

@@ -1,7 +1,7 @@
 """Zone data from the pinned ``tzdata`` package (PyPI), never from the machine.
 
 ``zoneinfo`` prefers the system's copy, which differs from machine to machine; here a Lambda, a laptop and a test agree.
-The TZif files (RFC 9636) are read directly: the engine needs the list of changes, which ``zoneinfo`` keeps to itself.
+The TZif files (RFC 9636) are read directly: the engine needs the list of changes, which ``zoneinfo`` does not expose.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A time zone as a list of segments of constant offset, loaded once and extended as far as it is asked about."""
+"""A time zone as a list of segments of constant offset, loaded once and extended as far as callers need."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from duecourse.domain.schedules.zones.tzif import read_zone
 NEVER_BEFORE = -(10**15)
 NEVER_AFTER = 10**15
 
-#: The Gregorian calendar repeats, weekdays included, after 400 years; so do yearly rules. What lies beyond FAR
-#: (2500-01-01) is looked up that much earlier, where no zone has listed changes, rather than adding segments.
+#: The Gregorian calendar repeats, weekdays included, after 400 years; so do yearly rules. Instants beyond FAR
+#: (2500-01-01) are looked up whole cycles earlier, where no zone has listed changes, instead of adding segments.
 FAR = 16_725_225_600
 CYCLE = 146_097 * DAY
 
 
 def cycles_beyond(at: int) -> int:
-    """By how many seconds (whole cycles) to move an instant back so that it lies before FAR; 0 for all usual ones."""
+    """By how many seconds (whole cycles) to move an instant back so that it is before FAR; 0 for all usual ones."""
     return 0 if at < FAR else ((at - FAR) // CYCLE + 1) * CYCLE
 
 
@@ -50,10 +50,10 @@ class Zone:
         # Without a comma the rule only repeats the last offset.
         yearly = YearlyRule(rule) if "," in rule else None
         self._rule = yearly if yearly and yearly.changes(1970) else None
-        # The listed changes count to the last, even where it changes nothing (Macquarie stayed on summer time in 2010).
+        # All listed changes count, even a last one that changes nothing (Macquarie stayed on summer time in 2010).
         self._listed_until = times[-1] if times else NEVER_BEFORE
         self._year = _year_of(times[-1]) if times else 1970
-        # Of segments that begin before this instant the end is known, and the two segments that follow.
+        # The ends of segments that begin before this instant are known, and the two segments after each.
         self._known_until = NEVER_BEFORE if self._rule else NEVER_AFTER
 
     def _add(self, at: int, offset: int) -> None:
@@ -63,7 +63,7 @@ class Zone:
             self.starts.append(at)
 
     def index(self, at: int) -> int:
-        """The segment that holds this instant; it and the two after it (where there are any) are then known."""
+        """The segment of this instant; it and the two after it (if any) are then known."""
         if at >= self._known_until:
             self._extend(at)
         return bisect_right(self.starts, at) - 1
@@ -81,7 +81,7 @@ class Zone:
         return at + self.offset(at)
 
     def _extend(self, at: int) -> None:
-        """Add the changes of the years to come until three lie after this instant (before FAR), and some more."""
+        """Add the changes of later years until three are after this instant (before FAR), and some more."""
         rule = self._rule
         if rule is None:
             return

@@ -1,0 +1,72 @@
+"""What commands say on a terminal: plain text, errors in one line and never as a traceback, help with an example."""
+
+from __future__ import annotations
+
+import re
+from typing import IO, Any
+
+import click
+
+_BREAKS = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
+_BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_STEERING = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
+"""Control characters, with which a target's answer could steer the terminal of whoever reads it; what turns the order
+of the letters around it; and halves of characters, which cannot be printed.
+"""
+
+_UNPRINTABLE = re.compile(f"[{_BEYOND_ASCII}]")
+"""The same as far as it can stand in JSON, which escapes the rest of them itself."""
+
+
+def plain(text: str) -> str:
+    """One line that says what the text says and does nothing."""
+    return _STEERING.sub("\ufffd", _BREAKS.sub(" ", text))
+
+
+def escaped(document: str) -> str:
+    """JSON that says what it said and does nothing to a terminal."""
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
+
+def say(text: str) -> None:
+    """One such line on standard output."""
+    click.echo(plain(text))
+
+
+class CliError(click.ClickException):
+    """A failure with a remedy; shown as `duecourse: message` and turned into the exit status."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message to standard error, without the word Error and without a traceback."""
+        lines = f"duecourse: {self.format_message()}".split("\n")
+        click.echo("\n".join(map(plain, lines)), file=file, err=file is None)
+
+
+class UsageError(CliError):
+    """A failure that the caller can mend by calling differently; exit status 2."""
+
+    exit_code = 2
+
+
+class _WithExample(click.Command):
+    def __init__(self, *args: Any, example: str, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.example = example
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the example's lines after the options."""
+        del ctx
+        with formatter.section("Example"):
+            for line in self.example.splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+class Command(_WithExample):
+    """A command with an example."""
+
+
+class Group(_WithExample, click.Group):
+    """A group with an example."""

@@ -1,0 +1,103 @@
+"""The queues: the lanes `high`, `normal`, `low` and `long`, which hold runs until their second and share them out; the
+dead letters of them all; the shard queue, one message group per shard, so that one dispatch per shard runs at a time.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from duecourse.limits import MESSAGE_RETENTION_DAYS, SHARD_RETENTION_SECONDS, SHARD_VISIBILITY_SECONDS
+from infra.nag import acknowledge
+from infra.settings.config import StageConfig
+from infra.stores.encryption import Encryption
+
+
+class DeadLettersQueue(Construct):
+    """One queue for all lanes; SQS itself moves messages here, so the console's redrive knows their source."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        super().__init__(scope, construct_id)
+        self.queue = sqs.Queue(
+            self,
+            "Queue",
+            retention_period=Duration.days(MESSAGE_RETENTION_DAYS),
+            enforce_ssl=config.refuse_plain_http,
+            **encryption.queue,
+        )
+
+
+class LaneQueues(Construct):
+    """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs that have a seat, `bulk` for
+    the others (docs/sizing.md).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        dead_letters: DeadLettersQueue,
+        encryption: Encryption,
+    ) -> None:
+        super().__init__(scope, construct_id)
+
+        def queue(name: str, construct_id: str) -> sqs.Queue:
+            return sqs.Queue(
+                self,
+                construct_id,
+                visibility_timeout=Duration.seconds(config.lanes[name].visibility_seconds),
+                retention_period=Duration.days(MESSAGE_RETENTION_DAYS),
+                dead_letter_queue=sqs.DeadLetterQueue(
+                    queue=dead_letters.queue, max_receive_count=config.max_receive_count
+                ),
+                enforce_ssl=config.refuse_plain_http,
+                **encryption.queue,
+            )
+
+        self.queues: Mapping[str, sqs.Queue] = {name: queue(name, name.capitalize()) for name in config.lanes}
+        self.bulk: Mapping[str, sqs.Queue] = {name: queue(name, f"{name.capitalize()}Bulk") for name in config.lanes}
+
+    @property
+    def every(self) -> Mapping[str, sqs.Queue]:
+        """All queues by their name: `normal`, `normal bulk`."""
+        return {**self.queues, **{f"{name} bulk": queue for name, queue in self.bulk.items()}}
+
+    @property
+    def arns(self) -> list[str]:
+        """All queues, for policies of those who enqueue."""
+        return [queue.queue_arn for queue in self.every.values()]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The addresses of all queues for a function that enqueues."""
+        return {
+            f"DUECOURSE_{kind}_URL_{name.upper()}": queue.queue_url
+            for kind, queues in (("QUEUE", self.queues), ("BULK", self.bulk))
+            for name, queue in queues.items()
+        }
+
+
+class ShardFifoQueue(Construct):
+    """FIFO, short-lived, without a dead-letter queue: a round that is lost is repeated by the next tick."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        super().__init__(scope, construct_id)
+        self.queue = sqs.Queue(
+            self,
+            "Queue",
+            fifo=True,
+            content_based_deduplication=False,  # tick names shard and minute: a second tick of a minute adds no round
+            visibility_timeout=Duration.seconds(SHARD_VISIBILITY_SECONDS),
+            retention_period=Duration.seconds(SHARD_RETENTION_SECONDS),
+            enforce_ssl=config.refuse_plain_http,
+            **encryption.queue,
+        )
+        acknowledge(
+            self.queue,
+            "A round of dispatch that is lost needs no rescue: the next tick, a minute later, sends the same shard "
+            "again, and a kept message would only start an old round over.",
+            "SQS3",
+        )

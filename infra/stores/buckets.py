@@ -1,0 +1,107 @@
+"""The buckets of a stage: nobody from outside, TLS only, encrypted, each access written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import Duration
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.settings.config import StageConfig
+from infra.stores.encryption import Encryption, removal_policy
+
+PREFIX = "results/"
+
+
+class AccessLogs(Construct):
+    """A private bucket that only S3 writes into; its lines go when the functions' logs go.
+
+    Under S3's own key whatever the stage's: S3 delivers to no bucket with another one (Amazon S3 User Guide, "Enabling
+    Amazon S3 server access logging"). The lines name objects and callers and hold nothing of the objects.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig) -> None:
+        super().__init__(scope, construct_id)
+        self.bucket = private_bucket(
+            self,
+            "Bucket",
+            config=config,
+            encryption={"encryption": s3.BucketEncryption.S3_MANAGED},
+            lifecycle_rules=[
+                s3.LifecycleRule(expiration=Duration.days(config.log_retention_days)),
+                s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
+            ],
+        )
+
+
+def private_bucket(
+    scope: Construct,
+    construct_id: str,
+    *,
+    config: StageConfig,
+    encryption: Mapping[str, Any],
+    logs: AccessLogs | None = None,
+    prefix: str | None = None,
+    lifecycle_rules: Sequence[s3.LifecycleRule],
+    versioned: bool | None = None,
+) -> s3.Bucket:
+    """A bucket whose accesses are logged under `prefix`, where the stage keeps such logs.
+
+    One that still holds objects is not deleted with its stack. A function of CDK's could empty it, with rights that
+    nothing else here has.
+    """
+    return s3.Bucket(
+        scope,
+        construct_id,
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+        enforce_ssl=config.refuse_plain_http,
+        versioned=versioned,
+        lifecycle_rules=[*lifecycle_rules],
+        server_access_logs_bucket=None if logs is None else logs.bucket,
+        server_access_logs_prefix=None if logs is None else prefix,
+        removal_policy=removal_policy(retain=config.retain_data),
+        **encryption,
+    )
+
+
+class ResultsBucket(Construct):
+    """A private bucket; what lies in it goes some time after the record that names it.
+
+    A bucket that still holds results is not deleted with its stack: empty it first (docs/deleting.md).
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        encryption: Encryption,
+        logs: AccessLogs | None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.bucket = private_bucket(
+            self,
+            "Bucket",
+            config=config,
+            encryption=encryption.bucket,
+            logs=logs,
+            prefix=PREFIX,
+            lifecycle_rules=[
+                s3.LifecycleRule(prefix=PREFIX, expiration=Duration.days(config.results_retention_days)),
+                s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
+            ],
+        )
+
+    @property
+    def name(self) -> str:
+        """What the functions call it by."""
+        return self.bucket.bucket_name
+
+    @property
+    def objects_arn(self) -> str:
+        """The results in it, for policies."""
+        return self.bucket.arn_for_objects(f"{PREFIX}*")

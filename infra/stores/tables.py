@@ -1,0 +1,105 @@
+"""The tables of a stage: `jobs` (definitions, cursors, timers, watermarks; indexes `due` and `tenant`) and `runs` (a
+record of each run, kept for the retention time; index `dead`, a stream for the archive).
+"""
+
+from aws_cdk import aws_dynamodb as dynamodb
+from constructs import Construct
+
+from infra.settings.config import StageConfig
+from infra.settings.throughput_config import WarmThroughput
+from infra.stores.encryption import Encryption, removal_policy
+
+
+class Table(Construct):
+    """Keys `PK` and `SK`, on demand, restorable to any second, items that expire by `expires_at`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        encryption: Encryption,
+        throughput: WarmThroughput | None,
+        stream: dynamodb.StreamViewType | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.table = dynamodb.Table(
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name="PK", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="SK", type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            warm_throughput=_warm(throughput),
+            time_to_live_attribute="expires_at",
+            stream=stream,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            deletion_protection=config.refuses_deletion,
+            removal_policy=removal_policy(retain=config.retain_data),
+            **encryption.table,
+        )
+
+    def add_index(
+        self, name: str, partition: str, sort: str, kind: dynamodb.AttributeType, throughput: WarmThroughput | None
+    ) -> None:
+        """A global index of the items that have both attributes; `kind` is that of the sort key."""
+        self.table.add_global_secondary_index(
+            index_name=name,
+            partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name=sort, type=kind),
+            warm_throughput=_warm(throughput),
+        )
+
+    @property
+    def name(self) -> str:
+        """What the functions call it by."""
+        return self.table.table_name
+
+    @property
+    def arn(self) -> str:
+        """The table itself, for policies."""
+        return self.table.table_arn
+
+    def index_arn(self, index: str) -> str:
+        """One index, for policies."""
+        return f"{self.table.table_arn}/index/{index}"
+
+
+def _warm(wanted: WarmThroughput | None) -> dynamodb.WarmThroughput | None:
+    """None leaves the property out of the template, and with it the table's throughput to AWS."""
+    if wanted is None:
+        return None
+    return dynamodb.WarmThroughput(read_units_per_second=wanted.reads, write_units_per_second=wanted.writes)
+
+
+DUE_INDEX = "due"
+TENANT_INDEX = "tenant"
+
+
+class JobsTable(Table):
+    """Everything that says when something is due."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        rates = config.throughput
+        super().__init__(scope, construct_id, config=config, encryption=encryption, throughput=rates.jobs)
+        # Finds cursors by time; sparse: an exhausted or paused job has no slot.
+        self.add_index(DUE_INDEX, "slot", "due", dynamodb.AttributeType.NUMBER, rates.due)
+        # Lists a tenant's jobs; sparse: only the definition carries the two attributes.
+        self.add_index(TENANT_INDEX, "tenant", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
+
+
+DEAD_INDEX = "dead"
+
+
+class RunsTable(Table):
+    """Everything that happened. What expires is archived from its last image."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
+        rates, images = config.throughput, dynamodb.StreamViewType.OLD_IMAGE
+        super().__init__(
+            scope, construct_id, config=config, encryption=encryption, throughput=rates.runs, stream=images
+        )
+        # Lists a tenant's dead runs by the time they died; sparse.
+        self.add_index(DEAD_INDEX, "dead_key", "died_at", dynamodb.AttributeType.NUMBER, rates.dead)

@@ -1,0 +1,150 @@
+"""Many writes: statements and puts, 25 a request, and transactions.
+
+Amazon DynamoDB API Reference, BatchExecuteStatement: at most 25 statements; the same key twice is refused; the SDK
+retries the request, never a single statement. Conditional PartiQL is right on DynamoDB, DynamoDB Local and MiniStack,
+and wrong on moto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.adapters.dynamodb.errors import RETRYABLE, THROTTLED, cancellation_codes
+from duecourse.adapters.dynamodb.keys import Item
+from duecourse.ports import Claimed, ClaimResult, Clock, Executor, StoreBusyError
+
+BATCH = 25
+TRIES = 3
+FIRST_WAIT_SECONDS = 0.1
+"""Before the second try; twice as long before each further one. Whoever has more time asks again after that."""
+
+CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
+
+NEVER = frozenset({"ValidationError", "ValidationException", "ItemCollectionSizeLimitExceeded", "DuplicateItem"})
+"""Codes of statements that will fail whoever sends them and whenever (BatchStatementError)."""
+
+Statement = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a statement: `code` is None when it was executed. `found` is the item as it is, where a failed
+    condition was to tell. `throttled`: how often it was throttled.
+    """
+
+    code: str | None = None
+    message: str = ""
+    found: Item | None = None
+    throttled: int = 0
+
+    def claimed(self) -> Claimed:
+        """In the words of the ports; LOST for a condition that failed."""
+        if self.code is None:
+            return Claimed(ClaimResult.WON, throttled=self.throttled)
+        if self.code in CONDITION_FAILED:
+            return Claimed(ClaimResult.LOST, throttled=self.throttled)
+        return Claimed(self._result, f"{self.code}: {self.message}", self.throttled)
+
+    @property
+    def _result(self) -> ClaimResult:
+        if self.code in RETRYABLE:
+            return ClaimResult.BUSY
+        return ClaimResult.REFUSED if self.code in NEVER else ClaimResult.FAILED
+
+
+def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:
+    """Execute each, of which no two may write the same item; the outcomes in their order. Never raises for what
+    DynamoDB answers, or where it does not answer.
+    """
+    batches = [statements[begin : begin + BATCH] for begin in range(0, len(statements), BATCH)]
+    done = executor.map(lambda batch: _batch(client, batch, clock), batches)
+    return [outcome for outcomes in done for outcome in outcomes]
+
+
+def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[Outcome]:
+    """One request; those of its statements that were throttled again by themselves, a little later each time."""
+    outcomes = [Outcome()] * len(statements)
+    open_ = list(range(len(statements)))
+    puts_off = 0
+    while True:
+        made = _request(client, [statements[index] for index in open_], puts_off)
+        for index, outcome in zip(open_, made, strict=True):
+            outcomes[index] = outcome
+        open_ = [index for index in open_ if outcomes[index].code in RETRYABLE]
+        puts_off += 1
+        if not open_ or puts_off == TRIES:
+            return outcomes
+        clock.sleep_until(clock.now() + FIRST_WAIT_SECONDS * 2 ** (puts_off - 1))
+
+
+def _request(client: Any, statements: Sequence[Statement], throttled: int) -> list[Outcome]:
+    try:
+        answer = client.batch_execute_statement(Statements=statements)
+    except ClientError as problem:
+        code, message = problem.response["Error"]["Code"], problem.response["Error"].get("Message", "")
+        if code in NEVER and len(statements) > 1:
+            # One of them spoils it for all: each by itself, once.
+            return [outcome for one in statements for outcome in _request(client, [one], throttled)]
+        return [Outcome(code, message, None, throttled + (code in THROTTLED))] * len(statements)
+    except BotoCoreError as problem:
+        return [Outcome(type(problem).__name__, str(problem), None, throttled)] * len(statements)
+    return [_outcome(response.get("Error"), throttled) for response in answer["Responses"]]
+
+
+def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
+    if error is None:
+        return Outcome(throttled=throttled)
+    code = error["Code"]
+    return Outcome(code, error.get("Message", ""), error.get("Item") or None, throttled + (code in THROTTLED))
+
+
+def batch_put(client: Any, table: str, items: Sequence[Item]) -> None:
+    """Write them, 25 a request."""
+    for begin in range(0, len(items), BATCH):
+        requests = [{"PutRequest": {"Item": item}} for item in items[begin : begin + BATCH]]
+        answer = client.batch_write_item(RequestItems={table: requests})
+        for left in answer.get("UnprocessedItems", {}).get(table, ()):
+            # Throttled: the SDK repeats single writes by itself, backing off; batches it does not.
+            client.put_item(TableName=table, Item=left["PutRequest"]["Item"])
+
+
+TRANSACTION_TRIES = 8
+"""A transaction that collides (with a claim, or with another of its tenant's) is tried this often, a little later each
+time: up to 2.8 s in all.
+"""
+
+STEP_SECONDS = 0.1
+
+
+def transact(client: Any, writes: list[dict[str, Any]], clock: Clock) -> list[int]:
+    """Write all or nothing. Empty: written; otherwise the indices of the writes whose conditions failed.
+
+    Raises StoreBusyError when it collided at every try.
+    """
+    for attempt in range(1, TRANSACTION_TRIES + 1):
+        try:
+            client.transact_write_items(TransactItems=writes)
+        except ClientError as error:
+            codes = cancellation_codes(error)
+            if codes is None:
+                raise
+            if failed := [index for index, code in enumerate(codes) if code == "ConditionalCheckFailed"]:
+                return failed
+            if not any(code in RETRYABLE for code in codes):
+                raise
+            if attempt == TRANSACTION_TRIES:
+                raise StoreBusyError from error
+            clock.sleep_until(clock.now() + STEP_SECONDS * attempt * _spread(writes, attempt))
+        else:
+            return []
+    raise AssertionError("unreachable")
+
+
+def _spread(writes: list[dict[str, Any]], attempt: int) -> float:
+    """A number in [0, 1) that others' transactions do not share: those that collided must not meet again."""
+    return crc32(repr((writes[0], attempt)).encode()) / 2**32

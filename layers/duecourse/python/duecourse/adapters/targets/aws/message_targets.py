@@ -1,0 +1,95 @@
+"""Targets that take a message: SQS queues and SNS topics, FIFO ones too, and EventBridge buses."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from duecourse.adapters.aws.sns import subject
+from duecourse.adapters.targets.aws.aws_errors import ClientFor, handed_over, refusal, wait_of
+from duecourse.adapters.targets.aws.names import Arns
+from duecourse.adapters.targets.http.deadline import Deadline
+from duecourse.adapters.targets.invocation import call_values, group_fields, message_attributes, message_text
+from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, SnsTarget, SqsTarget, Succeeded
+from duecourse.domain.targets.template import render_template
+from duecourse.ports import Call, Clock
+
+
+class SqsCaller:
+    """Sends the event to queues of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
+        self._clock = clock
+        self._client_for = client_for
+        self._urls: dict[str, str] = {}
+
+    def call(self, call: Call, target: SqsTarget) -> Outcome:
+        """A message that the queue has accepted succeeds; the result names it."""
+        return handed_over(f"queue {target.queue}", call, self._clock, partial(self._send, call, target))
+
+    def _send(self, call: Call, target: SqsTarget, deadline: Deadline) -> Outcome:
+        message = {
+            "MessageBody": message_text(call),
+            "MessageAttributes": message_attributes(call),
+            **group_fields(call, target.queue, target.group),
+        }
+        queue_url = self._url(target.queue, deadline)
+        answer: dict[str, Any] = self._client_for(wait_of(deadline)).send_message(QueueUrl=queue_url, **message)
+        return Succeeded({"message_id": answer["MessageId"]})
+
+    def _url(self, queue: str, deadline: Deadline) -> str:
+        """Asked for once: a queue that is deleted and made anew has the same one."""
+        if queue not in self._urls:
+            self._urls[queue] = self._client_for(wait_of(deadline)).get_queue_url(QueueName=queue)["QueueUrl"]
+        return self._urls[queue]
+
+
+class SnsCaller:
+    """Publishes the event to topics of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor, arns: Arns) -> None:
+        self._clock = clock
+        self._client_for = client_for
+        self._arns = arns
+
+    def call(self, call: Call, target: SnsTarget) -> Outcome:
+        """A message that the topic has accepted succeeds; the result names it."""
+        return handed_over(f"topic {target.topic}", call, self._clock, partial(self._publish, call, target))
+
+    def _publish(self, call: Call, target: SnsTarget, deadline: Deadline) -> Outcome:
+        message = {
+            "TopicArn": self._arns.arn("sns", target.topic),
+            "Message": message_text(call),
+            "MessageAttributes": message_attributes(call),
+            **group_fields(call, target.topic, target.group),
+        }
+        if target.subject is not None:
+            message["Subject"] = subject(render_template(target.subject, call_values(call)))
+        answer = self._client_for(wait_of(deadline)).publish(**message)
+        return Succeeded({"message_id": answer["MessageId"]})
+
+
+class EventBusCaller:
+    """Puts the event on buses of the stage's own account and region. Safe to share between threads."""
+
+    def __init__(self, clock: Clock, client_for: ClientFor) -> None:
+        self._clock = clock
+        self._client_for = client_for
+
+    def call(self, call: Call, target: EventBridgeTarget) -> Outcome:
+        """An event that the bus has accepted succeeds, whoever listens; the result names it."""
+        name = f"bus {target.bus}"
+        return handed_over(name, call, self._clock, partial(self._put, name, call, target))
+
+    def _put(self, name: str, call: Call, target: EventBridgeTarget, deadline: Deadline) -> Outcome:
+        entry = {
+            "EventBusName": target.bus,
+            "Source": target.source,
+            "DetailType": target.detail_type,
+            "Detail": message_text(call),
+        }
+        answer = self._client_for(wait_of(deadline)).put_events(Entries=[entry])
+        (accepted,) = answer["Entries"]
+        if answer.get("FailedEntryCount"):  # the request succeeds all the same
+            return refusal(name, accepted.get("ErrorCode"), accepted.get("ErrorMessage"))
+        return Succeeded({"event_id": accepted["EventId"]})

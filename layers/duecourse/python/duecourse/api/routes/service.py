@@ -1,0 +1,159 @@
+"""The routes of the service itself: GET /v1/health and GET /v1/stats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Count, Second
+from duecourse.api.api import Answer, Api, route
+from duecourse.api.identity import OPS, READ
+from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.request import Request
+from duecourse.domain.instants import to_iso
+from duecourse.ports import Depth
+from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
+
+
+class TickAnswer(TypedDict):
+    """The last tick of the clock; null before the first."""
+
+    last: Second | None
+    age_seconds: float | None
+
+
+class DispatchAnswer(TypedDict):
+    """How far the shards are: by how many seconds each watermark is behind where it could stand."""
+
+    shards: Count
+    watermarks_behind_seconds: dict[str, Count | None]
+
+
+class HealthAnswer(TypedDict):
+    """Whether the clock ticks. `tick` and `dispatch` are for callers with the scope ops."""
+
+    status: Status
+    tick: NotRequired[TickAnswer]
+    dispatch: NotRequired[DispatchAnswer]
+
+
+@route("GET", "/v1/health", "service", {200: HealthAnswer, 503: HealthAnswer}, only_for=frozenset())
+def get_health(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Ask whether the clock ticks.
+
+    Says no more than that to a stranger. Late (503) is a last tick more than three minutes ago.
+    """
+    pulse = api.health.pulse()
+    body = HealthAnswer(status=pulse.status)
+    if OPS in request.scopes:
+        body |= {"tick": tick_document(pulse), "dispatch": dispatch_document(api.health.dispatching())}
+    status = HTTPStatus.OK if pulse.status is Status.OK else HTTPStatus.SERVICE_UNAVAILABLE
+    return Answer(status, "health_asked", body, facts={"health": pulse.status})
+
+
+def tick_document(pulse: ClockHealth) -> TickAnswer:
+    """The last tick."""
+    last = None if pulse.last is None else to_iso(int(pulse.last))
+    return {"last": last, "age_seconds": None if pulse.age is None else round(pulse.age, 3)}
+
+
+def dispatch_document(dispatching: Dispatching) -> DispatchAnswer:
+    """How far the shards are: by how many seconds each watermark is behind where it could stand."""
+    return {
+        "shards": dispatching.shards,
+        "watermarks_behind_seconds": {str(shard): behind for shard, behind in dispatching.behind.items()},
+    }
+
+
+class JobCountAnswer(TypedDict):
+    """How many jobs there are and may be."""
+
+    count: Count
+    quota: Count
+    left: Count
+
+
+class DeadCountAnswer(TypedDict):
+    """How many dead runs there are, or at least."""
+
+    count: Count
+    at_least: bool
+
+
+class RequestRateAnswer(TypedDict):
+    """How often the tenant may ask."""
+
+    per_second: Count
+    burst: Count
+    left: Count
+
+
+class LimitsAnswer(TypedDict):
+    """What else is limited."""
+
+    smallest_interval_seconds: Count
+    backfill: Count
+
+
+class LaneDepthAnswer(TypedDict):
+    """How full a lane is, all tenants together (SQS counts approximately)."""
+
+    waiting: Count
+    in_flight: Count
+    delayed: Count
+
+
+class StatsAnswer(TypedDict):
+    """What the tenant has and may still do, and how busy the stage is. `dispatch` is for callers with the scope ops."""
+
+    jobs: JobCountAnswer
+    dead_runs: DeadCountAnswer
+    requests: RequestRateAnswer
+    limits: LimitsAnswer
+    lanes: dict[str, LaneDepthAnswer | None]
+    status: Status
+    tick: TickAnswer
+    dispatch: NotRequired[DispatchAnswer]
+
+
+@route("GET", "/v1/stats", "service", {200: StatsAnswer}, only_for=frozenset({READ, OPS}), problems=("bad-parameter",))
+def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """See figures and limits.
+
+    How many jobs and dead runs there are, what the limits leave, how full the lanes are.
+    """
+    for name in request.query or {}:
+        raise bad_parameter(name, "is not known here; there are no parameters")
+    figures, settings = api.stats.figures(request.tenant), api.settings
+    body: StatsAnswer = {
+        "jobs": {
+            "count": figures.jobs,
+            "quota": settings.job_quota,
+            "left": max(settings.job_quota - figures.jobs, 0),
+        },
+        "dead_runs": {"count": figures.dead, "at_least": figures.dead_at_least},
+        "requests": {
+            "per_second": settings.requests_per_second,
+            "burst": settings.burst,
+            "left": figures.requests_left,
+        },
+        "limits": {
+            "smallest_interval_seconds": settings.smallest_interval_seconds,
+            "backfill": settings.backfill_limit,
+        },
+        "lanes": {lane.value: _depth(depth) for lane, depth in figures.lanes.items()},
+        "status": figures.pulse.status,
+        "tick": tick_document(figures.pulse),
+    }
+    if OPS in request.scopes:
+        body["dispatch"] = dispatch_document(api.health.dispatching())
+    return Answer(HTTPStatus.OK, "stats_read", body)
+
+
+def _depth(depth: Depth | None) -> LaneDepthAnswer | None:
+    if depth is None:
+        return None
+    return {"waiting": depth.waiting, "in_flight": depth.in_flight, "delayed": depth.delayed}

@@ -1,0 +1,104 @@
+"""What the workers of a test session share is started once and ended after the last of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier, Event
+
+import pytest
+
+from tests.support.shared import shared
+from tests.support.template import ROOT
+from tests.support.waiting import PATIENCE_SECONDS
+
+DIES = """
+import os, sys
+from pathlib import Path
+from tests.support.shared import shared
+with shared(Path(sys.argv[1]), lambda _: 1 / 0) as found:
+    print(found, flush=True)
+    os._exit(9)
+"""
+
+
+class Emulator:
+    """Counts how often it was started and ended."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    @contextmanager
+    def __call__(self, folder: Path) -> Iterator[str]:
+        self.events.append("started")
+        yield f"http://127.0.0.1:{len(self.events)}"
+        self.events.append("ended")
+
+
+def test_workers_that_come_at_once_start_it_once_and_all_have_it_until_the_last_has_left(tmp_path: Path) -> None:
+    emulator, together = Emulator(), Barrier(5, timeout=PATIENCE_SECONDS)
+
+    def work(_: int) -> str:
+        with shared(tmp_path / "emulator", emulator) as endpoint:
+            together.wait()
+            assert emulator.events == ["started"]
+            return endpoint
+
+    with ThreadPoolExecutor(5) as workers:
+        assert set(workers.map(work, range(5))) == {"http://127.0.0.1:1"}
+    assert emulator.events == ["started", "ended"]
+
+
+def test_who_started_it_waits_for_the_others_before_it_ends(tmp_path: Path) -> None:
+    emulator, entered, first_leaves = Emulator(), Event(), Event()
+
+    def another() -> list[str]:
+        with shared(tmp_path / "emulator", emulator):
+            entered.set()
+            assert first_leaves.wait(PATIENCE_SECONDS)
+            return list(emulator.events)
+
+    with ThreadPoolExecutor(1) as workers:
+        with shared(tmp_path / "emulator", emulator):
+            seen = workers.submit(another)
+            assert entered.wait(PATIENCE_SECONDS)
+            first_leaves.set()
+        assert emulator.events == ["started", "ended"]
+        assert seen.result(PATIENCE_SECONDS) == ["started"]
+
+
+def test_who_comes_after_its_end_starts_it_anew(tmp_path: Path) -> None:
+    emulator = Emulator()
+    for _ in range(2):
+        with shared(tmp_path / "emulator", emulator):
+            pass
+    assert emulator.events == ["started", "ended"] * 2
+
+
+def test_a_start_that_fails_is_left_to_the_next(tmp_path: Path) -> None:
+    @contextmanager
+    def broken(folder: Path) -> Iterator[str]:
+        raise RuntimeError(folder.name)
+        yield ""
+
+    emulator = Emulator()
+    with pytest.raises(RuntimeError, match="emulator"), shared(tmp_path / "emulator", broken):
+        pass
+    with shared(tmp_path / "emulator", emulator) as endpoint:
+        assert endpoint
+    assert emulator.events == ["started", "ended"]
+
+
+def test_a_worker_that_dies_is_not_waited_for(tmp_path: Path) -> None:
+    emulator = Emulator()
+    with shared(tmp_path / "emulator", emulator) as endpoint:
+        died = subprocess.run(
+            [sys.executable, "-c", DIES, str(tmp_path / "emulator")],
+            cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
+        )  # fmt: skip
+        assert (died.returncode, died.stdout.strip()) == (9, endpoint), died.stderr
+    assert emulator.events == ["started", "ended"]
