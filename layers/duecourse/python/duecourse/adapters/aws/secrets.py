@@ -80,12 +80,8 @@ class SecretMemory:
         answer.set_result(value)
 
 
-class _Store:
-    """ports.Secrets: each at most a minute old."""
-
-    PATH: str
-    UNKNOWN: frozenset[str]
-    """Codes by which the store says that there is none."""
+class SsmSecrets:
+    """One parameter a secret: `/duecourse/<stage>/secrets/<tenant>/<name>`, a SecureString as a rule."""
 
     def __init__(self, client: Any, stage: str, clock: Clock) -> None:
         self._client = client
@@ -93,36 +89,34 @@ class _Store:
         self._memory = SecretMemory(clock)
 
     def get(self, tenant: str, name: str) -> str:
-        path = self.PATH.format(stage=self._stage, tenant=tenant, name=_checked(name))
-        secret = self._memory.get(path, lambda path: _asked(path, self.UNKNOWN, self._fetch))
-        if secret is None:
-            raise SecretUnknownError(f"there is no secret named {name}")
-        return secret
+        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
+        return _known(
+            name, self._memory.get(f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}", self._fetch)
+        )
 
     def _fetch(self, path: str) -> str | None:
-        raise NotImplementedError
+        unknown = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
+        answer = _asked(path, unknown, lambda: self._client.get_parameter(Name=path, WithDecryption=True))
+        return None if answer is None else str(answer["Parameter"]["Value"])
 
 
-class SsmSecrets(_Store):
-    """One parameter a secret: `/duecourse/<stage>/secrets/<tenant>/<name>`, a SecureString as a rule."""
-
-    PATH = "/duecourse/{stage}/secrets/{tenant}/{name}"
-    UNKNOWN = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
-
-    def _fetch(self, path: str) -> str | None:
-        return str(self._client.get_parameter(Name=path, WithDecryption=True)["Parameter"]["Value"])
-
-
-class SecretsManagerSecrets(_Store):
+class SecretsManagerSecrets:
     """One secret a secret: `duecourse/<stage>/<tenant>/<name>`, its current version, as text."""
 
-    PATH = "duecourse/{stage}/{tenant}/{name}"
-    # InvalidRequestException: it is about to be deleted.
-    UNKNOWN = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
+    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+        self._client = client
+        self._stage = stage
+        self._memory = SecretMemory(clock)
+
+    def get(self, tenant: str, name: str) -> str:
+        """The secret, at most a minute old. Raises SecretUnknownError, SecretsUnavailableError."""
+        return _known(name, self._memory.get(f"duecourse/{self._stage}/{tenant}/{_checked(name)}", self._fetch))
 
     def _fetch(self, path: str) -> str | None:
-        found: str | None = self._client.get_secret_value(SecretId=path).get("SecretString")
-        return found  # without text it is binary and fits no header
+        # InvalidRequestException: it is about to be deleted. Without text it is binary and fits no header.
+        unknown = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
+        answer = _asked(path, unknown, lambda: self._client.get_secret_value(SecretId=path))
+        return None if answer is None else answer.get("SecretString")
 
 
 def _checked(name: str) -> str:
@@ -132,12 +126,18 @@ def _checked(name: str) -> str:
     return name
 
 
-def _asked(path: str, unknown: frozenset[str], request: Callable[[str], str | None]) -> str | None:
+def _known(name: str, secret: str | None) -> str:
+    if secret is None:
+        raise SecretUnknownError(f"there is no secret named {name}")
+    return secret
+
+
+def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
     """The store's answer, or None where it says one of these codes. Raises SecretsUnavailableError for all others:
     throttling passes, and permissions or keys may be put right while a run is still being tried.
     """
     try:
-        return request(path)
+        return request()
     except ClientError as refused:
         code = str(refused.response.get("Error", {}).get("Code", ""))
         if code in unknown:
