@@ -46,7 +46,7 @@ class SideEffects:
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform them; returns what happens to the message. `job` may be as old as the attempt."""
-        if run.workflow is not None and run.state.final:
+        if run.workflow is not None and run.state.final and not run.notified:  # which is written once this is done
             self.workflows.ended(run, item.report)
         match run.state:
             case RunState.RETRYING:
