@@ -102,15 +102,18 @@ class ApiCaller:
         params: Mapping[str, str] | None = None,
         json: Mapping[str, Any] | None = None,
         token: str | None = None,
+        key: str | None = None,
     ) -> ApiAnswer:
-        """The answer to one request. With a run's `token` it is authorised by that alone and never signed.
+        """The answer to one request. With a run's `token` it is authorised by that alone and never signed. The same
+        request with the same `key` is done once.
 
         Raises ApiError, ApiUnreachableError; TypeError or ValueError where `json` is none.
         """
         url = f"{self.api}/v1/{path}"
+        headers = None if key is None else {"Idempotency-Key": key}
         try:
             if token is None:
-                answer = self._http.request(method, url, params=params, json=json)
+                answer = self._http.request(method, url, params=params, json=json, headers=headers)
             else:
                 bearer = {"Authorization": f"Bearer {token}"}
                 answer = self._http.request(method, url, params=params, json=json, headers=bearer, auth=None)

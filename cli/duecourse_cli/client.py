@@ -6,12 +6,12 @@ with Client("https://abc.execute-api.eu-central-1.amazonaws.com") as duecourse:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError, understood
-from duecourse_cli.models import Change, Heartbeat, Job, Page, Redriven, Run
+from duecourse_cli.models import Change, Heartbeat, Job, Page, Redriven, Run, Workflow, WorkflowRun
 
 __all__ = ["TIMEOUT_SECONDS", "ApiError", "ApiUnreachableError", "Client"]
 
@@ -103,6 +103,35 @@ class Client(ApiCaller):
         body = _said(job_id=job_id, since=since, until=until, limit=limit, cursor=cursor)
         return understood(self.send("POST", "dead-letters/redrive", json=body), Redriven.from_document)
 
+    # --- workflows
+
+    def put_workflow(self, workflow_id: str, workflow: Mapping[str, Any], *, dry_run: bool = False) -> Workflow:
+        """Create or replace a workflow; with `dry_run` nothing is written."""
+        params = {"dry_run": "true"} if dry_run else None
+        answer = self.send("PUT", _workflow(workflow_id), json=workflow, params=params)
+        return understood(answer, Workflow.from_document)
+
+    def get_workflow(self, workflow_id: str) -> Workflow:
+        """One workflow."""
+        return understood(self.send("GET", _workflow(workflow_id)), Workflow.from_document)
+
+    def list_workflows(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Workflow]:
+        """One page of workflows, without their jobs. A page may be short and yet have a next."""
+        return understood(self.send("GET", "workflows", params=_given(limit=limit, cursor=cursor)), _workflows)
+
+    def workflow_run(self, run_id: str) -> WorkflowRun:
+        """A run of a workflow with the state of each of its jobs."""
+        workflow_id, _, instant = run_id.partition(".")
+        answer = self.send("GET", f"{_workflow(workflow_id)}/runs/{quote(instant, safe='')}")
+        return understood(answer, WorkflowRun.from_document)
+
+    def rerun(self, run_id: str, jobs: Sequence[str], *, key: str | None = None) -> Run:
+        """Run these jobs of a workflow's run again, and all that come after them; the new run. The same `key` twice is
+        one run.
+        """
+        answer = self.send("POST", f"{_run(run_id)}/rerun", json={"from": list(jobs)}, key=key)
+        return understood(answer, Run.from_document)
+
     # --- for whoever works on a run: authorised by the attempt's callback token alone
 
     def heartbeat(self, run_id: str, token: str) -> Heartbeat:
@@ -137,6 +166,10 @@ def _job(job_id: str) -> str:
     return f"jobs/{quote(job_id, safe='')}"
 
 
+def _workflow(workflow_id: str) -> str:
+    return f"workflows/{quote(workflow_id, safe='')}"
+
+
 def _run(run_id: str) -> str:
     return f"runs/{quote(run_id, safe='')}"
 
@@ -155,6 +188,7 @@ def _page(read: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]
 
 
 _jobs, _changes, _runs = _page(Job.from_document), _page(Change.from_document), _page(Run.from_document)
+_workflows = _page(Workflow.from_document)
 
 
 def _accepted(answer: Mapping[str, Any]) -> Run:

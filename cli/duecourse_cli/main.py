@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "run": ("duecourse_cli.commands.runs", "run", "Show, cancel or redrive one run."),
     "runs": ("duecourse_cli.commands.runs", "runs", "Show the runs of a job, newest first."),
+    "workflows": ("duecourse_cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
 }
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duecourse_cli.due_runs import DueRuns
-from duecourse_cli.models import Change, Job, Run, instant
+from duecourse_cli.models import Change, Job, Run, Workflow, WorkflowRun, instant
 from duecourse_cli.terminal import escaped, plain
 
 PIPE_WIDTH = 200
@@ -34,6 +34,8 @@ STATE_COLOURS = {
     "WAITING": "cyan",
     "SKIPPED": "yellow",
     "PAUSED": "yellow",
+    "RUNNING": "cyan",
+    "DUE": "cyan",
 }
 
 
@@ -158,6 +160,64 @@ def _result(run: Run) -> str | None:
         return f"{run.document.get('result_bytes') or '?'} bytes, for {seconds or 'some'} s at {url}"
     result = run.document.get("result")
     return None if result is None else json.dumps(result, ensure_ascii=False)
+
+
+def print_workflows(workflows: Iterable[Workflow]) -> None:
+    """Workflows as a table."""
+    rows = [
+        (each.id, coloured(each.state), each.schedule or "on request", moment(each.next_occurrence))
+        for each in workflows
+    ]
+    _table(("workflow", "state", "schedule", "next occurrence"), rows)
+
+
+def print_workflow(workflow: Workflow) -> None:
+    """A workflow and its jobs, each with the rule by which it starts."""
+    print_workflows([workflow])
+    click.echo()
+    rows = [
+        (
+            job_id,
+            ", ".join(job["after"]),
+            job["when"] if job["after"] else "",
+            " ".join(
+                [f"{name} {job[name]}" for name in ("not_before", "only") if job[name]]
+                + ["may fail"] * bool(job["may_fail"])
+            ),
+        )
+        for job_id, job in workflow.jobs.items()
+    ]
+    _table(("job", "after", "when", "also"), rows)
+
+
+def workflow_run_table(run: WorkflowRun) -> Table:
+    """The jobs of a workflow's run, each with its state and what it waits for."""
+    title = Text.assemble((plain(run.id), "bold"), "  ", coloured(run.state, run.reason))
+    if run.deadline is not None and not run.is_final:
+        title.append(f"  until {moment(run.deadline)}")
+    table = Table("job", "state", "attempts", "waits for", "error", box=None, title=title, title_justify="left")
+    for job in run.jobs:
+        state = coloured(job.state, job.reason)
+        if job.given:
+            state.append(" (not run again)")
+        table.add_row(
+            Text(plain(job.id)),
+            state,
+            str(job.attempts or ""),
+            Text(plain(", ".join(job.waits_for))),
+            Text(plain(job.error or "")),
+        )
+    return table
+
+
+def print_workflow_run(run: WorkflowRun) -> None:
+    """A workflow's run, and what became of each of its jobs."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    console.print(workflow_run_table(run))
+    if run.error:
+        console.print(Text(plain(run.error)))
 
 
 def print_runs(runs: DueRuns) -> None:

@@ -77,6 +77,28 @@ def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> N
     _told(asked, "it will be tried again", as_json)
 
 
+@run.command(cls=Command, example="duecourse run rerun nightly.20261121T020000Z --from load-eu")
+@click.argument("run_id", metavar="RUN")
+@click.option(
+    "--from", "jobs", metavar="JOB", multiple=True, required=True, help="A job to begin with; may be repeated."
+)
+@click.option("--key", help="A name of this request: sent again with the same name it is the same run.")
+@answer_options
+def rerun(
+    run_id: str, jobs: tuple[str, ...], key: str | None, api: str | None, sign: bool | None, as_json: bool
+) -> None:
+    """Run some jobs of a workflow's run again, and all that come after them.
+
+    The other jobs count as they ended, and hand down their results. The run that is repeated stays as it is.
+    """
+    with connected(api, sign) as client:
+        made = client.rerun(run_id, jobs, key=key)
+    if as_json:
+        print_json(made.document)
+    else:
+        say(f"{made.id} is {made.state}; follow it: duecourse workflows watch {made.id}")
+
+
 def _told(asked: Run, sentence: str, as_json: bool) -> None:
     if as_json:
         print_json(asked.document)
