@@ -117,7 +117,7 @@ def test_a_patch_changes_what_it_names(api: ApiClient, change: dict[str, Any], s
     ("change", "places"),
     [
         ({"timeout_seconds": 0, "tags": "a"}, ["/tags", "/timeout_seconds"]),
-        ({"schedule": None}, ["/schedule"]),
+        ({"schedule": ""}, ["/schedule"]),
         ({"state": "PAUSED"}, ["/state"]),
         ({"id": "another"}, ["/id"]),
         ({"id": "another", "name": 5}, ["/id", "/name"]),

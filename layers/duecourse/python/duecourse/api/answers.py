@@ -20,7 +20,8 @@ from duecourse.usecases.jobs.job_view import JobView
 Document = dict[str, Any]
 Item = TypeVar("Item")
 
-RUN_ID = rf"^{ID_PATTERN}\.[0-9]{{8}}T[0-9]{{6}}Z(\.[mb][A-Za-z0-9_-]{{1,32}})?$"
+LOCAL = r"[0-9]{8}T[0-9]{6}Z(\.[mb][A-Za-z0-9_-]{1,32})?$"
+RUN_ID = rf"^{ID_PATTERN}\.{LOCAL}"
 """A run's id, as ECMA has patterns."""
 
 _INSTANT: Document = {"format": "date-time"}
@@ -64,6 +65,7 @@ class RunAnswer(TypedDict):
     count: Annotated[int, Field(ge=1, description="How many occurrences it stands for.")]
     requested_by: Annotated[str | None, Field(description="Who asked for it, or for its being skipped, by hand.")]
     correlation_id: Annotated[str | None, Field(description="What its log lines and its target's calls bear, too.")]
+    workflow: Annotated[JobId | None, Field(description="The workflow that ran it, or whose run it is.")]
 
 
 class SingleRunAnswer(RunAnswer):
@@ -136,6 +138,7 @@ def job_document(view: JobView) -> Document:
         "created_at": documents.millisecond(job.created_at),
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,
+        "workflow": job.workflow,
     }
 
 

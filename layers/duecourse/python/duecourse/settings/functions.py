@@ -108,6 +108,7 @@ class ApiSettings(_Rounds):
     """The HTTP API. `auth`: who stands before it; nobody (`none`) on the local stack alone. Limits are per tenant:
     at most `job_quota` jobs, `requests_per_second` on average with `burst` at once, occurrences no closer than
     `smallest_interval_seconds`, at most `backfill_limit` runs a backfill, `seats` in each lane (domain.seats).
+    `workflows`: their routes are there (`on`) or not yet (`off`).
     """
 
     default_precision: Precision
@@ -122,3 +123,4 @@ class ApiSettings(_Rounds):
     smallest_interval_seconds: int
     backfill_limit: int
     seats: Mapping[Lane, int]
+    workflows: str

@@ -8,6 +8,7 @@ from typing import Any
 
 from duecourse.api.problems.problems import FieldFault, pointer
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
+from duecourse.domain.workflows.results import blanked
 
 MAX_PAYLOAD_BYTES = 200 * 1024
 MAX_PARAMETER_BYTES = 16 * 1024
@@ -21,7 +22,9 @@ _REMEDY = "store it elsewhere and pass its address"
 
 
 def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
-    """What is wrong with payload and target that no model can see; what has `known` faults is not looked at."""
+    """What is wrong with payload and target that no model can see; what has `known` faults is not looked at. A
+    workflow's payload is no template; that of a job without a schedule may take results of other jobs.
+    """
     target = value.get("target")
     target = target if isinstance(target, dict) else {}
     names = CALLBACK_NAMES if value.get("completion") == "callback" else CALL_NAMES
@@ -31,7 +34,10 @@ def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFau
     for place, part in parts.items():
         if not _within(f"/{place}", known):
             yield from _sizes(place, part, target)
-            for path, problem in check_document(part, names):
+            handed_down = place == "payload" and value.get("schedule", "") is None
+            plain = target.get("type") == "workflow"
+            found = () if plain else check_document(part, names, blanked if handed_down else str)
+            for path, problem in found:
                 yield FieldFault(_hint(problem, value), pointer([*place.split("/"), *path]))
     if not _within("/target/headers", known) and (problems := list(_header_problems(target, names))):
         yield FieldFault(_hint("; ".join(problems[:5]), value), "/target/headers")

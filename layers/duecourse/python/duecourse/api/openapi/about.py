@@ -8,6 +8,7 @@ from typing import Any
 TAGS: Mapping[str, str] = {
     "jobs": "Definitions: a schedule, a target, a payload, policies.",
     "by hand": "Stepping in: pause, run now, backfill, skip.",
+    "workflows": "Jobs that run other jobs, each after those that it names.",
     "runs": "What became of occurrences.",
     "callbacks": "Called by who works on a run, with the run's token.",
     "dead letters": "Runs that used up their attempts.",

@@ -12,8 +12,8 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, JobId
 from duecourse.api.api import Answer, Api
 from duecourse.api.bodies.bodies import read_body
+from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.job_answer import JobAnswer
-from duecourse.api.bodies.job_body import Tag
 from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.etag import read_expected
 from duecourse.api.identity import OPS

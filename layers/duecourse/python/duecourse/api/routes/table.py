@@ -17,6 +17,7 @@ from duecourse.api.routes import (  # noqa: F401
     preview,
     runs,
     stats,
+    workflows,
 )
 
 ROUTES = tuple(sorted(declared, key=lambda route: route.path))

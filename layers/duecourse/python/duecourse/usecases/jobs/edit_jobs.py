@@ -91,7 +91,7 @@ class EditJobs:
         request, for what is sent at once; `by`: who asks.
 
         Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule with nothing to
-        come; what `draft_for` and `Jobs.create` raise.
+        come, MemberError for a schedule that a job of a workflow is given; what `draft_for` and `Jobs.create` raise.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
@@ -137,6 +137,8 @@ class EditJobs:
             return None  # deleted in between, and perhaps created anew
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
+        if change.job.scheduled and not job.scheduled:
+            self.jobs.membership.keep(job)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
         change, seats = self.jobs.seating.of_changed(job, change, cursor.due)
