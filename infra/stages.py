@@ -50,6 +50,7 @@ STAGES: Mapping[str, StageConfig] = {
         log_retention_days=7,
         allowed_targets=AllowedTargetsConfig(actions=("dynamodb:PutItem", "s3:PutObject", "sqs:SendMessage")),
         runs_on_this_machine=True,
+        workflows="on",
         bucket_access_logs=False,  # the emulator writes none
         alarms=AlarmsConfig(metric_math=False),
     ),
@@ -98,6 +99,7 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
     put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
     claim that holds the tenant. `encryption_key` is `own`, `none` or the ARN of a KMS key.
+    `workflows=on` opens their routes; in a file, once every function runs a release that knows them.
     `deployment=all_at_once` puts new code in place without a canary. `deletion_protection=off` lets the stage be
     deleted, and taken back where it is being made; it is for one deployment and cannot be kept.
     """
@@ -109,6 +111,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
         config = replace(config, docs_url=str(url).rstrip("/"))
     if deployment := context("deployment"):
         config = replace(config, deployment=str(deployment))
+    if workflows := context("workflows"):
+        config = replace(config, workflows=str(workflows))
     if key := context("encryption_key"):
         config = replace(config, encryption_key=None if key == "none" else str(key))
     protection = context("deletion_protection")

@@ -91,6 +91,7 @@ class HttpApi(Construct):
                 ),
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
+                "DUECOURSE_WORKFLOWS": config.workflows,
                 **config.limits.environment,
                 **{f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in config.lanes.items()},
                 **lanes.environment,
@@ -108,7 +109,8 @@ class HttpApi(Construct):
         )  # TransactWriteItems has no action of its own
         allow([f"dynamodb:{action}" for action in change], [jobs.arn])
         allow(["dynamodb:Query"], [jobs.arn, jobs.index_arn(TENANT_INDEX)])  # jobs by tag, and by tenant
-        record = ("GetItem", "Query", "PutItem", "UpdateItem")  # PutItem: what a pause covered; UpdateItem: heartbeats
+        # BatchGetItem: a workflow's run; PutItem: what a pause covered; UpdateItem: heartbeats
+        record = ("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
         allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)

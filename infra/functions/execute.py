@@ -142,7 +142,8 @@ class Execute(Construct):
     def _statements(self) -> Iterator[iam.PolicyStatement]:
         """What every worker may do, whatever its lane. Transactions have no action of their own."""
         job = ("GetItem", "PutItem", "UpdateItem")  # PutItem: timers, and pausing what fails again and again
-        record = ("GetItem", "PutItem", "DeleteItem", "Query")  # DeleteItem: the overlap lock
+        # BatchGetItem and UpdateItem: how the jobs of a workflow's run have ended; DeleteItem: the overlap lock
+        record = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
         for actions, resource in (
             ([f"dynamodb:{action}" for action in job], self._parts.jobs.arn),
             ([f"dynamodb:{action}" for action in record], self._parts.runs.arn),

@@ -101,7 +101,7 @@ def sweep(scope: Construct, parts: Parts) -> PythonFunction:
     hold = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")
     function.allow([f"sqs:{action}" for action in hold], [parts.dead_letters.queue.queue_arn])
     function.allow([f"dynamodb:{action}" for action in ("GetItem", "PutItem", "UpdateItem")], [parts.jobs.arn])
-    record = ("GetItem", "PutItem", "DeleteItem", "Query")
+    record = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
     function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
     function.allow(["sqs:SendMessage"], parts.lanes.arns)
     function.allow(["sns:Publish"], [parts.notices.deaths.topic_arn])

@@ -38,6 +38,7 @@ COLUMNS = {
     "count": "int",
     "requested_by": "string",
     "correlation_id": "string",
+    "workflow": "string",
 }
 """The fields of a row (`row_of` in duecourse.domain.maintenance.archive) in order. Instants are ISO 8601 texts, as the
 API shows them; `result` is JSON text whatever it holds.

@@ -31,6 +31,7 @@ STORES = {
     "DynamoTenantLimits": "jobs",
     "DynamoTickMark": "jobs",
     "DynamoTimers": "jobs",
+    "DynamoWorkflows": "jobs and runs",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
     "S3Results": "results",
@@ -50,6 +51,8 @@ STORES = {
 NOT_GRANTED = {
     ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
     ("Sweep", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
+    ("Execute", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
+    ("Sweep", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
     ("Sweep", "results", "s3:PutObject"): "what the reconciler ends has no result",
 }
 """What the source could ask for and never does."""
@@ -134,7 +137,8 @@ def asked_for(stack: Stack, name: str) -> Rights:
             continue
         if call == Call("Targets", "assume_role") and not config.allowed_targets.actions:
             continue
-        rights.setdefault(STORES[call.adapter], set()).update(actions_of(call))
+        for store in STORES[call.adapter].split(" and "):
+            rights.setdefault(store, set()).update(actions_of(call))
     if kind_of(name) == "Execute":  # its own lane is one of those that it sends to
         rights["own queue"] |= rights["lanes"]
     else:  # the only queue that it takes messages from

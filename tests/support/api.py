@@ -17,7 +17,19 @@ from duecourse.api.app import Application
 from duecourse.domain.jobs.bucket import BucketRules
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.messages import RunMessage
-from duecourse.ports import Depths, Inputs, JobStore, Lanes, RegisteredTask, RunStore, TenantLimits, TickMark, Timers
+from duecourse.ports import (
+    Depths,
+    InlineExecutor,
+    Inputs,
+    JobStore,
+    Lanes,
+    RegisteredTask,
+    RunStore,
+    TenantLimits,
+    TickMark,
+    Timers,
+    WorkflowStore,
+)
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
 from duecourse.usecases.dispatch.skipping import Skipping
@@ -25,6 +37,7 @@ from duecourse.usecases.jobs.edit_jobs import EditJobs
 from duecourse.usecases.jobs.job_history import JobHistory
 from duecourse.usecases.jobs.jobs import JobLimits, Jobs
 from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.preview import Preview
 from duecourse.usecases.runs.backfill import Backfills
@@ -35,9 +48,12 @@ from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
+from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
+from duecourse.usecases.workflows.manage import ManageWorkflows
+from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
 from tests.support.inputs import MemoryInputs, MemoryTimers
@@ -46,6 +62,7 @@ from tests.support.limits import FixedDepths, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
+from tests.support.workflows import NoWorkflows
 
 _numbers = count()
 """Loggers are kept by name, so each client has a name of its own (an id is used again)."""
@@ -93,6 +110,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "smallest_interval_seconds": 1,
         "backfill_limit": 1_000,
         "seats": dict.fromkeys(Lane, 30),
+        "workflows": "on",
     }
     return ApiSettings(**(values | changes))
 
@@ -160,6 +178,7 @@ class ApiClient:
     depths: Depths = field(default_factory=FixedDepths)
     inputs: Inputs = field(default_factory=MemoryInputs)
     timers: Timers = field(default_factory=MemoryTimers)
+    workflows: WorkflowStore = field(default_factory=NoWorkflows)
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
     """What the gateway's authorizer says of the caller, as `jwt_caller` makes it."""
@@ -176,6 +195,7 @@ class ApiClient:
             self.randomness,
             self.settings.horizon_seconds,
             Registered(self.tasks),
+            Membership(self.jobs, self.workflows),
             JobLimits(self.settings.job_quota, self.settings.smallest_interval_seconds, self.settings.seats),
         )
         history = History(
@@ -185,12 +205,13 @@ class ApiClient:
         pausing = Pausing(jobs, self.jobs, skipping, self.clock)
         single = Runs(self.runs, history, Linked(), self.inputs)
         orders = CommandSender(lanes, self.clock, self.randomness)
+        editing = EditJobs(jobs, self.jobs, skipping, self.clock)
         limits = Limits(self.counters, self.clock, BucketRules(self.settings.requests_per_second, self.settings.burst))
         health = Health(self.mark, self.clock)
         kept_days = self.settings.run_retention_days
         api = Api(
             jobs=jobs,
-            editing=EditJobs(jobs, self.jobs, skipping, self.clock),
+            editing=editing,
             pausing=pausing,
             history=history,
             job_history=JobHistory(self.jobs),
@@ -211,6 +232,14 @@ class ApiClient:
                 kept_days,
             ),
             skip_next=SkipNext(self.jobs, self.runs, self.clock, self.randomness, kept_days),
+            workflows=ManageWorkflows(
+                editing, self.runs, self.workflows, lanes, self.clock, self.randomness, InlineExecutor()
+            ),
+            workflow_runs=WorkflowRuns(self.workflows),
+            reruns=Reruns(
+                *(single, self.runs, self.jobs, self.workflows, self.inputs, lanes, self.clock, self.randomness),
+                kept_days,
+            ),
             explain=Explain(
                 self.jobs,
                 self.runs,

@@ -24,6 +24,7 @@ from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
+from tests.support.workflows import no_members
 from tests.support.world import World
 
 HOUR = 3600
@@ -51,7 +52,7 @@ class AuditedWorld(World):
         super().__init__(tables)
         self.audits: AuditStore = DynamoAuditStore(tables.client, tables.jobs, limit=limit)
         self.depths = WheelDepths(self.wheel)
-        service = Jobs(self.jobs, self.wheel, self.clock, self.randomness, 840, Registered())
+        service = Jobs(self.jobs, self.wheel, self.clock, self.randomness, 840, Registered(), no_members(self.jobs))
         skipping = Skipping(self.run_store, self.clock, 90)
         self.editing = EditJobs(service, self.jobs, skipping, self.clock)
         self.pausing = Pausing(service, self.jobs, skipping, self.clock)

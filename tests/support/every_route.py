@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.api import BODY
+from tests.support.api import BODY, HTTP_TARGET
 
-JOB, TAG = "plan", "billing"
+JOB, TAG, WORKFLOW, INSTANT = "plan", "billing", "nightly", "20261121T120000Z"
 HOUR = {"from": "2026-11-21T10:00:00Z", "to": "2026-11-21T10:10:00Z"}
+WORKFLOW_BODY = {"schedule": None, "jobs": {"made": {"job": {"target": HTTP_TARGET}}}}
 POSTED = {**BODY, "id": "new"}
 
 _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
@@ -27,6 +28,11 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/runs/<run_id>/complete"): ({}, {"result": 1}),
     ("POST", "/v1/runs/<run_id>/fail"): ({}, {"error": "no"}),
     ("POST", "/v1/dead-letters/redrive"): ({}, {}),
+    ("PUT", "/v1/workflows/<workflow_id>"): (
+        {},
+        {"schedule": None, "jobs": {"made": {"job": {"target": HTTP_TARGET}}}},
+    ),
+    ("POST", "/v1/runs/<run_id>/rerun"): ({}, {"from": ["extract"]}),
     ("POST", "/v1/schedules/preview"): ({}, {"schedule": "rate(1 hour)"}),
 }
 

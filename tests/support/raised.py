@@ -17,6 +17,7 @@ from duecourse.usecases.jobs.jobs import Jobs
 from tests.support.limits import MemoryMark
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
+from tests.support.workflows import no_members
 from tests.support.world import World
 
 FUNCTIONS = ("tick", "api", "dispatch", "execute")
@@ -64,7 +65,7 @@ class RaisedWorld(World):
     def rename(self, job_id: str, name: str) -> None:
         """An edit that writes the cursor and leaves the schedule as it is."""
         store = self._store("api")
-        jobs = Jobs(store, self.wheel, self.clock, self.randomness, LOOKAHEAD_SECONDS, Registered())
+        jobs = Jobs(store, self.wheel, self.clock, self.randomness, LOOKAHEAD_SECONDS, Registered(), no_members(store))
         skipping = Skipping(self.run_store, self.clock, 90)
 
         def renamed(found: Job) -> Draft:

@@ -105,6 +105,4 @@ class WorkflowWorld(World):
         return self.reruns.rerun("default", f"nightly.{local}", begin, RunRequest(ANNA.by, key))
 
     def view(self, local: str = INSTANT) -> WorkflowRunView:
-        found = WorkflowRuns(self.run_store, self.workflows).get("default", "nightly", local)
-        assert found is not None
-        return found
+        return WorkflowRuns(self.workflows).look(self.by_hand.runs.get("default", f"nightly.{local}"))

@@ -8,6 +8,8 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member
+from duecourse.ports import JobStore
+from duecourse.usecases.jobs.membership import Membership
 from tests.support.jobs import job
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ class NoWorkflows:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} of the store of workflows is used for a run outside workflows")
+
+
+def no_members(store: JobStore) -> Membership:
+    """What is asked about jobs of which none is in a workflow."""
+    return Membership(store, NoWorkflows())
 
 
 def graph_of(members: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:

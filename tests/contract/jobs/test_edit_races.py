@@ -29,6 +29,7 @@ from tests.support.tables import Tables
 from tests.support.tasks import Registered
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.support.wheel import Wheel
+from tests.support.workflows import no_members
 
 pytestmark = pytest.mark.emulator
 
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.emulator
 def editing(tables: Tables, store: JobStore | None = None) -> EditJobs:
     clock = SettableClock(NOON + 30)
     stored = tables.job_store(SystemClock()) if store is None else store
-    jobs = Jobs(stored, Wheel(clock), clock, Numbered(), 840, Registered())
+    jobs = Jobs(stored, Wheel(clock), clock, Numbered(), 840, Registered(), no_members(stored))
     return EditJobs(jobs, stored, Skipping(tables.run_store(), clock, 90), clock)
 
 

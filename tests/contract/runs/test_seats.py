@@ -22,6 +22,7 @@ from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
+from tests.support.workflows import no_members
 
 pytestmark = pytest.mark.emulator
 
@@ -38,7 +39,16 @@ class Desk:
     def __init__(self, tables: Tables, clock: Any = None) -> None:
         self.clock = SettableClock(NOON) if clock is None else clock
         self.store = tables.job_store(self.clock)
-        self.jobs = Jobs(self.store, Wheel(SettableClock(NOON)), self.clock, Numbered(), 840, Registered(), TWO)
+        self.jobs = Jobs(
+            self.store,
+            Wheel(SettableClock(NOON)),
+            self.clock,
+            Numbered(),
+            840,
+            Registered(),
+            no_members(self.store),
+            TWO,
+        )
         self.editing = EditJobs(self.jobs, self.store, Skipping(tables.run_store(), self.clock, 90), self.clock)
 
     def create(self, job_id: str, expression: str = "0 0 1 1 *", **changes: Any) -> Job:

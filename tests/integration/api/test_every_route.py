@@ -16,10 +16,12 @@ from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import HttpTarget
+from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.graph import Graph, Member
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
 from tests.support.clock import SettableClock
-from tests.support.every_route import JOB, TAG, asked
+from tests.support.every_route import INSTANT, JOB, TAG, WORKFLOW, asked
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.openapi import resolved, strict_document
@@ -30,7 +32,12 @@ pytestmark = pytest.mark.emulator
 
 OWNER, STRANGER = "acme", "globex"
 SECRET = "the owner's words"
-RUNS = {"waiting": "plan.20261121T120000Z", "dead": "plan.20261121T120100Z", "held": "plan.20261121T120200Z"}
+RUNS = {
+    "workflow": f"{WORKFLOW}.{INSTANT}",
+    "waiting": "plan.20261121T120000Z",
+    "dead": "plan.20261121T120100Z",
+    "held": "plan.20261121T120200Z",
+}
 ALL = [(method, path) for method, path, *_ in ROUTES]
 CLOSED = [route for route in ALL if route not in OPEN]
 CALLBACKS = sorted(route for route in OPEN if "<run_id>" in route[1])
@@ -53,12 +60,19 @@ class Tenants:
             settings=api_settings(auth="jwt"),
             inputs=tables.inputs(),
             timers=tables.timers(),
+            workflows=tables.workflows(clock),
         )
         job = made_job("rate(1 minute)", id=JOB, at=NOON - 7200)
         target = HttpTarget(HTTP_TARGET["url"])
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
         assert self.api.jobs.create(job, cursor(job))
+        ref = self.api.workflows.put_graph(OWNER, WORKFLOW, Graph((Member(id="extract"),)))
+        workflow = made_job("0 0 1 1 *", id=WORKFLOW, at=NOON - 7200, **workflow_fields(ref.graph))
+        workflow = replace(workflow, tenant=OWNER, payload={"text": SECRET})
+        assert self.api.jobs.create(workflow, cursor(workflow))
         record = self.api.runs.write
+        ended = run(workflow, RunState.DEAD, error=SECRET)
+        assert record(replace(ended, identity=replace(ended.identity, workflow=str(ref))), None) is None
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
         assert record(run(job, RunState.RETRYING, after=120), None) is None
@@ -66,9 +80,11 @@ class Tenants:
     def call(self, method: str, path: str, caller: Mapping[str, Any] | None, **given: str) -> Answered:
         """The route's call about the owner's job or run, or about what is given."""
         query, body = asked(method, path)
-        name = {"redrive": "dead", "cancel": "held"}.get(path.rpartition("/")[2], "waiting")
-        values = {"job_id": JOB, "run_id": RUNS[name], **given}
-        real = path.replace("<job_id>", values["job_id"]).replace("<run_id>", values["run_id"])
+        name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
+        values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT, **given}
+        real = path
+        for each, value in values.items():
+            real = real.replace(f"<{each}>", value)
         query = query | {name: value for name, value in given.items() if f"<{name}>" not in path}
         self.api.caller = caller
         text = None if body is None else json.dumps(body)
@@ -106,13 +122,13 @@ def test_another_tenant_learns_nothing_and_changes_nothing(tenants: Tenants, met
     assert tenants.of_the_owner() == before
     assert SECRET not in answer.text
     assert OWNER not in answer.text
-    if "<" in path and (method, path) != ("PUT", "/v1/jobs/<job_id>"):
-        assert (answer.status, kind(answer)) in ((404, "unknown-job"), (404, "unknown-run"))
+    if "<" in path and method != "PUT":
+        assert (answer.status, kind(answer)) in [(404, f"unknown-{what}") for what in ("job", "run", "workflow")]
         return
     assert answer.status in (200, 201, 202), answer.text
     if "items" in answer.json and path != "/v1/jobs/batch":
         assert answer.json["items"] == []
-    assert answer.json.get("changed", 0) == 0
+    assert answer.json.get("changed", 0) in (0, [])
     assert answer.json.get("redriven", 0) in (0, [])
     if path == "/v1/stats":
         assert (answer.json["jobs"]["count"], answer.json["dead_runs"]["count"]) == (0, 0)

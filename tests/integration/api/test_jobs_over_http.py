@@ -108,6 +108,7 @@ def test_what_was_posted_comes_back_with_what_became_of_it(api: ApiClient) -> No
         "created_at": "2026-11-21T12:00:00.000Z",
         "updated_at": "2026-11-21T12:00:00.000Z",
         "error": None,
+        "workflow": None,
     }
     assert api.get("/v1/jobs/weekly-report").json == answer.json
     assert api.get("/v1/jobs").json == {"items": [answer.json], "next_cursor": None}

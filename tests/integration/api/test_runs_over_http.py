@@ -106,6 +106,7 @@ def test_what_was_sent_at_once_is_queued(api: ApiClient) -> None:
         "count": 1,
         "requested_by": None,
         "correlation_id": None,
+        "workflow": None,
     }
 
 

@@ -14,6 +14,7 @@ from duecourse.usecases.jobs.pausing import Pausing
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
+from tests.support.workflows import no_members
 from tests.support.world import World
 
 
@@ -24,7 +25,7 @@ def world(tables: Tables) -> World:
 
 @pytest.fixture
 def pausing(world: World) -> Pausing:
-    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered())
+    jobs = Jobs(world.jobs, world.wheel, world.clock, world.randomness, 840, Registered(), no_members(world.jobs))
     return Pausing(jobs, world.jobs, Skipping(world.run_store, world.clock, 90), world.clock)
 
 

@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar, cast
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from duecourse.api.bodies.job_body import JobBody
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job_document import definition_document
-from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs import run_document as documents
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
@@ -22,7 +20,8 @@ from duecourse.usecases.jobs.job_view import JobView
 Document = dict[str, Any]
 Item = TypeVar("Item")
 
-RUN_ID = rf"^{ID_PATTERN}\.[0-9]{{8}}T[0-9]{{6}}Z(\.[mb][A-Za-z0-9_-]{{1,32}})?$"
+LOCAL = r"[0-9]{8}T[0-9]{6}Z(\.[mb][A-Za-z0-9_-]{1,32})?$"
+RUN_ID = rf"^{ID_PATTERN}\.{LOCAL}"
 """A run's id, as ECMA has patterns."""
 
 _INSTANT: Document = {"format": "date-time"}
@@ -66,6 +65,7 @@ class RunAnswer(TypedDict):
     count: Annotated[int, Field(ge=1, description="How many occurrences it stands for.")]
     requested_by: Annotated[str | None, Field(description="Who asked for it, or for its being skipped, by hand.")]
     correlation_id: Annotated[str | None, Field(description="What its log lines and its target's calls bear, too.")]
+    workflow: Annotated[JobId | None, Field(description="The workflow that ran it, or whose run it is.")]
 
 
 class SingleRunAnswer(RunAnswer):
@@ -138,6 +138,7 @@ def job_document(view: JobView) -> Document:
         "created_at": documents.millisecond(job.created_at),
         "updated_at": documents.millisecond(job.updated_at),
         "error": view.error,
+        "workflow": job.workflow,
     }
 
 
@@ -153,34 +154,3 @@ def _understood(spec: ScheduleSpec) -> Document:
     except ScheduleError:
         return {"understood_as": None, "schedule_canonical": None}
     return {"understood_as": schedule.words, "schedule_canonical": schedule.canonical or None}
-
-
-def _without_task(schema: dict[str, Any]) -> None:
-    """`task` is short for a target, which the answer has."""
-    del schema["properties"]["task"]
-    schema["required"].remove("task")
-
-
-class JobAnswer(JobBody):
-    """A job as it is kept: what was posted with the defaults filled in, and what became of it."""
-
-    model_config = ConfigDict(defer_build=True, json_schema_extra=_without_task)
-
-    id: JobId
-    tenant: JobId
-    state: JobState
-    understood_as: Annotated[str | None, Field(description="The schedule in words.")]
-    schedule_canonical: Annotated[str | None, Field(description="One spelling for each meaning.")]
-    next_occurrence: Annotated[Second | None, Field(description="The next one to come due, whoever has enqueued it.")]
-    precision: Literal["second", "exact"]
-    paused_by: Annotated[str | None, Field(description="Who paused it; null where Duecourse did it by itself.")]
-    paused_because: Annotated[str | None, Field(description="Why it is paused: the note, or what Duecourse found.")]
-    created_at: Millisecond
-    updated_at: Millisecond
-    error: Annotated[str | None, Field(description="Why it does not run, where its schedule is understood no more.")]
-
-
-class JobPatch(JobBody):
-    """Part of a job."""
-
-    model_config = ConfigDict(defer_build=True)

@@ -30,9 +30,12 @@ from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
+from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
+from duecourse.usecases.workflows.manage import ManageWorkflows
+from duecourse.usecases.workflows.view import WorkflowRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,9 @@ class Api:
     manual: Manual
     backfills: Backfills
     skip_next: SkipNext
+    workflows: ManageWorkflows
+    workflow_runs: WorkflowRuns
+    reruns: Reruns
     explain: Explain
     stats: Stats
     health: Health

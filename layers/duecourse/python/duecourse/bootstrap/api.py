@@ -14,9 +14,10 @@ from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.adapters.sqs.depths import SqsDepths
 from duecourse.adapters.sqs.lanes import SqsLanes
-from duecourse.adapters.system import SystemClock, SystemRandomness
+from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
 from duecourse.api.api import Api
 from duecourse.domain.jobs.bucket import BucketRules
 from duecourse.settings import ApiSettings
@@ -25,6 +26,7 @@ from duecourse.usecases.jobs.edit_jobs import EditJobs
 from duecourse.usecases.jobs.job_history import JobHistory
 from duecourse.usecases.jobs.jobs import JobLimits, Jobs
 from duecourse.usecases.jobs.limits import Limits
+from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.preview import Preview
 from duecourse.usecases.runs.backfill import Backfills
@@ -35,9 +37,12 @@ from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
+from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
+from duecourse.usecases.workflows.manage import ManageWorkflows
+from duecourse.usecases.workflows.view import WorkflowRuns
 
 
 def api(environ: Mapping[str, str]) -> Api:
@@ -62,16 +67,19 @@ def api(environ: Mapping[str, str]) -> Api:
     health = Health(DynamoTickMark(dynamodb, settings.jobs_table), clock)
     tasks = SsmTasks(client("ssm", short_timeouts=True), settings.stage, clock)
     jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
-    use = Jobs(jobs, lanes, clock, randomness, settings.horizon_seconds, tasks, jobs_may)
+    executor = Threads()
+    workflows = DynamoWorkflows(dynamodb, settings.jobs_table, settings.runs_table, clock, executor)
+    membership = Membership(jobs, workflows)
+    use = Jobs(jobs, lanes, clock, randomness, settings.horizon_seconds, tasks, membership, jobs_may)
     skipping = Skipping(store, clock, settings.run_retention_days)
     history = History(jobs, store, clock, settings.horizon_seconds, settings.run_retention_days)
     inputs = DynamoInputs(dynamodb, settings.runs_table)
     runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket), inputs)
     timers = DynamoTimers(dynamodb, settings.jobs_table, shards=settings.shards)
-    orders = CommandSender(lanes, clock, randomness)
+    orders, editing = CommandSender(lanes, clock, randomness), EditJobs(use, jobs, skipping, clock)
     return Api(
         jobs=use,
-        editing=EditJobs(use, jobs, skipping, clock),
+        editing=editing,
         pausing=Pausing(use, jobs, skipping, clock),
         history=history,
         job_history=JobHistory(jobs),
@@ -85,6 +93,9 @@ def api(environ: Mapping[str, str]) -> Api:
             jobs, inputs, lanes, timers, clock, randomness, settings.backfill_limit, settings.run_retention_days
         ),
         skip_next=SkipNext(jobs, store, clock, randomness, settings.run_retention_days),
+        workflows=ManageWorkflows(editing, store, workflows, lanes, clock, randomness, executor),
+        workflow_runs=WorkflowRuns(workflows),
+        reruns=Reruns(runs, store, jobs, workflows, inputs, lanes, clock, randomness, settings.run_retention_days),
         explain=Explain(
             jobs,
             store,

@@ -8,48 +8,30 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     ValidationInfo,
     WithJsonSchema,
     field_validator,
 )
-from pydantic import Tag as Variant
 
-from duecourse.api.bodies.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
-from duecourse.api.bodies.schedule_body import ScheduleBody
+from duecourse.api.bodies.definition_body import DefinitionBody
+from duecourse.api.bodies.models import UNIQUE, Body, Whole, each_once, refuse
 from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.jobs.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS, MAX_QUEUE_LIMIT, MAX_RUNS
+from duecourse.domain.jobs.job import COMPLETION_SECONDS, LONG_TIMEOUT_SECONDS
 from duecourse.domain.jobs.job_limits import (
     MAX_AGE_SECONDS,
     MAX_ATTEMPTS,
     MAX_BACKOFF_SECONDS,
     MAX_COMPLETION_SECONDS,
-    MAX_DEATHS_IN_A_ROW,
     MAX_ESTIMATED_SECONDS,
-    MAX_GRACE_SECONDS,
     MAX_HEARTBEAT_SECONDS,
-    MAX_NAME,
     MAX_RETRY_WORDS,
-    MAX_START_DEADLINE_SECONDS,
-    MAX_TAGS,
     MIN_COMPLETION_SECONDS,
-    MIN_GRACE_SECONDS,
     MIN_HEARTBEAT_SECONDS,
 )
-from duecourse.domain.jobs.plan import MAX_FIRINGS
-from duecourse.domain.jobs.policies import EventKind
 from duecourse.domain.runs.rendering import MAX_KEY_CHARACTERS
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS
-from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, check_template
-
-Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterValidator(no_controls)]
-TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
-Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
-Excluded = Annotated[str, Field(min_length=1, max_length=40)]
-
 
 RETRY_WORD = r"^[A-Za-z0-9_.*-]{1,64}$"
 
@@ -105,90 +87,30 @@ class RetryBody(Body):
         return value
 
 
-class MissedBody(Body):
-    """What becomes of occurrences that nobody enqueued in time."""
-
-    policy: Literal["skip", "run_once", "run_all"] = "run_once"
-    grace_seconds: Annotated[Whole, Field(ge=MIN_GRACE_SECONDS, le=MAX_GRACE_SECONDS)] = 60
-    max_missed: Annotated[Whole, Field(ge=1, le=MAX_FIRINGS)] = 10
-
-
-class QueueBody(Body):
-    """Runs wait in line, up to so many."""
-
-    queue: Annotated[Whole, Field(ge=1, le=MAX_QUEUE_LIMIT)]
-
-
-OverlapBody = Annotated[
-    Annotated[Literal["skip", "queue", "newest", "replace", "allow"], Variant("rule")]
-    | Annotated[QueueBody, Variant("queue")],
-    Discriminator(lambda value: "rule" if isinstance(value, str) else "queue"),
-]
-
-
-OF_SCHEDULES = ("dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "jitter_seconds", "max_runs", "missed")
-"""The fields that shape a schedule's occurrences. Not the time zone: dates in templates are read on its calendar."""
-
-
 def _target_or_task(schema: dict[str, Any]) -> None:
     schema["required"].remove("target")
     schema["anyOf"] = [{"required": ["target"]}, {"required": ["task"], "properties": {"task": {"type": "string"}}}]
 
 
-class JobBody(ScheduleBody):
+class JobBody(DefinitionBody):
     """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
 
     model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
 
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
-    name: Line = ""
-    exclude: Annotated[
-        list[Excluded],
-        Field(
-            max_length=MAX_EXCLUSIONS,
-            description="Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs.",
-        ),
-    ] = Field(default_factory=list)
-    jitter_seconds: Annotated[Whole, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
-    max_runs: Annotated[Whole | None, Field(ge=1, le=MAX_RUNS)] = None
     target: TargetBody
     task: Annotated[str | None, Field(description="Short for a target of type task.")] = None
-    payload: Annotated[
-        Any,
-        Field(description="Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."),
-    ] = None
-    priority: Literal["high", "normal", "low"] = "normal"
     timeout_seconds: Annotated[Whole, Field(ge=1, le=LONG_TIMEOUT_SECONDS)] = 30
     estimated_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_ESTIMATED_SECONDS)] = None
-    start_deadline_seconds: Annotated[Whole | None, Field(ge=1, le=MAX_START_DEADLINE_SECONDS)] = None
     completion: Literal["response", "callback"] = "response"
     completion_seconds: Annotated[Whole | None, Field(ge=MIN_COMPLETION_SECONDS, le=MAX_COMPLETION_SECONDS)] = None
     heartbeat_seconds: Annotated[Whole | None, Field(ge=MIN_HEARTBEAT_SECONDS, le=MAX_HEARTBEAT_SECONDS)] = None
     retry: RetryBody = Field(default_factory=RetryBody)
-    pause_on_failure: Annotated[Whole | None, Field(ge=1, le=MAX_DEATHS_IN_A_ROW)] = None
-    missed: MissedBody = Field(default_factory=MissedBody)
-    overlap: OverlapBody = "skip"
     precision: Literal["second", "exact"] | None = None
     delivery: Literal["at_least_once", "at_most_once"] = "at_least_once"
     idempotency_key: Annotated[
         IdempotencyKey | None, Field(description="A template; the same for every attempt of a run.")
     ] = None
-    events: Annotated[
-        list[Literal["deaths", "failures", "late", "all"]],
-        Field(max_length=len(EventKind), description="Which outcomes go to the event bus.", json_schema_extra=UNIQUE),
-        AfterValidator(each_once),
-    ] = Field(default_factory=list)
-    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS, json_schema_extra=UNIQUE), AfterValidator(each_once)] = Field(
-        default_factory=list
-    )
-
-    @field_validator(*OF_SCHEDULES)
-    @classmethod
-    def _of_schedule(cls, value: object, info: ValidationInfo) -> object:
-        default = cls.model_fields[str(info.field_name)].get_default(call_default_factory=True)
-        if info.data.get("schedule", "") is None and value != default:
-            raise refuse("belongs to a schedule; name a schedule, or leave it out")
-        return value
 
     @field_validator("completion_seconds", "heartbeat_seconds")
     @classmethod

@@ -20,6 +20,7 @@ from duecourse.domain.runs.rendering import (
 )
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, TaskTarget
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
+from duecourse.domain.workflows.results import blanked
 from duecourse.ports import Tasks
 from duecourse.usecases.jobs.draft import Draft
 
@@ -38,7 +39,9 @@ _MAX_ID = "x" * 64
 
 
 def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFault]) -> Iterator[FieldFault]:
-    """What is wrong with payload and target that no model can see; what has `known` faults is not looked at."""
+    """What is wrong with payload and target that no model can see; what has `known` faults is not looked at. A
+    workflow's payload is no template; that of a job without a schedule may take results of other jobs.
+    """
     target = value.get("target")
     target = target if isinstance(target, dict) else {}
     names = CALLBACK_NAMES if value.get("completion") == "callback" else CALL_NAMES
@@ -48,7 +51,10 @@ def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFau
     for place, part in parts.items():
         if not _within(f"/{place}", known):
             yield from _sizes(place, part, target)
-            for path, problem in check_document(part, names):
+            handed_down = place == "payload" and value.get("schedule", "") is None
+            plain = target.get("type") == "workflow"
+            found = () if plain else check_document(part, names, blanked if handed_down else str)
+            for path, problem in found:
                 yield FieldFault(_hint(problem, value), pointer([*place.split("/"), *path]))
     if not _within("/target/headers", known) and (problems := list(_header_problems(target, names))):
         yield FieldFault(_hint("; ".join(problems[:5]), value), "/target/headers")

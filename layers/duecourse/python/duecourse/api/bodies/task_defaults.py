@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.api.bodies.job_body import OF_SCHEDULES, JobBody
+from duecourse.api.bodies.definition_body import OF_SCHEDULES
+from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.target_rules import task_problem
 from duecourse.api.problems.problems import FieldFault, pointer
 from duecourse.ports import Tasks

@@ -9,14 +9,16 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from duecourse.api.bodies.definition_body import MissedBody, QueueBody
 from duecourse.api.bodies.http_target_body import SignBody
-from duecourse.api.bodies.job_body import JobBody, MissedBody, QueueBody, RetryBody
+from duecourse.api.bodies.job_body import JobBody, RetryBody
 from duecourse.api.bodies.jsontext import unfit
 from duecourse.api.bodies.models import OWN, Body, Rules
 from duecourse.api.bodies.payload_rules import payload_faults, rendering_faults
 from duecourse.api.bodies.schedule_rules import CheckSchedule, schedule_faults
 from duecourse.api.bodies.target_bodies import TARGET_BODIES
 from duecourse.api.bodies.task_defaults import write_out
+from duecourse.api.bodies.workflow_body import MemberBody
 from duecourse.api.problems.problems import MAX_FAULTS, FieldFault, invalid, pointer
 from duecourse.api.request import Request
 from duecourse.domain.jobs.job_document import definition_fields
@@ -27,10 +29,13 @@ _MODELS: Mapping[str, type[BaseModel]] = {"retry": RetryBody, "missed": MissedBo
 _UNIONS = ("target", "overlap")
 """The fields whose errors have the variant's tag in their place, which is no part of the document."""
 
+_WORKFLOW = "cannot be written by itself: create the workflow with its jobs by PUT /v1/workflows/<id>"
 _TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 _KINDS = ", ".join(TARGET_BODIES)
 
 _REQUIRED = {
+    "WorkflowBody/jobs": "is required: name its jobs by their ids, such as "
+    '{"extract": {}, "load": {"after": ["extract"]}}',
     "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
     "or null for a job that runs only when it is asked to",
     "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered one',
@@ -148,7 +153,9 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
         case kind if kind == OWN:
             return str(context["reason"])
         case "missing":
-            return _REQUIRED.get(place, "is required")
+            return _REQUIRED.get(f"{root.__name__}{place}") or _REQUIRED.get(place, "is required")
+        case "union_tag_invalid" if context.get("tag") == "workflow":
+            return _WORKFLOW
         case "string_pattern_mismatch":
             return _pattern(place) or f"must be of the form {context['pattern']}"
         case "literal_error" | "model_type" if place == "/overlap":
@@ -176,6 +183,8 @@ def _pattern(place: str) -> str | None:
 def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
     if len(location) == 1:
         return root
+    if location[0] == "jobs":
+        return MemberBody
     if location[:3] == ("target", "http", "sign") and len(location) > 3:
         return SignBody
     return TARGET_BODIES.get(str(location[1])) if location[0] == "target" else _MODELS.get(str(location[0]))

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from duecourse.api.answers import RUN_ID
-from duecourse.api.bodies.job_body import TAG_PATTERN
+from duecourse.api.answers import LOCAL, RUN_ID
+from duecourse.api.bodies.definition_body import TAG_PATTERN
 from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
 from duecourse.domain.ids import ID_PATTERN
 
@@ -20,6 +20,7 @@ TAGS: Mapping[str, str] = {
     "runs": "What became of occurrences.",
     "callbacks": "Called by who works on a run, with the run's token.",
     "dead letters": "Runs that used up their attempts.",
+    "workflows": "Jobs that run other jobs, each after those that it names.",
     "schedules": "What schedules mean.",
     "service": "The service itself.",
 }
@@ -83,6 +84,16 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "The run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.",
         RUN_ID,
         "nightly.20261121T030000Z",
+    ),
+    "WorkflowId": _path("workflow_id", "The workflow's id.", f"^{ID_PATTERN}$", "nightly"),
+    "Instant": _path(
+        "instant",
+        "What the run's id has behind the workflow's: its occurrence (UTC) and, for runs made by hand, a suffix.",
+        f"^{LOCAL}",
+        "20261121T030000Z",
+    ),
+    "DryRun": _query(
+        "dry_run", "Write nothing; say what would be.", {"type": "string", "enum": ["true", "false"]}, "true"
     ),
     "Limit": _query(
         "limit",

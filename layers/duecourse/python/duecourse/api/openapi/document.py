@@ -9,8 +9,10 @@ from http import HTTPStatus
 from inspect import cleandoc
 from typing import Any, get_args, get_origin
 
-from duecourse.api.answers import JobAnswer, PageAnswer, RunAnswer, SingleRunAnswer
+from duecourse.api.answers import PageAnswer, RunAnswer, SingleRunAnswer
 from duecourse.api.api import Route
+from duecourse.api.bodies.job_answer import JobAnswer
+from duecourse.api.bodies.workflow_answer import WorkflowAnswer, WorkflowPutAnswer
 from duecourse.api.openapi.components import COMPONENT, DESCRIPTION, HEADER_NAMES, HEADERS, PARAMETERS, SECURITY, TAGS
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
 from duecourse.api.openapi.schemas import name_of, schemas
@@ -24,7 +26,7 @@ Refusal = tuple[int, tuple[str, ...], bool]
 
 _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = ("not-authenticated", "scope-missing", "bad-tenant", "too-many-requests")
-_STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted"})
+_STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no-workflow-run", "run-not-ended"})
 """Problems that name the run's state."""
 
 _IDS = ("RequestId", "CorrelationId")
@@ -72,6 +74,7 @@ def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
     kinds += ["bad-header"] if route.headers else []
     kinds += ["etag-mismatch"] if "If-Match" in route.headers else []
     kinds += ["unknown-job"] if "<job_id>" in route.path else []
+    kinds += ["unknown-workflow"] if "<workflow_id>" in route.path else []
     if "<run_id>" in route.path:
         kinds += ["bad-token", "attempt-over", "run-ended"] if route.run_token else ["unknown-run"]
     kinds += route.problems
@@ -174,7 +177,7 @@ def _reply(route: Route, status: int, answer: Any) -> Document:
     phrase = HTTPStatus(status).phrase
     if answer is None:
         return {"description": f"{phrase}.", "headers": _headers(*_IDS)}
-    tagged = ("ETag",) if answer is JobAnswer else ()
+    tagged = ("ETag",) if answer in (JobAnswer, WorkflowAnswer, WorkflowPutAnswer) else ()
     made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
     document: Document = {
         "description": f"{phrase}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",

@@ -8,17 +8,25 @@ from typing import Any, get_args, get_origin
 
 from duecourse.api.answers import (
     AcceptedAnswer,
-    JobAnswer,
-    JobPatch,
     PageAnswer,
     RunAnswer,
     SingleRunAnswer,
     job_document,
 )
+from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
 from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.jsontext import write_json
 from duecourse.api.bodies.models import Body, Rules
 from duecourse.api.bodies.validation import read_job
+from duecourse.api.bodies.workflow_answer import (
+    WorkflowAnswer,
+    WorkflowPutAnswer,
+    WorkflowRunAnswer,
+    WorkflowSummaryAnswer,
+)
+from duecourse.api.bodies.workflow_body import WorkflowBody
+from duecourse.api.openapi import workflow_examples
+from duecourse.api.openapi.workflow_examples import NEW_WORKFLOW
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
@@ -28,6 +36,7 @@ from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseMany
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
 from duecourse.api.routes.runs import ExplainedAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
+from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.policies import Precision
 from duecourse.settings import AllowedTargets
 from duecourse.usecases.jobs.job_view import JobView
@@ -60,10 +69,12 @@ class _NoTasks:
         del name
 
 
+RULES = Rules(False, AllowedTargets(), Precision.SECOND, _NoTasks())
+
+
 def _job() -> Document:
     """What is answered to `NEW_JOB`."""
-    rules = Rules(False, AllowedTargets(), Precision.SECOND, _NoTasks())
-    job = read_job(NEW_JOB, "default", rules, lambda *_: None).new(JOB_ID, 1_795_255_200.0)
+    job = read_job(NEW_JOB, "default", RULES, lambda *_: None).new(JOB_ID, 1_795_255_200.0)
     document: Document = json.loads(write_json(job_document(JobView(job, job.following(1_795_255_200)))))
     return document
 
@@ -94,6 +105,7 @@ RUN: Document = {
     "count": 1,
     "requested_by": None,
     "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
+    "workflow": None,
 }
 SKIPPED_RUN: Document = RUN | {
     "id": "nightly.20261122T020000Z",
@@ -204,11 +216,13 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     CompleteBody: {"rows": {"result": {"rows": 42}}},
     FailBody: {"later": {"error": "disk full", "code": "disk.full", "retry_after": 60}},
     RedriveBody: {"since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500}},
+    WorkflowBody: {"nightly": NEW_WORKFLOW},
+    RerunBody: {"from a job": {"from": ["load-eu"]}},
     PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
 }
 """By model and name."""
 
-_ANSWERS: Mapping[Any, Document] = {
+_ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     JobAnswer: JOB,
     RunAnswer: RUN,
     SingleRunAnswer: RUN,
@@ -226,10 +240,14 @@ _ANSWERS: Mapping[Any, Document] = {
     RedrivenAnswer: {"redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},
     StatsAnswer: STATS,
+    WorkflowRunAnswer: workflow_examples.RUN,
+    **dict(
+        zip((WorkflowSummaryAnswer, WorkflowAnswer, WorkflowPutAnswer), workflow_examples.examples(RULES), strict=True)
+    ),
 }
 
 
-def answer_example(answer: Any) -> Document | None:
+def answer_example(answer: Any) -> Mapping[str, Any] | None:
     """An example of an answer's type, or of a page of them; None where there is none."""
     if get_origin(answer) is PageAnswer:
         return {"items": [_ANSWERS[get_args(answer)[0]]], "next_cursor": None}

@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from duecourse.api.answers import GatewayMessage, JobPatch, ProblemAnswer, StateProblemAnswer
+from duecourse.api.answers import GatewayMessage, ProblemAnswer, StateProblemAnswer
+from duecourse.api.bodies.job_answer import JobPatch
 from duecourse.api.routes.table import ROUTES
 
 Schema = dict[str, Any]

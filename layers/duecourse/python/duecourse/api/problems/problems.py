@@ -11,17 +11,18 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.BAD_REQUEST: ("malformed-body", "bad-parameter", "bad-header"),
     HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token"),
     HTTPStatus.FORBIDDEN: ("scope-missing", "bad-tenant", "job-quota"),
-    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run"),
+    HTTPStatus.NOT_FOUND: ("unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "workflows-off"),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-unreadable", "idempotency-key-spent", "nothing-to-skip",
         "attempt-over", "run-ended", "not-dead", "job-deleted",
+        "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
     ),
     HTTPStatus.PRECONDITION_FAILED: ("etag-mismatch",),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("body-too-large",),
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-content-type",),
     HTTPStatus.UNPROCESSABLE_ENTITY: (
-        "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview",
+        "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
         "idempotency-key-reused", "backfill-too-large",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),
@@ -127,6 +128,11 @@ def bad_header(name: str, detail: str) -> Problem:
 def unknown_job(job_id: str) -> Problem:
     """A job that is not there."""
     return Problem("unknown-job", f'There is no job "{shortened(job_id)}".')
+
+
+def unknown_workflow(workflow_id: str) -> Problem:
+    """A workflow that is not there."""
+    return Problem("unknown-workflow", f'There is no workflow "{shortened(workflow_id)}".')
 
 
 def internal() -> Problem:

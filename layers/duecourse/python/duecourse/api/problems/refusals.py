@@ -11,12 +11,21 @@ from urllib.parse import unquote
 from botocore import exceptions
 
 from duecourse.api.headers import IDEMPOTENCY_KEY as HEADER
-from duecourse.api.problems.problems import FieldFault, Problem, invalid, later, shortened, unknown_job
+from duecourse.api.problems.problems import (
+    FieldFault,
+    Problem,
+    invalid,
+    later,
+    pointer,
+    shortened,
+    unknown_job,
+    unknown_workflow,
+)
 from duecourse.domain.jobs.backfill import BackfillTooLargeError
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.ports import JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
+from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
 from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.job_errors import (
     JobChangedError,
@@ -27,10 +36,14 @@ from duecourse.usecases.jobs.job_errors import (
     KeyReusedError,
     KeySpentError,
 )
+from duecourse.usecases.jobs.membership import MemberError
 from duecourse.usecases.runs.callbacks import AttemptOverError, BadTokenError
 from duecourse.usecases.runs.commands import JobGoneError, LaneUnavailableError, NotDeadError, RunStateError
+from duecourse.usecases.runs.rerun import NoMemberError, RunNotEndedError
 from duecourse.usecases.runs.runs import RunUnknownError
 from duecourse.usecases.runs.skip_next import NothingToSkipError
+from duecourse.usecases.workflows.view import NoWorkflowRunError
+from duecourse.usecases.workflows.workflow_draft import NoWorkflowError, WorkflowInvalidError
 
 _CODES = frozenset(
     {
@@ -93,7 +106,7 @@ def refusing(settings: ApiSettings, path: Mapping[str, str], kinds: Sequence[str
     except Problem:
         raise
     except Exception as error:
-        problem = _of_job(error, path, settings) or _of_run(error, path)
+        problem = _of_job(error, path, settings) or _of_run(error) or _of_workflow(error)
         if problem is None or (problem.kind == "invalid-job" and problem.kind not in kinds):
             raise
         raise problem from None
@@ -116,6 +129,8 @@ def bad_token() -> Problem:
 
 def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) -> Problem | None:
     match error:
+        case JobUnknownError() if "workflow_id" in path:
+            return unknown_workflow(unquote(path["workflow_id"]))
         case JobUnknownError():
             return unknown_job(unquote(path["job_id"]))
         case JobVersionError():
@@ -157,10 +172,10 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
     return None
 
 
-def _of_run(error: Exception, path: Mapping[str, str]) -> Problem | None:
+def _of_run(error: Exception) -> Problem | None:
     match error:
         case RunUnknownError():
-            return Problem("unknown-run", f'There is no run "{shortened(unquote(path["run_id"]))}".')
+            return Problem("unknown-run", f'There is no run "{shortened(str(error))}".')
         case BadTokenError():
             return bad_token()
         case RunStateError():
@@ -168,6 +183,29 @@ def _of_run(error: Exception, path: Mapping[str, str]) -> Problem | None:
         case LaneUnavailableError():
             detail = "The queue took nothing; nothing was changed. Try again in some seconds."
             return later("lane-unavailable", detail)
+    return None
+
+
+def _of_workflow(error: Exception) -> Problem | None:
+    match error:
+        case WorkflowInvalidError():
+            kind = "workflow-conflict" if all(fault.conflict for fault in error.faults) else "invalid-workflow"
+            return invalid([FieldFault(fault.detail, pointer(fault.path)) for fault in error.faults], kind)
+        case NoWorkflowError():
+            detail = f'"{error}" is a job that is no workflow; choose another id, or delete that job first'
+            return Problem("workflow-conflict", f"{detail}. Nothing was changed.")
+        case MemberError():
+            remedy = f"take it out there first, by PUT /v1/workflows/{error.workflow}"
+            return Problem("in-workflow", f"{error.job_id} is in the workflow {error.workflow}; {remedy}.")
+        case GraphMissingError():
+            return Problem("graph-missing", "Which jobs it had is not kept any more; put the workflow again.")
+        case NoWorkflowRunError():
+            run = error.run
+            detail = f"{run.name} is no run of a workflow, or has not begun: it is {run.state}."
+            return StateProblem("no-workflow-run", detail, run.state)
+        case NoMemberError():
+            faults = [FieldFault(f"{name} is no job of this run", f"/from/{at}") for at, name in error.names.items()]
+            return invalid(faults, "invalid-command")
     return None
 
 
@@ -200,6 +238,9 @@ def _state(error: RunStateError) -> Problem:
             return StateProblem("attempt-over", detail, run.state)
         case NotDeadError():
             return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs are redriven.", run.state)
+        case RunNotEndedError():
+            detail = f"{run.name} has not ended: it is {run.state}. Cancel it, or redrive what is dead in it."
+            return StateProblem("run-not-ended", detail, run.state)
         case JobGoneError():
             detail = f"The job of {run.name} was deleted; nothing says any more what to call."
             return StateProblem("job-deleted", detail, run.state)

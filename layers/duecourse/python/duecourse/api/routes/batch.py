@@ -11,8 +11,9 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Document, JobAnswer, ProblemAnswer
+from duecourse.api.answers import Document, ProblemAnswer
 from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.headers import read_key

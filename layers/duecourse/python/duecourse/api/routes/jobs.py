@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
-from duecourse.api.answers import JobAnswer, JobPatch, PageAnswer, job_document
-from duecourse.api.api import Answer, Api, page_answer, route
-from duecourse.api.bodies.job_body import TAG_PATTERN, JobBody
+from duecourse.api.answers import PageAnswer, job_document
+from duecourse.api.api import Answer, Api, route
+from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
+from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.jsontext import unfit
 from duecourse.api.bodies.models import Rules
 from duecourse.api.bodies.patch import patched
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key, request_key
-from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
-from duecourse.api.problems.problems import FieldFault, Problem, bad_parameter, invalid, unknown_job
+from duecourse.api.problems.problems import FieldFault, Problem, invalid, pointer, unknown_job
 from duecourse.api.request import Request
-from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.api.routes.job_pages import FILTERS, job_page
+from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.results import result_faults
 from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.edit_jobs import CheckSchedule, Edited
-from duecourse.usecases.jobs.job_view import JobFilter, JobView
+from duecourse.usecases.jobs.edit_jobs import Edited
+from duecourse.usecases.jobs.job_view import JobView
 from duecourse.usecases.jobs.jobs import Created
 
-FILTERS = ("prefix", "tag", "state")
 JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
 """What may be wrong with a job that is written."""
 
@@ -70,15 +70,7 @@ def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
 
     The tenant's jobs, ordered by id. With `state` a page may be short and yet have a next.
     """
-    limit, after = read_limit(request.query, also=FILTERS), read_job_page_token(request.query)
-    where = read_filter(request.query or {})
-    if after is not None and not after.startswith(where.prefix):
-        raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
-    page = api.jobs.page(request.tenant, limit=limit, after=after, where=where)
-    items = [job_document(view) for view in page.items]
-    count = fitting(items)
-    following = items[count - 1]["id"] if count < len(items) else page.following
-    return page_answer("jobs_listed", items[:count], None if following is None else job_page_token(following), {})
+    return job_page(api, request, "jobs_listed", job_document)
 
 
 @route("GET", "/v1/jobs/<job_id>", "jobs", {200: JobAnswer})
@@ -99,7 +91,7 @@ def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     {200: JobAnswer, 201: JobAnswer},
     body=JobBody,
     headers=("If-Match", "If-None-Match"),
-    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable"),
+    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable", "is-workflow", "in-workflow"),
 )
 def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a job.
@@ -111,7 +103,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     expected = replace(read_expected(request), absent=read_absent(request))
 
     def draft_for(job: Job | None) -> Draft:
-        return _own_draft(api, request.tenant, job_id, value, api.editing.check_over(job))
+        return _own_draft(api, request.tenant, job_id, value, job)
 
     edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
@@ -124,7 +116,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     {200: JobAnswer},
     body=JobPatch,
     headers=("If-Match",),
-    problems=(*JOB_PROBLEMS, "job-unreadable"),
+    problems=(*JOB_PROBLEMS, "job-unreadable", "is-workflow", "in-workflow"),
 )
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Change a job.
@@ -139,7 +131,7 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     expected = read_expected(request)
 
     def draft_for(job: Job) -> Draft:
-        return _own_draft(api, request.tenant, job_id, patched(job, patch), api.editing.check_over(job))
+        return _own_draft(api, request.tenant, job_id, patched(job, patch), job)
 
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
@@ -147,14 +139,23 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     return _edited("job_patched", edited)
 
 
-@route("DELETE", "/v1/jobs/<job_id>", "jobs", {204: None}, headers=("If-Match",), problems=("job-changed", "busy"))
+@route(
+    "DELETE",
+    "/v1/jobs/<job_id>",
+    "jobs",
+    {204: None},
+    headers=("If-Match",),
+    problems=("job-changed", "busy", "in-workflow"),
+)
 def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Delete a job.
 
-    No run of it starts any more; what is being worked on ends. Its runs can still be read.
+    No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its runs
+    that have not ended are cancelled; its jobs stay.
     """
     job_id = job_id_in(parameters)
-    api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+    job = api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+    api.workflows.deleted(job)
     return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
 
 
@@ -187,30 +188,26 @@ def rules_of_stage(api: Api) -> Rules:
     return Rules(private, settings.allowed_targets, settings.default_precision, api.jobs.tasks)
 
 
-def read_filter(query: Mapping[str, str]) -> JobFilter:
-    """Which jobs to list. Raises Problem (400)."""
-    prefix, tag, state = (query.get(name) for name in FILTERS)
-    if prefix is not None and re.fullmatch(ID_PATTERN, prefix) is None:
-        raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
-    if tag is not None and re.fullmatch(TAG_PATTERN, tag) is None:
-        raise bad_parameter("tag", "must be one tag: 1 to 64 letters (a-z), digits or _ . : / = + @ -")
-    if state is not None and state not in tuple(JobState):
-        raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
-    return JobFilter(prefix or "", tag, None if state is None else JobState(state))
-
-
-def _own_draft(api: Api, tenant: str, job_id: str, value: Any, check: CheckSchedule) -> Draft:
-    """The draft of a value that may leave out its id, or must repeat the path's. Raises Problem with all its faults."""
+def _own_draft(api: Api, tenant: str, job_id: str, value: Any, job: Job | None) -> Draft:
+    """The draft, over the job that stands, of a value that may leave out its id, or must repeat the path's. Raises
+    Problem with all its faults.
+    """
+    if job is not None and isinstance(job.target, WorkflowTarget):
+        raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")
     mine = not isinstance(value, dict) or value.get("id") in (None, job_id)
     fault = FieldFault("is another id than the path's; an id cannot be changed", "/id")
     try:
-        draft = read_job(
-            value | {"id": job_id} if isinstance(value, dict) else value, tenant, rules_of_stage(api), check
-        )
+        asked, check = value | {"id": job_id} if isinstance(value, dict) else value, api.editing.check_over(job)
+        draft = read_job(asked, tenant, rules_of_stage(api), check)
     except Problem as problem:
         raise problem if mine else invalid([fault, *problem.faults]) from None
     if not mine:
         raise invalid([fault])
+    graph = None if job is None else api.jobs.membership.graph(job)
+    if graph is not None:
+        found = result_faults(draft.payload, job_id, graph)
+        if faults := [FieldFault(detail, pointer(["payload", *path])) for path, detail in found]:
+            raise invalid(faults)
     return draft
 
 

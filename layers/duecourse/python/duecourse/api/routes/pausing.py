@@ -9,9 +9,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Count, JobAnswer, JobId
+from duecourse.api.answers import Count, JobId
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.job_body import Tag
+from duecourse.api.bodies.definition_body import Tag
+from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.headers import read_expected

@@ -15,6 +15,7 @@ from duecourse.api.routes import (  # noqa: F401
     preview,
     runs,
     service,
+    workflows,
 )
 
 ROUTES = tuple(sorted(declared, key=lambda route: route.path))

@@ -48,7 +48,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     be compiled or exclude all future occurrences.
     """
     asked = replace(wanted, **{name: getattr(job, name) for name in KEPT})
-    if _same(asked, job):
+    if same(asked, job):
         return PauseChange(job, cursor)
     now = max(now, job.changed_at)
     edited = replace(asked, updated_at=now, revision=job.revision + 1)
@@ -151,7 +151,7 @@ def _allowance(job: Job, edited: Job, remaining: int | None) -> int | None:
     return edited.max_runs - passed
 
 
-def _same(one: Job, other: Job) -> bool:
+def same(one: Job, other: Job) -> bool:
     """Equal, and so in JSON: true is not 1 there, and an object's names (headers) have no order."""
     if not _alike(target_document(one.target), target_document(other.target)):
         return False

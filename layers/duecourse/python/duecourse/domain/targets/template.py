@@ -7,7 +7,7 @@ literal `}}` is written `\}}`. Where secrets are allowed, `{{secret:name}}` stan
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from duecourse.domain.schedules.error import printable
@@ -37,6 +37,11 @@ CALL_NAMES = (*TEMPLATE_NAMES, "idempotency_key")
 CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
 """The same for a job whose runs wait for their callback."""
 
+_HANDED_DOWN = ("upstream.", "workflow.")
+_HAND_DOWN = (
+    "results are handed down in payloads of jobs without a schedule alone, as upstream.JOB.result.PATH, "
+    "upstream.JOB.state, .run_id, .code or .error, and workflow.payload.PATH"
+)
 _SECRET = "secret:"
 SECRET_NAME = r"[A-Za-z0-9_.-]{1,64}"
 """What names of secrets match."""
@@ -62,13 +67,15 @@ def check_template(text: str, allowed: tuple[str, ...] = TEMPLATE_NAMES, *, secr
     return tuple(problems)
 
 
-def check_document(value: Any, allowed: tuple[str, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def check_document(
+    value: Any, allowed: tuple[str, ...], known: Callable[[str], str] = str
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The path and the problem of each bad template among the strings of a JSON value, in the order of the document.
 
-    A string with several problems is yielded once for each.
+    A string with several problems is yielded once for each. `known` makes plain text of what a string may hold besides.
     """
     for path, text in texts_in(value):
-        for problem in check_template(text, allowed):
+        for problem in check_template(known(text), allowed):
             yield path, problem
 
 
@@ -154,6 +161,8 @@ def _secret_problem(name: str, *, secrets: bool) -> str | None:
 
 def _unknown(name: str, allowed: tuple[str, ...]) -> str:
     known = ", ".join(allowed)
+    if name.startswith(_HANDED_DOWN):
+        return f"{{{{{_shown(name)}}}}} may not be used here; {_HAND_DOWN}"
     if not name:
         return f"{{{{}}}} is empty; known names: {known}"
     if name in CALLBACK_NAMES:

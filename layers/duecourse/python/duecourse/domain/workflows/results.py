@@ -64,6 +64,11 @@ def taken_by(payload: Any) -> list[tuple[tuple[str | int, ...], str, Taken | Non
     return [(path, name, read_name(name)) for path, name in found]
 
 
+def blanked(text: str) -> str:
+    """The text with plain characters for what it takes of its workflow: the rest may be a template like others."""
+    return _PLACEHOLDER.sub(lambda match: match[0] if read_name(match["name"]) is None else "-" * len(match[0]), text)
+
+
 def result_faults(payload: Any, member: str, graph: Graph) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What is wrong with the placeholders of a member's payload: their place, and why."""
     before = {graph.members[number].id for number in numbers_in(graph.before(graph.numbers[member]))}

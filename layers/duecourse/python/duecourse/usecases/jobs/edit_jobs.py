@@ -91,7 +91,7 @@ class EditJobs:
         request, for messages that are sent at once; `by`: the caller.
 
         Raises JobVersionError, JobChangedError, JobUnreadableError; ScheduleError for a new schedule without a future
-        occurrence; what `draft_for` and `Jobs.create` raise.
+        occurrence; MemberError for a schedule given to a workflow's member; what `draft_for` and `Jobs.create` raise.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
@@ -137,6 +137,8 @@ class EditJobs:
             return None  # deleted in between, and perhaps re-created
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
         change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
+        if change.job.scheduled and not job.scheduled:
+            self.jobs.membership.keep(job)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
         change, seats = self.jobs.seating.of_changed(job, change, cursor.due)

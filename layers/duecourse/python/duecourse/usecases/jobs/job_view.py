@@ -10,6 +10,7 @@ from duecourse.domain.jobs.plan import MAX_FIRINGS, Row
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.occurrences import Occurrences
+from duecourse.domain.targets.targets import WorkflowTarget
 
 AT_ONCE_SECONDS = 120
 """Occurrences this close to a job's creation are sent at once: the next tick may come after them."""
@@ -34,11 +35,21 @@ class JobViewPage:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Selects jobs of a tenant by the beginning of their id (`prefix`), by `tag` and by `state`."""
+    """Selects jobs of a tenant by the beginning of their id (`prefix`), by `tag` and by `state`; only `workflows`."""
 
     prefix: str = ""
     tag: str | None = None
     state: JobState | None = None
+    workflows: bool = False
+
+    @property
+    def sifts(self) -> bool:
+        """Whether jobs are left out that the store finds."""
+        return self.state is not None or self.workflows
+
+    def passes(self, job: Job) -> bool:
+        """Whether a job that the store has found is asked for."""
+        return self.state in (None, job.state) and (isinstance(job.target, WorkflowTarget) or not self.workflows)
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:

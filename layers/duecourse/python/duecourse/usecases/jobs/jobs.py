@@ -27,6 +27,7 @@ from duecourse.usecases.jobs.job_errors import (
     Precondition,
 )
 from duecourse.usecases.jobs.job_view import AT_ONCE_SECONDS, JobFilter, JobView, JobViewPage, view_of
+from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.seating import Seating
 from duecourse.usecases.report import in_words
 
@@ -73,7 +74,9 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """Every write is conditional; the API never claims. `tasks` are what jobs may name instead of a target."""
+    """Every write is conditional; the API never claims. `tasks` are what jobs may name instead of a target,
+    `membership` says which jobs belong to a workflow.
+    """
 
     store: JobStore
     lanes: Lanes
@@ -81,6 +84,7 @@ class Jobs:
     randomness: Randomness
     horizon_seconds: int
     tasks: Tasks
+    membership: Membership
     limits: JobLimits = field(default_factory=JobLimits)
 
     @property
@@ -165,31 +169,32 @@ class Jobs:
         return view_of(job, cursor, now=self.clock.now())
 
     def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
-        """Jobs whose id sorts after `after`. A page of jobs in one state reads a bounded number of jobs: it may be
-        short or empty and still have a next page.
+        """Jobs whose id sorts after `after`. A page of jobs in one state, or of workflows, reads a bounded number of
+        jobs: it may be short or empty and still have a next page.
         """
         where = JobFilter() if where is None else where
-        looked_at = limit if where.state is None else max(limit, SIFTED)
+        looked_at = max(limit, SIFTED) if where.sifts else limit
         if where.tag is None:
             page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix)
         else:
             page = self.store.page_tag(tenant, where.tag, limit=looked_at, after=after, prefix=where.prefix)
-        found = [(job, cursor) for job, cursor in page.items if where.state in (None, job.state)]
+        found = [(job, cursor) for job, cursor in page.items if where.passes(job)]
         following = found[limit - 1][0].id if len(found) > limit else page.following
         return JobViewPage(self._views(found[:limit]), following)
 
-    def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> None:
-        """Delete the job for the caller `by`. Raises JobUnknownError, JobVersionError, and JobChangedError if it
-        changes repeatedly meanwhile.
+    def delete(self, tenant: str, job_id: str, expected: Precondition = ANYTHING, *, by: str | None = None) -> Job:
+        """Delete the job for the caller `by`, and return it. Raises JobUnknownError, JobVersionError, MemberError for a
+        member of a workflow, and JobChangedError if it changes repeatedly meanwhile.
         """
         for _ in range(TRIES):
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
             expected.check(job)
+            self.membership.keep(job)
             now = self.clock.now()
             if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
-                return
+                return job
         raise JobChangedError(job_id)
 
     def send_soon(self, view: JobView, cursor: Cursor, correlation_id: str | None = None) -> Created:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import WorkflowRef
+from duecourse.domain.workflows.graph import Graph, WorkflowRef
 from duecourse.ports import GraphMissingError, JobStore, WorkflowStore
 
 
@@ -28,8 +28,8 @@ class Membership:
     store: JobStore
     workflows: WorkflowStore
 
-    def of(self, job: Job) -> str | None:
-        """The workflow whose present graph has the job."""
+    def graph(self, job: Job) -> Graph | None:
+        """The present graph of the workflow that the job is a member of. A job without the name costs no read."""
         if job.workflow is None:
             return None
         workflow = self.store.get(job.tenant, job.workflow)
@@ -39,10 +39,9 @@ class Membership:
             graph = self.workflows.graph(job.tenant, WorkflowRef(workflow.id, workflow.target.graph))
         except GraphMissingError:
             return None
-        return workflow.id if job.id in graph.numbers else None
+        return graph if job.id in graph.numbers else None
 
     def keep(self, job: Job) -> None:
         """Raises MemberError for a member."""
-        workflow = self.of(job)
-        if workflow is not None:
-            raise MemberError(job.id, workflow)
+        if job.workflow is not None and self.graph(job) is not None:
+            raise MemberError(job.id, job.workflow)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -18,10 +18,7 @@ from duecourse.usecases.runs.commands import JobGoneError, LaneUnavailableError,
 from duecourse.usecases.runs.run_request import KEPT_LONGER_DAYS, MAX_BY, RunRequest, message_of, requested_run
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.workflows.manage import GRAPH_DAYS
-
-
-class NoWorkflowRunError(RunStateError):
-    """It is no run of a workflow, or has not begun."""
+from duecourse.usecases.workflows.view import NoWorkflowRunError
 
 
 class RunNotEndedError(RunStateError):
@@ -29,10 +26,10 @@ class RunNotEndedError(RunStateError):
 
 
 class NoMemberError(Exception):
-    """The workflow's run has no such jobs (`names`)."""
+    """The workflow's run has no such jobs: `names` by their places in what was asked."""
 
-    def __init__(self, names: list[str]) -> None:
-        super().__init__(", ".join(names))
+    def __init__(self, names: Mapping[int, str]) -> None:
+        super().__init__(", ".join(names.values()))
         self.names = names
 
 
@@ -67,7 +64,7 @@ class Reruns:
         if job is None or not isinstance(job.target, WorkflowTarget):
             raise JobGoneError(run)
         graph = self.workflows.graph(tenant, read_ref(run.workflow))
-        if unknown := [name for name in begin if name not in graph.numbers]:
+        if unknown := {place: name for place, name in enumerate(begin) if name not in graph.numbers}:
             raise NoMemberError(unknown)
         ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
         now = self.clock.now()

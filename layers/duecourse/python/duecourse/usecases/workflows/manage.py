@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import cursor_for
+from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import Run
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -16,7 +18,7 @@ from duecourse.messages import MessageKind, RunMessage, message_about
 from duecourse.ports import (
     Clock,
     Executor,
-    JobStore,
+    GraphMissingError,
     Lanes,
     Outgoing,
     Randomness,
@@ -26,7 +28,14 @@ from duecourse.ports import (
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
-from duecourse.usecases.jobs.membership import Membership
+from duecourse.usecases.jobs.job_view import view_of
+from duecourse.usecases.workflows.workflow_draft import (
+    NoWorkflowError,
+    Workflow,
+    WorkflowDraft,
+    WorkflowInvalidError,
+    WorkflowPut,
+)
 
 GRAPH_DAYS = 150
 """How long a graph is kept that no definition names any more: longer than a run's record, and a run before it."""
@@ -37,48 +46,6 @@ ALIVE_LOOKED_AT = 100
 """Runs of a deleted workflow, the newest ones, that are cancelled where they have not ended."""
 
 
-class WorkflowInvalidError(Exception):
-    """All that is wrong with what was asked; nothing was written."""
-
-    def __init__(self, faults: list[WorkflowFault]) -> None:
-        super().__init__("; ".join(fault.detail for fault in faults[:3]))
-        self.faults = faults
-
-
-class NoWorkflowError(Exception):
-    """The job (its id is the argument) is there, and is no workflow."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowDraft:
-    """A workflow as a caller asks for it. `members` are without their lanes; `inline` makes the draft of each job that
-    is defined here over the one that stands (None: there is none), `definition` that of the workflow itself, whose
-    target is the graph with that hash.
-    """
-
-    members: tuple[Member, ...]
-    definition: Callable[[Job | None, str], Draft]
-    inline: Mapping[str, Callable[[Job | None], Draft]]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowPut:
-    """What came of it: the workflow's own job, its graph, and the jobs that were created or changed with it."""
-
-    edited: Edited
-    graph: Graph
-    created: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Workflow:
-    """A workflow as it stands."""
-
-    job: Job
-    graph: Graph
-
-
 @dataclass(frozen=True, slots=True)
 class ManageWorkflows:
     """The order of writes: the jobs that are defined in the document, each an edit of its own; who is a member; the
@@ -87,130 +54,157 @@ class ManageWorkflows:
     """
 
     editing: EditJobs
-    store: JobStore
     runs: RunStore
     workflows: WorkflowStore
-    membership: Membership
     lanes: Lanes
     clock: Clock
     randomness: Randomness
     executor: Executor
 
     def get(self, tenant: str, workflow_id: str) -> Workflow:
-        """Raises JobUnknownError, NoWorkflowError, GraphMissingError."""
-        job = self.store.get(tenant, workflow_id)
-        if job is None:
+        """Raises JobUnknownError for a job that is no workflow, too; GraphMissingError."""
+        view = self.editing.jobs.get(tenant, workflow_id)
+        if not isinstance(view.job.target, WorkflowTarget):
             raise JobUnknownError(workflow_id)
-        if not isinstance(job.target, WorkflowTarget):
-            raise NoWorkflowError(workflow_id)
-        return Workflow(job, self.workflows.graph(tenant, WorkflowRef(job.id, job.target.graph)))
+        return Workflow(view, self.workflows.graph(tenant, ref_of(view.job)))
 
-    def check(
-        self, tenant: str, workflow_id: str, draft: WorkflowDraft, expected: Precondition = ANYTHING
-    ) -> dict[str, Job]:
-        """The members that exist. Raises WorkflowInvalidError with all that is wrong, JobVersionError, NoWorkflowError,
-        and what the drafts raise; writes nothing.
+    def standing(self, tenant: str, workflow_id: str, expected: Precondition = ANYTHING) -> Workflow | None:
+        """What is to be replaced; None where there is no such job. Raises NoWorkflowError, JobVersionError."""
+        try:
+            view = self.editing.jobs.get(tenant, workflow_id)
+        except JobUnknownError:
+            expected.check(None)
+            return None
+        ref = ref_of(view.job)
+        expected.check(view.job)
+        try:
+            return Workflow(view, self.workflows.graph(tenant, ref))
+        except GraphMissingError:
+            return Workflow(view, Graph(()))  # equal to no other: it is written anew
+
+    def look(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> WorkflowPut:
+        """What `put` would come to, of the workflow as it was read before. Raises WorkflowInvalidError with all that is
+        wrong; writes nothing.
         """
-        standing = self.store.get(tenant, workflow_id)
-        expected.check(standing)
-        if standing is not None and not isinstance(standing.target, WorkflowTarget):
-            raise NoWorkflowError(workflow_id)
-        if faults := graph_faults(draft.members):
-            raise WorkflowInvalidError(faults)
-        found = self.workflows.jobs(tenant, [member.id for member in draft.members])
-        own = draft.definition(standing, "")
-        drafts = {name: make(found.get(name)) for name, make in draft.inline.items()}
-        faults = [
-            *time_faults(draft.members, own.schedule, own.exclude, int(self.clock.now())),
-            *member_faults(workflow_id, draft.members, draft.inline, found),
-            *self._claimed(workflow_id, found),
-        ]
-        graph = Graph(draft.members, own.schedule.timezone)
-        for member in draft.members:
-            job = drafts.get(member.id) or found.get(member.id)
-            if job is not None:
-                inline: tuple[str | int, ...] = ("job",) if member.id in drafts else ()
-                faults += [
-                    WorkflowFault(("jobs", member.id, *inline, "payload", *path), detail)
-                    for path, detail in result_faults(job.payload, member.id, graph)
-                ]
-        if faults:
-            raise WorkflowInvalidError(faults)
-        return found
+        found, now = self._checked(tenant, workflow_id, draft, before), self.clock.now()
+        jobs = found | {name: _made(each, found.get(name), name, now) for name, each in draft.inline.items()}
+        graph, standing = self._graph(draft, jobs), None if before is None else before.job
+        own = draft.definition("" if before is None or before.graph != graph else ref_of(before.job).graph)
+        own_job = _made(own, standing, workflow_id, now)
+        wanted = {name: jobs[name] for name in draft.inline} | {workflow_id: own_job}
+        known = found if standing is None else found | {workflow_id: standing}
+        return WorkflowPut(
+            view_of(own_job, cursor_for(own_job, now), now=now),
+            graph,
+            tuple(name for name in wanted if name not in known),
+            tuple(name for name, job in wanted.items() if name in known and not same(job, known[name])),
+        )
 
     def put(
         self,
         tenant: str,
         workflow_id: str,
         draft: WorkflowDraft,
+        before: Workflow | None,
         expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
         *,
         by: str | None = None,
     ) -> WorkflowPut:
-        """Create the workflow, or replace it. Raises as `check` (nothing is written then), and as EditJobs.put."""
-        found = self.check(tenant, workflow_id, draft, expected)
-        before = self._standing(tenant, workflow_id)
+        """Create the workflow, or replace it, as it was read `before`. Raises WorkflowInvalidError (nothing is written
+        then but where a job was changed in this moment), NoWorkflowError, and as EditJobs.put.
+        """
+        found = self._checked(tenant, workflow_id, draft, before)
 
         def write(name: str) -> Edited:
-            return self.editing.put(tenant, name, draft.inline[name], correlation_id=correlation_id, by=by)
+            return self.editing.put(tenant, name, lambda _: draft.inline[name], correlation_id=correlation_id, by=by)
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
         self._claim(tenant, workflow_id, jobs)
-        own = draft.definition(None if before is None else before.job, "")
-        members = tuple(
-            replace(member, lane=jobs[member.id].lane, bulk=jobs[member.id].bulk) for member in draft.members
-        )
-        graph = Graph(members, own.schedule.timezone, own.priority)
-        ref = self.workflows.put_graph(tenant, workflow_id, graph)
-        edited = self.editing.put(
-            tenant, workflow_id, lambda job: draft.definition(job, ref.graph), expected, correlation_id, by=by
-        )
-        if before is not None and before.graph != graph:
-            self._retire(before, graph)
+        graph, replaced = self._graph(draft, jobs), None
+
+        def own(job: Job | None) -> Draft:
+            nonlocal replaced
+            replaced = job
+            kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
+            if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
+                kept = self.workflows.put_graph(tenant, workflow_id, graph)
+            return draft.definition(kept.graph)
+
+        edits[workflow_id] = edited = self.editing.put(tenant, workflow_id, own, expected, correlation_id, by=by)
+        if replaced is not None and replaced.target != edited.view.job.target:
+            self._retire(replaced, graph)
         return WorkflowPut(
-            edited,
+            edited.view,
             graph,
             tuple(name for name, edit in edits.items() if edit.created),
             tuple(name for name, edit in edits.items() if edit.changed and not edit.created),
         )
 
-    def deleted(self, workflow: Workflow) -> None:
-        """What follows from a workflow's deletion: its runs end, its members are free."""
-        job = workflow.job
-        self._retire(workflow, Graph(()))
+    def deleted(self, job: Job) -> None:
+        """What follows from the deletion of a job, which stood so, where it was a workflow: its runs end, its members
+        are free.
+        """
+        if not isinstance(job.target, WorkflowTarget):
+            return
+        self._retire(job, Graph(()))
         newest = self.runs.page(job.tenant, job.id, limit=ALIVE_LOOKED_AT, before=None)
         alive = [run for run in newest if not run.state.final]
         self.lanes.send([Outgoing(self._cancellation(run), 0) for run in alive])
 
-    def _standing(self, tenant: str, workflow_id: str) -> Workflow | None:
-        try:
-            return self.get(tenant, workflow_id)
-        except JobUnknownError:
-            return None
+    def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
+        """The members that exist. Raises WorkflowInvalidError."""
+        if faults := graph_faults(draft.members):
+            raise WorkflowInvalidError(faults)
+        found = self.workflows.jobs(tenant, [member.id for member in draft.members])
+        now = self.clock.now()
+        own = _made(draft.definition(""), None if before is None else before.job, workflow_id, now)
+        graph = Graph(draft.members, own.schedule.timezone)
+        faults = [
+            *time_faults(draft.members, own.schedule, own.exclude, int(now)),
+            *member_faults(workflow_id, draft.members, draft.inline, found),
+            *self._claimed(workflow_id, found),
+        ]
+        for member in draft.members:
+            job = draft.inline.get(member.id) or found.get(member.id)
+            inline: tuple[str | int, ...] = ("job",) if member.id in draft.inline else ()
+            faults += [
+                WorkflowFault(("jobs", member.id, *inline, "payload", *path), detail)
+                for path, detail in (() if job is None else result_faults(job.payload, member.id, graph))
+            ]
+        if faults:
+            raise WorkflowInvalidError(faults)
+        return found
+
+    def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
+        """With the lanes that the members have."""
+        own = draft.definition("")
+        members = [replace(each, lane=jobs[each.id].lane, bulk=jobs[each.id].bulk) for each in draft.members]
+        return Graph(tuple(members), own.schedule.timezone, own.priority)
 
     def _cancellation(self, run: Run) -> RunMessage:
         nonce = self.randomness.nonce()
         return message_about(run, MessageKind.CANCEL, now=self.clock.now(), nonce=nonce, reason="deleted")
 
-    def _retire(self, before: Workflow, graph: Graph) -> None:
-        """Let the graph of before expire, and free those members that are not in the new one."""
-        job = before.job
-        if isinstance(job.target, WorkflowTarget):
-            ref = WorkflowRef(job.id, job.target.graph)
-            self.workflows.expire_graph(job.tenant, ref, at=int(self.clock.now()) + GRAPH_DAYS * DAY_SECONDS)
-        left = [name for name in before.graph.numbers if name not in graph.numbers]
+    def _retire(self, job: Job, graph: Graph) -> None:
+        """Let the graph that the workflow had so far expire, and free those of its members that are not in `graph`."""
+        try:
+            before = self.workflows.graph(job.tenant, ref_of(job))
+        except GraphMissingError:
+            return
+        expires_at = int(self.clock.now()) + GRAPH_DAYS * DAY_SECONDS
+        self.workflows.expire_graph(job.tenant, ref_of(job), at=expires_at)
+        left = [name for name in before.numbers if name not in graph.numbers]
         members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
         self.workflows.claim(members, None)  # one that was changed meanwhile stays: its claim is void
 
     def _claimed(self, workflow_id: str, found: Mapping[str, Job]) -> list[WorkflowFault]:
-        others = {name: job for name, job in found.items() if job.workflow not in (None, workflow_id)}
-        owners = {name: self.membership.of(job) for name, job in others.items()}
+        membership = self.editing.jobs.membership
         return [
-            WorkflowFault(("jobs", name), f"is in workflow {owner}; take it out there first", conflict=True)
-            for name, owner in owners.items()
-            if owner is not None
+            WorkflowFault(("jobs", name), f"is in workflow {job.workflow}; take it out there first", conflict=True)
+            for name, job in found.items()
+            if job.workflow not in (None, workflow_id) and membership.graph(job) is not None
         ]
 
     def _claim(self, tenant: str, workflow_id: str, jobs: Mapping[str, Job]) -> None:
@@ -225,3 +219,15 @@ class ManageWorkflows:
             if faults := [*faults, *self._claimed(workflow_id, wanted)]:
                 raise WorkflowInvalidError(faults)
         raise JobChangedError(workflow_id)
+
+
+def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:
+    """What a draft makes of a job (None: there is none), without a write."""
+    return draft.new(job_id, now) if job is None else draft.over(job, now)
+
+
+def ref_of(job: Job) -> WorkflowRef:
+    """The graph of a workflow's own job. Raises NoWorkflowError."""
+    if not isinstance(job.target, WorkflowTarget):
+        raise NoWorkflowError(job.id)
+    return WorkflowRef(job.id, job.target.graph)

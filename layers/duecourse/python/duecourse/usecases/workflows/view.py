@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
 from duecourse.domain.runs.run import Run
+from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import Graph, Member, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState
-from duecourse.ports import RunStore, WorkflowStore
+from duecourse.ports import WorkflowStore
 from duecourse.usecases.workflows.messages import name_in
 
 
-class RunNotBegunError(Exception):
-    """The run of the workflow has not begun: it has no graph yet."""
+class NoWorkflowRunError(Exception):
+    """`run` is no run of a workflow, or has not begun and so has no graph yet."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"{run.name} is {run.state}")
+        self.run = run
+
+
+class Pending(StrEnum):
+    """A member that has not ended: it waits for others; is due or at work; is left, its workflow's run being over."""
+
+    WAITING = "waiting"
+    DUE = "due"
+    LEFT = "left"
 
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A member in a run: `run` is its record (None: it has none), `readiness` what keeps it, or lets it start;
+    """A member in a run: `run` is its record (None: it has none), `progress` how it has ended or what it is instead;
     `waits_for` are the jobs that have not ended, where it waits for some.
     """
 
     member: Member
-    readiness: Readiness
+    progress: End | Pending
     run: Run | None
     waits_for: tuple[str, ...] = ()
 
@@ -39,32 +53,36 @@ class WorkflowRunView:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowRuns:
-    """Reads runs of workflows. Each item is read strongly, all of them at moments of their own."""
+    """Reads what became of the members of a workflow's run. Each item is read strongly, at a moment of its own."""
 
-    runs: RunStore
     workflows: WorkflowStore
 
-    def get(self, tenant: str, workflow_id: str, local: str) -> WorkflowRunView | None:
-        """The run of that local name; None where it has no record. Raises RunNotBegunError, GraphMissingError."""
-        run = self.runs.get(tenant, workflow_id, local)
-        if run is None:
-            return None
+    def look(self, run: Run) -> WorkflowRunView:
+        """The members of a run as it was read. Raises NoWorkflowRunError, GraphMissingError."""
         if run.workflow is None or run.is_member:
-            raise RunNotBegunError(str(run.name))
-        graph = self.workflows.graph(tenant, read_ref(run.workflow))
-        ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
+            raise NoWorkflowRunError(run)
+        graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
+        ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         state = WorkflowState(graph, run.occurrence, run.suffix, ends)
-        records = self.workflows.records(tenant, [name_in(run, member) for member in graph.members])
+        records = self.workflows.records(run.tenant, [name_in(run, member) for member in graph.members])
         found = {record.job_id: record for record in records}
-        return WorkflowRunView(
-            run,
-            graph,
-            tuple(_viewed(state, number, found.get(member.id)) for number, member in enumerate(graph.members)),
-        )
+        members = (_viewed(state, run, number, found.get(member.id)) for number, member in enumerate(graph.members))
+        return WorkflowRunView(run, graph, tuple(members))
 
 
-def _viewed(state: WorkflowState, number: int, run: Run | None) -> MemberView:
-    graph, readiness = state.graph, state.readiness(number)
-    open_ = graph.upstream[number] & ~state.ends.any if readiness is Readiness.WAITS else 0
-    waits_for = tuple(graph.members[each].id for each in numbers_in(open_))
-    return MemberView(graph.members[number], readiness, run, waits_for)
+def _viewed(state: WorkflowState, of: Run, number: int, run: Run | None) -> MemberView:
+    member, progress = state.graph.members[number], _progress(state, of, number, run)
+    open_ = state.graph.upstream[number] & ~state.ends.any if progress is Pending.WAITING else 0
+    return MemberView(member, progress, run, tuple(state.graph.members[each].id for each in numbers_in(open_)))
+
+
+def _progress(state: WorkflowState, of: Run, number: int, run: Run | None) -> End | Pending:
+    given = state.graph.members[number].given
+    if given is not None:
+        return given.end
+    end = state.ends.of(number)
+    if end is not None and state.settled(number):
+        return end
+    if of.state.final and (run is None or run.state.final):
+        return Pending.LEFT
+    return Pending.WAITING if state.readiness(number) is Readiness.WAITS else Pending.DUE

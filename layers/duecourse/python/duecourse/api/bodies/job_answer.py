@@ -1,0 +1,67 @@
+"""A job as it is answered: what was posted with the defaults filled in, and what became of it.
+
+The document alone asks these models for their schemas; `answers.job_document` builds what they describe.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from duecourse.api.answers import JobId, Millisecond, Second
+from duecourse.api.bodies.job_body import JobBody
+from duecourse.api.bodies.models import Body
+from duecourse.api.bodies.target_bodies import TargetBody
+from duecourse.domain.jobs.policies import JobState
+
+
+def _without_task(schema: dict[str, Any]) -> None:
+    """`task` is short for a target, which the answer has."""
+    del schema["properties"]["task"]
+    schema["required"].remove("task")
+
+
+class KeptBody(Body):
+    """What a job and a workflow show beside what was posted."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    id: JobId
+    tenant: JobId
+    state: JobState
+    understood_as: Annotated[str | None, Field(description="The schedule in words.")]
+    schedule_canonical: Annotated[str | None, Field(description="One spelling for each meaning.")]
+    next_occurrence: Annotated[Second | None, Field(description="The next one to come due, whoever has enqueued it.")]
+    paused_by: Annotated[str | None, Field(description="Who paused it; null where Duecourse did it by itself.")]
+    paused_because: Annotated[str | None, Field(description="Why it is paused: the note, or what Duecourse found.")]
+    created_at: Millisecond
+    updated_at: Millisecond
+    error: Annotated[str | None, Field(description="Why it does not run, where its schedule is understood no more.")]
+
+
+class WorkflowTargetBody(Body):
+    """The jobs of a workflow, which PUT /v1/workflows writes: `graph` names them."""
+
+    type: Literal["workflow"]
+    graph: str
+
+
+ShownTarget = Annotated[TargetBody | WorkflowTargetBody, Field(discriminator="type")]
+
+
+class JobAnswer(KeptBody, JobBody):
+    """A job as it is kept: what was posted with the defaults filled in, and what became of it."""
+
+    model_config = ConfigDict(defer_build=True, json_schema_extra=_without_task)
+
+    id: JobId
+    target: ShownTarget  # type: ignore[assignment]  # more is shown than can be posted
+    precision: Literal["second", "exact"]
+    workflow: Annotated[JobId | None, Field(description="The workflow that it was put into.")]
+
+
+class JobPatch(JobBody):
+    """Part of a job."""
+
+    model_config = ConfigDict(defer_build=True)

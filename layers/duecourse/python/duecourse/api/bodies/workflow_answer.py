@@ -1,0 +1,185 @@
+"""Workflows and their runs as they are answered: the models and types, and what makes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Count, Document, JobId, Millisecond, RunId, Second, job_document
+from duecourse.api.bodies.definition_body import DefinitionBody
+from duecourse.api.bodies.job_answer import KeptBody
+from duecourse.domain.instants import to_iso
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.run_document import millisecond
+from duecourse.domain.workflows.ends import End
+from duecourse.domain.workflows.graph import Graph, Member, Rule
+from duecourse.usecases.jobs.job_view import JobView
+from duecourse.usecases.workflows.view import MemberView, Pending, WorkflowRunView
+
+
+class WorkflowJobAnswer(TypedDict):
+    """A job of a workflow, and when it starts."""
+
+    after: list[JobId]
+    when: Rule
+    may_fail: bool
+    not_before: str | None
+    only: str | None
+
+
+class WorkflowSummaryAnswer(KeptBody, DefinitionBody):
+    """A workflow without its jobs."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    deadline_seconds: int
+
+
+class WorkflowAnswer(WorkflowSummaryAnswer):
+    """A workflow as it is kept; each of its jobs is at /v1/jobs/<id>."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    jobs: dict[JobId, WorkflowJobAnswer]
+
+
+class WorkflowPutAnswer(WorkflowAnswer):
+    """A workflow as it is now, or would be (`dry_run`)."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    dry_run: bool
+    created: Annotated[list[JobId], Field(description="Jobs that are new, the workflow's own among them.")]
+    changed: Annotated[list[JobId], Field(description="Jobs that are otherwise than before.")]
+
+
+class CountsAnswer(TypedDict):
+    """How many of its jobs succeeded, failed, did not run since one before them failed or the run was over (`cut`), had
+    nothing to do (`skipped`); are due or at work, wait, or will not run any more.
+    """
+
+    ok: Count
+    failed: Count
+    cut: Count
+    skipped: Count
+    due: Count
+    waiting: Count
+    left: Count
+
+
+class MemberRunAnswer(TypedDict):
+    """A job in a run of its workflow."""
+
+    id: JobId
+    state: Annotated[
+        RunState | Literal["WAITS", "DUE", "LEFT"],
+        Field(description="Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."),
+    ]
+    reason: str | None
+    run: Annotated[RunId | None, Field(description="Null where it has no record.")]
+    given: Annotated[bool, Field(description="A rerun did not run it again: `run` is the one it is taken from.")]
+    after: list[JobId]
+    when: Rule
+    waits_for: Annotated[list[JobId], Field(description="Those before it that have not ended, while it waits.")]
+    attempts: Count
+    started_at: Millisecond | None
+    finished_at: Millisecond | None
+    code: Annotated[str | None, Field(description="The kind of its last failure, such as http.503 or timeout.")]
+    error: str | None
+
+
+class WorkflowRunAnswer(TypedDict):
+    """A run of a workflow with the state of each job, each read at a moment of its own."""
+
+    run: RunId
+    state: RunState
+    reason: str | None
+    occurrence: Second
+    started_at: Millisecond | None
+    finished_at: Millisecond | None
+    deadline: Annotated[Millisecond | None, Field(description="By when all its jobs must have ended.")]
+    rerun_of: Annotated[RunId | None, Field(description="The run of which this one runs a part again.")]
+    rerun_from: Annotated[list[JobId], Field(description="The jobs that it began with then.")]
+    code: str | None
+    error: str | None
+    counts: CountsAnswer
+    jobs: list[MemberRunAnswer]
+
+
+SHOWN = tuple(name for name in WorkflowSummaryAnswer.model_fields if name != "deadline_seconds")
+
+
+def summary_document(view: JobView) -> Document:
+    """`WorkflowSummaryAnswer`, of the workflow's own job."""
+    shown = job_document(view)
+    return {name: shown[name] for name in SHOWN} | {"deadline_seconds": view.job.completion_seconds}
+
+
+def workflow_document(view: JobView, graph: Graph) -> Document:
+    """`WorkflowAnswer`."""
+    return summary_document(view) | {"jobs": {member.id: _member(member) for member in graph.members}}
+
+
+def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
+    """`WorkflowRunAnswer`."""
+    run, counts = view.run, Counter(each.progress for each in view.members)
+    return WorkflowRunAnswer(
+        run=str(run.name),
+        state=run.state,
+        reason=run.reason,
+        occurrence=to_iso(run.occurrence),
+        started_at=millisecond(run.started_at if run.first_started_at is None else run.first_started_at),
+        finished_at=millisecond(run.finished_at),
+        deadline=millisecond(run.waiting_until),
+        rerun_of=view.graph.rerun_of,
+        rerun_from=list(view.graph.rerun_from),
+        code=run.code,
+        error=run.error,
+        counts=CountsAnswer(**{each.value: counts[each] for each in (*End, *Pending)}),  # type: ignore[typeddict-item]
+        jobs=[_member_run(each) for each in view.members],
+    )
+
+
+def _member(member: Member) -> WorkflowJobAnswer:
+    return WorkflowJobAnswer(
+        after=list(member.after),
+        when=member.when,
+        may_fail=member.may_fail,
+        not_before=member.not_before,
+        only=member.only,
+    )
+
+
+def _member_run(view: MemberView) -> MemberRunAnswer:
+    run, member = view.run, view.member
+    started = None if run is None else run.started_at if run.first_started_at is None else run.first_started_at
+    return MemberRunAnswer(
+        id=member.id,
+        state=_state(view),
+        reason=None if run is None else run.reason,
+        run=None if run is None else str(run.name),
+        given=member.given is not None,
+        after=list(member.after),
+        when=member.when,
+        waits_for=list(view.waits_for),
+        attempts=0 if run is None else run.attempt,
+        started_at=millisecond(started),
+        finished_at=None if run is None else millisecond(run.finished_at),
+        code=None if run is None else run.code,
+        error=None if run is None else run.error,
+    )
+
+
+def _state(view: MemberView) -> RunState | Literal["WAITS", "DUE", "LEFT"]:
+    if view.run is not None:
+        return view.run.state
+    match view.progress:
+        case Pending.WAITING:
+            return "WAITS"
+        case Pending.DUE:
+            return "DUE"
+        case _:
+            return "LEFT"

@@ -1,0 +1,199 @@
+"""The routes of workflows: create, replace, read, list; a run with its jobs; run a part of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated
+from urllib.parse import unquote
+
+from pydantic import AfterValidator, Field
+
+from duecourse.api.answers import PageAnswer, RunAnswer, run_document
+from duecourse.api.api import Answer, Api, charge, route
+from duecourse.api.bodies.models import UNIQUE, Body, each_once
+from duecourse.api.bodies.validation import read_body
+from duecourse.api.bodies.workflow_answer import (
+    WorkflowAnswer,
+    WorkflowPutAnswer,
+    WorkflowRunAnswer,
+    WorkflowSummaryAnswer,
+    run_view_document,
+    summary_document,
+    workflow_document,
+)
+from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
+from duecourse.api.bodies.workflow_reading import read_workflow
+from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
+from duecourse.api.problems.problems import Problem, bad_parameter, unknown_workflow
+from duecourse.api.request import Request
+from duecourse.api.routes.job_pages import FILTERS, job_page
+from duecourse.api.routes.jobs import rules_of_stage
+from duecourse.api.routes.runs import run_id_in
+from duecourse.domain.ids import is_id
+from duecourse.domain.workflows.check import MAX_MEMBERS
+from duecourse.usecases.runs.run_request import RunRequest
+from duecourse.usecases.workflows.workflow_draft import WorkflowPut
+
+_PROBLEMS = ("workflows-off", "graph-missing")
+
+
+class RerunBody(Body):
+    """The jobs that start at once; all that come after them follow."""
+
+    start: Annotated[
+        list[JobName],
+        Field(alias="from", min_length=1, max_length=MAX_MEMBERS, json_schema_extra=UNIQUE),
+        AfterValidator(each_once),
+    ]
+
+
+@route(
+    "PUT",
+    "/v1/workflows/<workflow_id>",
+    "workflows",
+    {200: WorkflowPutAnswer, 201: WorkflowPutAnswer},
+    body=WorkflowBody,
+    query=("dry_run",),
+    headers=("If-Match", "If-None-Match"),
+    problems=(
+        *("workflows-off", "invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
+        *("busy", "job-quota", "job-unreadable"),
+    ),
+)
+def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Create or replace a workflow.
+
+    A workflow is a job that runs other jobs, each after those that it names. With `job` a job is created or replaced
+    together with it. All that is wrong is named at once, and nothing is written then. With `dry_run=true` nothing is
+    written at all: the answer is as it would be (with the ETag of what it would replace). Jobs are written first, the
+    workflow last: after an error the same request goes on where it ended. The same body twice changes nothing the
+    second time; runs under way keep the jobs that they began with.
+    """
+    _on(api)
+    dry = _dry_run(request.query or {})
+    workflow_id, value = workflow_id_in(parameters), request.json()
+    expected = replace(read_expected(request), absent=read_absent(request))
+    before = api.workflows.standing(request.tenant, workflow_id, expected)
+    check = api.editing.check_over(None if before is None else before.job)
+    draft = read_workflow(value, workflow_id, request.tenant, rules_of_stage(api), check)
+    if dry:
+        return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
+    charge(api, request, 1 + len(draft.inline))
+    put = api.workflows.put(
+        request.tenant, workflow_id, draft, before, expected, request.correlation_id, by=request.principal
+    )
+    if workflow_id not in put.created:
+        return _put("workflow_replaced", put)
+    answer = _put("workflow_created", put)
+    location = {"location": f"/v1/workflows/{workflow_id}"}
+    return replace(answer, status=HTTPStatus.CREATED, headers={**answer.headers, **location})
+
+
+@route(
+    "GET", "/v1/workflows", "workflows", {200: PageAnswer[WorkflowSummaryAnswer]}, query=FILTERS, problems=_PROBLEMS[:1]
+)
+def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """List workflows.
+
+    The tenant's workflows without their jobs, ordered by id. A page may be short and yet have a next.
+    """
+    _on(api)
+    return job_page(api, request, "workflows_listed", summary_document, workflows=True)
+
+
+@route("GET", "/v1/workflows/<workflow_id>", "workflows", {200: WorkflowAnswer}, problems=_PROBLEMS)
+def get_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read a workflow.
+
+    The workflow as it is kept, with its next occurrence.
+    """
+    _on(api)
+    found = api.workflows.get(request.tenant, workflow_id_in(parameters))
+    headers, facts = {"etag": etag_of(found.job)}, {"workflow_id": found.job.id}
+    return Answer(HTTPStatus.OK, "workflow_read", workflow_document(found.view, found.graph), headers, facts)
+
+
+@route(
+    "GET",
+    "/v1/workflows/<workflow_id>/runs/<instant>",
+    "workflows",
+    {200: WorkflowRunAnswer},
+    problems=(*_PROBLEMS, "unknown-run", "no-workflow-run"),
+)
+def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read a run of a workflow.
+
+    Its jobs with their states, each read at a moment of its own. The runs themselves are at /v1/runs/<id>.
+    """
+    _on(api)
+    run_id = f"{workflow_id_in(parameters)}.{unquote(parameters['instant'])}"
+    view = api.workflow_runs.look(api.runs.get(request.tenant, run_id))
+    return Answer(HTTPStatus.OK, "workflow_run_read", run_view_document(view), facts={"run_id": run_id})
+
+
+@route(
+    "POST",
+    "/v1/runs/<run_id>/rerun",
+    "workflows",
+    {202: RunAnswer},
+    body=RerunBody,
+    headers=("Idempotency-Key",),
+    problems=(
+        *(*_PROBLEMS, "invalid-command", "no-workflow-run", "run-not-ended", "job-deleted", "idempotency-key-reused"),
+        "lane-unavailable",
+    ),
+)
+def rerun(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Run a part of a workflow's run again.
+
+    A new run of the same occurrence with the same graph: the jobs in `from` start at once, all that come after them
+    follow, the others count as they ended and lend their results. With an `Idempotency-Key` the same request is the
+    same run.
+    """
+    _on(api)
+    run_id = run_id_in(parameters)
+    run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
+    start = read_body(request, RerunBody).start
+    run = api.reruns.rerun(request.tenant, run_id, start, run_request)
+    facts = {"run_id": str(run.name), "rerun_of": run_id, "by": request.principal}
+    headers = {"location": f"/v1/runs/{run.name}"}
+    return Answer(HTTPStatus.ACCEPTED, "rerun_requested", run_document(run), headers, facts)
+
+
+def workflow_id_in(parameters: Mapping[str, str]) -> str:
+    """The id in a path. One that no workflow can have is an unknown one's."""
+    workflow_id = unquote(parameters["workflow_id"])
+    if not is_id(workflow_id):
+        raise unknown_workflow(workflow_id)
+    return workflow_id
+
+
+def _on(api: Api) -> None:
+    """Raises Problem (404) where the stage has no workflows yet."""
+    if api.settings.workflows != "on":
+        raise Problem(
+            "workflows-off",
+            "This stage has no workflows yet: have the operator turn them on (workflows in settings/<stage>.json) once "
+            "every function runs this release.",
+        )
+
+
+def _dry_run(query: Mapping[str, str]) -> bool:
+    """What the query asks for; a misspelt parameter must not write. Raises Problem (400)."""
+    for name in query:
+        if name != "dry_run":
+            raise bad_parameter(name, "is not known here; the parameter is dry_run")
+    text = query.get("dry_run", "false")
+    if text not in ("true", "false"):
+        raise bad_parameter("dry_run", "must be true or false")
+    return text == "true"
+
+
+def _put(action: str, put: WorkflowPut, *, dry: bool = False) -> Answer:
+    more = {"dry_run": dry, "created": list(put.created), "changed": list(put.changed)}
+    facts = {"workflow_id": put.view.job.id, "jobs": len(put.graph.members)}
+    facts |= {"created": len(put.created), "changed": len(put.changed)}
+    body = workflow_document(put.view, put.graph) | more
+    return Answer(HTTPStatus.OK, action, body, {"etag": etag_of(put.view.job)}, facts)

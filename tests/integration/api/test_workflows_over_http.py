@@ -1,0 +1,508 @@
+"""Workflows over the API: created, replaced, read, run, run again, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
+from duecourse.ports import Call
+from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
+from tests.support.api_events import api_event, json_event, jwt_caller
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+PATH = "/v1/workflows/nightly"
+RUN = "nightly.20261121T120100Z"
+INLINE = {"job": {"target": HTTP_TARGET, "retry": {"max_attempts": 1}}}
+DIAMOND = {
+    "extract": INLINE,
+    "eu": INLINE | {"after": ["extract"]},
+    "us": INLINE | {"after": ["extract"]},
+    "report": INLINE | {"after": ["eu", "us"]},
+}
+NIGHTLY: dict[str, Any] = {"schedule": "1 12 * * *", "jobs": DIAMOND}
+
+
+class Desk:
+    """The API beside the workers of a world."""
+
+    def __init__(self, tables: Tables, **settings: Any) -> None:
+        self.tables = tables
+        self.world = World(tables)
+        self.api = ApiClient(
+            self.world.jobs,
+            self.world.run_store,
+            self.world.clock,
+            lanes=self.world.wheel,
+            inputs=self.world.inputs,
+            workflows=self.world.workflows,
+            settings=api_settings(**settings),
+        )
+
+    def put(self, body: Any = NIGHTLY, path: str = PATH, *, query: str = "", **headers: str) -> Answered:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        event = json_event("PUT", path, body, headers=sent)
+        if query:
+            event["queryStringParameters"] = dict([query.split("=")])
+        return self.api.send(event)
+
+    def patch(self, job_id: str, body: Any) -> Answered:
+        return self.api.send(json_event("PATCH", f"/v1/jobs/{job_id}", body))
+
+    def rerun(self, *names: str, run: str = RUN, key: str | None = None) -> Answered:
+        headers = {} if key is None else {"idempotency-key": key}
+        return self.api.send(json_event("POST", f"/v1/runs/{run}/rerun", {"from": list(names)}, headers=headers))
+
+    def view(self, local: str = "20261121T120100Z") -> dict[str, Any]:
+        answer = self.api.get(f"{PATH}/runs/{local}")
+        assert answer.status == 200, answer.text
+        found: dict[str, Any] = answer.json
+        return found
+
+    def items(self) -> list[str]:
+        """All that is stored, but for the tokens of the caller's bucket."""
+        tables = (self.tables.jobs, self.tables.runs)
+        pages = [page for each in tables for page in self.tables.client.get_paginator("scan").paginate(TableName=each)]
+        return sorted(repr(item) for page in pages for item in page["Items"] if item["SK"]["S"] != "BUCKET")
+
+
+@pytest.fixture
+def desk(tables: Tables) -> Desk:
+    return Desk(tables)
+
+
+def kind(answer: Answered) -> str:
+    return str(answer.json["type"]).removeprefix("/problems/")
+
+
+def failing(*names: str) -> Any:
+    def answer(call: Call) -> Outcome:
+        return Failed("no", retryable=False, code="http.500") if call.job.id in names else Succeeded("fine")
+
+    return answer
+
+
+def states(view: dict[str, Any]) -> dict[str, str]:
+    return {each["id"]: each["state"] for each in view["jobs"]}
+
+
+# --- created, replaced, read
+
+
+def test_a_workflow_is_created_with_its_jobs(desk: Desk) -> None:
+    answer = desk.put()
+    assert (answer.status, answer.headers["location"]) == (201, PATH)
+    assert (answer.json["created"], answer.json["changed"]) == ([*DIAMOND, "nightly"], [])
+    assert answer.json["dry_run"] is False
+    assert answer.json["jobs"]["report"] == {
+        "after": ["eu", "us"],
+        "when": "all_success",
+        "may_fail": False,
+        "not_before": None,
+        "only": None,
+    }
+    job = desk.api.get("/v1/jobs/extract").json
+    assert (job["workflow"], job["schedule"], job["overlap"]) == ("nightly", None, "allow")
+
+
+def test_its_own_job_is_shown_with_its_graph(desk: Desk) -> None:
+    desk.put()
+    job = desk.api.get("/v1/jobs/nightly").json
+    assert (job["target"]["type"], job["workflow"]) == ("workflow", None)
+    assert job["next_occurrence"] == "2026-11-21T12:01:00Z"
+
+
+def test_it_is_read_as_it_was_put(desk: Desk) -> None:
+    put = desk.put()
+    read = desk.api.get(PATH)
+    assert read.status == 200
+    assert read.headers["etag"] == put.headers["etag"]
+    assert put.json == read.json | {"dry_run": False, "created": [*DIAMOND, "nightly"], "changed": []}
+
+
+def test_the_same_body_twice_writes_nothing(desk: Desk) -> None:
+    first = desk.put()
+    before = desk.items()
+    desk.world.clock.advance(5)
+    again = desk.put()
+    assert (again.status, again.json["created"], again.json["changed"]) == (200, [], [])
+    assert again.headers["etag"] == first.headers["etag"]
+    assert desk.items() == before
+
+
+def test_what_is_otherwise_is_changed_and_the_rest_stays(desk: Desk) -> None:
+    desk.put()
+    jobs = DIAMOND | {"us": {"job": INLINE["job"] | {"name": "Other"}, "after": ["extract"], "may_fail": True}}
+    answer = desk.put(NIGHTLY | {"jobs": jobs})
+    assert (answer.status, answer.json["created"], answer.json["changed"]) == (200, [], ["us", "nightly"])
+    assert answer.json["jobs"]["us"]["may_fail"] is True
+
+
+def test_jobs_that_exist_are_taken_in_and_those_that_are_left_out_are_free(desk: Desk) -> None:
+    desk.api.post({"id": "mail", "schedule": None, "target": HTTP_TARGET})
+    desk.put()
+    answer = desk.put(NIGHTLY | {"jobs": {"extract": {}, "mail": {"after": ["extract"]}}})
+    assert answer.status == 200, answer.text
+    workflows = {name: desk.api.get(f"/v1/jobs/{name}").json["workflow"] for name in ("extract", "mail", "eu")}
+    assert workflows == {"extract": "nightly", "mail": "nightly", "eu": None}
+    assert desk.api.delete("/v1/jobs/eu").status == 204
+
+
+def test_a_version_that_is_gone_is_refused(desk: Desk) -> None:
+    etag = desk.put().headers["etag"]
+    assert desk.put(NIGHTLY | {"name": "Nightly"}, If_Match=etag).status == 200
+    answer = desk.put(NIGHTLY, If_Match=etag)
+    assert (answer.status, kind(answer)) == (412, "etag-mismatch")
+    assert desk.put(NIGHTLY, If_None_Match="*").status == 412
+    assert desk.put(NIGHTLY, "/v1/workflows/other", If_Match="*").status == 412
+
+
+def test_what_nobody_put_is_not_found(desk: Desk) -> None:
+    answer = desk.api.get(PATH)
+    assert (answer.status, kind(answer)) == (404, "unknown-workflow")
+
+
+def test_workflows_are_listed_and_other_jobs_are_not(desk: Desk) -> None:
+    desk.put(path="/v1/workflows/b")
+    desk.put(NIGHTLY | {"jobs": {"alone": INLINE}}, "/v1/workflows/a")
+    page = desk.api.get("/v1/workflows", limit="1")
+    assert [item["id"] for item in page.json["items"]] == ["a"]
+    rest = desk.api.get("/v1/workflows", limit="1", cursor=page.json["next_cursor"])
+    assert [item["id"] for item in rest.json["items"]] == ["b"]
+    assert "jobs" not in page.json["items"][0]
+
+
+# --- a dry run
+
+
+def test_a_dry_run_says_what_would_be_and_writes_nothing(desk: Desk) -> None:
+    desk.api.post({"id": "eu", "schedule": None, "target": HTTP_TARGET})
+    before = desk.items()
+    answer = desk.put(query="dry_run=true")
+    assert (answer.status, answer.json["dry_run"]) == (200, True)
+    assert (answer.json["created"], answer.json["changed"]) == (["extract", "us", "report", "nightly"], ["eu"])
+    assert answer.json["next_occurrence"] == "2026-11-21T12:01:00Z"
+    assert desk.items() == before
+
+
+def test_a_dry_run_of_what_stands_finds_nothing_to_do(desk: Desk) -> None:
+    desk.put()
+    answer = desk.put(query="dry_run=true")
+    assert (answer.json["created"], answer.json["changed"]) == ([], [])
+    assert answer.headers["etag"] == desk.api.get(PATH).headers["etag"]
+
+
+def test_a_dry_run_refuses_what_the_put_would_refuse(desk: Desk) -> None:
+    answer = desk.put({"schedule": None, "jobs": {"extract": {}}}, query="dry_run=true")
+    assert (answer.status, kind(answer)) == (422, "invalid-workflow")
+
+
+@pytest.mark.parametrize("query", ["dryrun=true", "dry_run=yes"])
+def test_a_misspelt_dry_run_writes_nothing(desk: Desk, query: str) -> None:
+    before = desk.items()
+    answer = desk.put(query=query)
+    assert (answer.status, kind(answer)) == (400, "bad-parameter")
+    assert desk.items() == before
+
+
+# --- what is wrong with a graph
+
+
+@pytest.mark.parametrize(
+    ("jobs", "place", "said"),
+    [
+        (
+            {"extract": INLINE, "load-eu": INLINE | {"after": ["report"]}, "report": INLINE | {"after": ["load-eu"]}},
+            "/jobs/report/after/0",
+            "closes a circle: load-eu -> report -> load-eu",
+        ),
+        ({"a": INLINE, "b": INLINE | {"after": ["c"]}}, "/jobs/b/after/0", "c is no job of this workflow"),
+        ({"extract": {}}, "/jobs/extract", "there is no job extract"),
+        ({"nightly": INLINE}, "/jobs/nightly", "is the workflow itself"),
+        ({"a": INLINE | {"when": "any_failure"}}, "/jobs/a/when", "any_failure needs after"),
+        ({"a": INLINE | {"only": "0 3 * * *"}}, "/jobs/a/only", "never meets"),
+        ({"a": INLINE | {"not_before": "61 * * * *"}}, "/jobs/a/not_before", "is not understood"),
+        (
+            {"a": INLINE, "b": {"job": {"target": HTTP_TARGET, "payload": {"rows": "{{upstream.a.result}}"}}}},
+            "/jobs/b/job/payload/rows",
+            "upstream.a does not come before b",
+        ),
+    ],
+)
+def test_a_fault_of_the_graph_is_named_by_its_place_and_nothing_is_written(
+    desk: Desk, jobs: dict[str, Any], place: str, said: str
+) -> None:
+    before = desk.items()
+    answer = desk.put(NIGHTLY | {"jobs": jobs})
+    assert (answer.status, kind(answer)) == (422, "invalid-workflow")
+    assert said in answer.errors[place]
+    assert desk.items() == before
+
+
+def test_a_path_that_is_too_long_is_refused(desk: Desk) -> None:
+    chain = {f"j{n}": INLINE | {"after": [f"j{n - 1}"] if n else []} for n in range(101)}
+    answer = desk.put(NIGHTLY | {"jobs": chain})
+    assert "is 101 jobs long; at most 100 are allowed" in answer.errors["/jobs/j100/after"]
+
+
+def test_what_belongs_to_others_is_a_conflict(desk: Desk) -> None:
+    desk.api.post({"id": "daily", "schedule": "@daily", "target": HTTP_TARGET})
+    desk.put()
+    answer = desk.put({"schedule": None, "jobs": {"extract": {}, "daily": {}, "nightly": {}}}, "/v1/workflows/other")
+    assert (answer.status, kind(answer)) == (409, "workflow-conflict")
+    assert answer.errors == {
+        "/jobs/extract": "is in workflow nightly; take it out there first",
+        "/jobs/daily": "has a schedule of its own (@daily); set it to null first",
+        "/jobs/nightly": "is a workflow; workflows do not nest",
+    }
+
+
+def test_a_conflict_beside_a_fault_is_told_with_it(desk: Desk) -> None:
+    desk.put()
+    answer = desk.put({"schedule": None, "jobs": {"extract": {}, "nobody": {}}}, "/v1/workflows/other")
+    assert (answer.status, kind(answer)) == (422, "invalid-workflow")
+    assert set(answer.errors) == {"/jobs/extract", "/jobs/nobody"}
+
+
+def test_a_job_is_not_made_a_workflow(desk: Desk) -> None:
+    desk.api.post({"id": "nightly", "schedule": None, "target": HTTP_TARGET})
+    answer = desk.put()
+    assert (answer.status, kind(answer)) == (409, "workflow-conflict")
+    assert kind(desk.api.get(PATH)) == "unknown-workflow"
+
+
+def test_a_rate_without_an_anchor_may_have_members_with_times(desk: Desk) -> None:
+    answer = desk.put({"schedule": "rate(1 hour)", "jobs": {"a": INLINE | {"only": "* * * * *"}}})
+    assert answer.status == 201, answer.text
+
+
+# --- its jobs
+
+
+def test_a_workflows_own_job_is_changed_as_a_workflow_alone(desk: Desk) -> None:
+    desk.put()
+    for answer in (
+        desk.patch("nightly", {"name": "Other"}),
+        desk.api.send(json_event("PUT", "/v1/jobs/nightly", {"schedule": None, "target": HTTP_TARGET})),
+    ):
+        assert (answer.status, kind(answer)) == (409, "is-workflow")
+        assert "PUT /v1/workflows/nightly" in answer.json["detail"]
+
+
+def test_a_workflow_is_no_target_of_a_posted_job(desk: Desk) -> None:
+    answer = desk.api.post({"schedule": None, "target": {"type": "workflow", "graph": "3f2a"}})
+    assert "PUT /v1/workflows/<id>" in answer.errors["/target/type"]
+
+
+def test_a_member_is_neither_deleted_nor_given_a_schedule(desk: Desk) -> None:
+    desk.put()
+    answers = (desk.api.delete("/v1/jobs/extract"), desk.patch("extract", {"schedule": "@daily"}))
+    for answer in answers:
+        assert (answer.status, kind(answer)) == (409, "in-workflow")
+        assert "nightly" in answer.json["detail"]
+
+
+def test_a_member_is_changed_like_any_job(desk: Desk) -> None:
+    desk.put()
+    answer = desk.patch("extract", {"timeout_seconds": 60})
+    assert (answer.status, answer.json["workflow"]) == (200, "nightly")
+
+
+def test_a_members_payload_takes_from_what_comes_before_it_alone(desk: Desk) -> None:
+    desk.put()
+    assert desk.patch("report", {"payload": {"rows": "{{upstream.extract.result.rows}}"}}).status == 200
+    answer = desk.patch("extract", {"payload": ["{{upstream.report.result}}"]})
+    assert (answer.status, answer.errors) == (
+        422,
+        {"/payload/0": "upstream.report does not come before extract"},
+    )
+
+
+def test_a_job_with_a_schedule_takes_no_results(desk: Desk) -> None:
+    answer = desk.api.post({"schedule": "@daily", "target": HTTP_TARGET, "payload": "{{upstream.a.result}}"})
+    assert "results are handed down in payloads of jobs without a schedule alone" in answer.errors["/payload"]
+
+
+def test_a_claim_by_a_workflow_that_is_gone_binds_nobody(desk: Desk) -> None:
+    desk.put()
+    assert desk.api.delete("/v1/jobs/nightly").status == 204
+    assert desk.api.get("/v1/jobs/extract").json["workflow"] is None
+    assert desk.api.delete("/v1/jobs/extract").status == 204
+
+
+def test_deleting_a_workflow_ends_its_runs(desk: Desk) -> None:
+    desk.put()
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
+    desk.world.until(NOON + 61)
+    assert desk.view()["state"] == "WAITING"
+    assert desk.api.delete("/v1/jobs/nightly").status == 204
+    desk.world.until(NOON + 75)
+    assert [run.state for run in desk.world.runs("nightly")] == [RunState.CANCELLED]
+    assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
+
+
+# --- its runs
+
+
+def test_a_run_half_way_is_shown_with_each_job(desk: Desk) -> None:
+    desk.put()
+    desk.put(NIGHTLY | {"jobs": DIAMOND | {"eu": {"job": {"target": HTTP_TARGET}, "after": ["extract"]}}})
+    desk.world.caller.answer = lambda call: Failed("busy", code="http.503") if call.job.id == "eu" else Succeeded()
+    desk.world.until(NOON + 61)
+    view = desk.view()
+    assert (view["run"], view["state"], view["occurrence"]) == (RUN, "WAITING", "2026-11-21T12:01:00Z")
+    assert view["deadline"].startswith("2026-11-22T12:01:")
+    assert view["counts"] == {"ok": 2, "failed": 0, "cut": 0, "skipped": 0, "due": 1, "waiting": 1, "left": 0}
+    assert states(view) == {"extract": "SUCCEEDED", "eu": "RETRYING", "us": "SUCCEEDED", "report": "WAITS"}
+    jobs = {each["id"]: each for each in view["jobs"]}
+    assert (jobs["eu"]["attempts"], jobs["eu"]["code"], jobs["eu"]["after"]) == (1, "http.503", ["extract"])
+    assert (jobs["report"]["waits_for"], jobs["report"]["run"]) == (["eu"], None)
+
+
+def test_a_failed_run_says_who_failed_and_who_did_not_run(desk: Desk) -> None:
+    desk.world.caller.answer = failing("eu")
+    desk.put()
+    desk.world.until(NOON + 90)
+    view = desk.view()
+    assert (view["state"], view["reason"]) == ("DEAD", "members_failed")
+    assert view["counts"] == {"ok": 2, "failed": 1, "cut": 1, "skipped": 0, "due": 0, "waiting": 0, "left": 0}
+    assert states(view)["report"] == "SKIPPED"
+
+
+def test_what_a_cancelled_run_left_is_said_to_be_left(desk: Desk) -> None:
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.put(NIGHTLY | {"jobs": {"a": {"job": {"target": HTTP_TARGET}}, "b": INLINE | {"after": ["a"]}}})
+    desk.world.until(NOON + 61)
+    assert desk.api.ask(f"/v1/runs/{RUN}/cancel").status == 202
+    desk.world.until(NOON + 90)
+    view = desk.view()
+    assert view["state"] == "CANCELLED"
+    assert states(view)["a"] == "CANCELLED"
+    assert view["counts"]["left"] + view["counts"]["cut"] == 2
+
+
+def test_a_runs_answer_names_its_workflow(desk: Desk) -> None:
+    desk.put()
+    desk.world.until(NOON + 70)
+    assert desk.api.get("/v1/runs/extract.20261121T120100Z").json["workflow"] == "nightly"
+    assert desk.api.get(f"/v1/runs/{RUN}").json["workflow"] == "nightly"
+    asked = desk.api.ask("/v1/jobs/extract/run")
+    assert asked.json["workflow"] is None
+
+
+def test_a_run_that_has_not_begun_has_no_jobs_to_show(desk: Desk) -> None:
+    desk.put()
+    answer = desk.api.get(f"{PATH}/runs/20261121T120100Z")
+    assert (answer.status, kind(answer), answer.json["state"]) == (409, "no-workflow-run", "QUEUED")
+
+
+def test_a_members_run_is_no_workflows_run(desk: Desk) -> None:
+    desk.put()
+    desk.world.until(NOON + 70)
+    answer = desk.api.get("/v1/workflows/extract/runs/20261121T120100Z")
+    assert (answer.status, kind(answer)) == (409, "no-workflow-run")
+
+
+@pytest.mark.parametrize("local", ["20251121T120100Z", "yesterday"])
+def test_a_run_that_never_was_is_not_found(desk: Desk, local: str) -> None:
+    desk.put()
+    answer = desk.api.get(f"{PATH}/runs/{local}")
+    assert (answer.status, kind(answer)) == (404, "unknown-run")
+
+
+# --- run again
+
+
+def test_a_part_of_a_run_is_run_again_and_takes_the_rest_over(desk: Desk) -> None:
+    desk.world.caller.answer = failing("eu")
+    desk.put()
+    desk.world.until(NOON + 90)
+    desk.world.caller.answer = lambda _: Succeeded("fine")
+    answer = desk.rerun("eu")
+    assert (answer.status, answer.json["state"]) == (202, "QUEUED")
+    assert answer.headers["location"] == f"/v1/runs/{answer.json['id']}"
+    desk.world.until(NOON + 120)
+    view = desk.view(answer.json["id"].removeprefix("nightly."))
+    assert (view["state"], view["rerun_of"], view["rerun_from"]) == ("SUCCEEDED", RUN, ["eu"])
+    jobs = {each["id"]: each for each in view["jobs"]}
+    assert [name for name in jobs if jobs[name]["given"]] == ["extract", "us"]
+    assert (jobs["us"]["run"], jobs["us"]["state"]) == ("us.20261121T120100Z", "SUCCEEDED")
+    assert jobs["report"]["run"] == f"report.{answer.json['id'].removeprefix('nightly.')}"
+    assert view["counts"]["ok"] == 4
+    assert desk.view()["state"] == "DEAD"
+
+
+def test_the_same_key_is_the_same_rerun(desk: Desk) -> None:
+    desk.world.caller.answer = failing("eu")
+    desk.put()
+    desk.world.until(NOON + 90)
+    first, again = desk.rerun("eu", key="once"), desk.rerun("eu", key="once")
+    assert first.json["id"] == again.json["id"]
+    other = desk.rerun("us", key="once")
+    assert (other.status, kind(other)) == (422, "idempotency-key-reused")
+    desk.world.until(NOON + 120)
+    after = desk.rerun("eu", key="once")
+    assert (after.json["id"], after.json["state"]) == (first.json["id"], "DEAD")
+    assert len(desk.world.runs("nightly")) == 2
+
+
+def test_what_has_not_ended_is_not_run_again(desk: Desk) -> None:
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
+    desk.world.until(NOON + 61)
+    answer = desk.rerun("slow")
+    assert (answer.status, kind(answer), answer.json["state"]) == (409, "run-not-ended", "WAITING")
+
+
+def test_a_job_that_the_run_does_not_have_is_named(desk: Desk) -> None:
+    desk.put()
+    desk.world.until(NOON + 90)
+    answer = desk.rerun("eu", "asia")
+    assert (answer.status, answer.errors) == (422, {"/from/1": "asia is no job of this run"})
+
+
+def test_a_run_of_a_job_is_not_run_again_as_a_workflow(desk: Desk) -> None:
+    desk.put()
+    desk.world.until(NOON + 90)
+    answer = desk.rerun("eu", run="eu.20261121T120100Z")
+    assert (answer.status, kind(answer)) == (409, "no-workflow-run")
+
+
+# --- who may see it, and where
+
+
+def test_tenants_see_their_own_workflows_only(desk: Desk, tables: Tables) -> None:
+    theirs = Desk(tables, auth="jwt")
+    theirs.api.caller = jwt_caller("acme", "jobs:read", "jobs:write")
+    assert theirs.put().status == 201
+    theirs.api.caller = jwt_caller("globex", "jobs:read", "jobs:write")
+    assert theirs.api.get("/v1/workflows").json["items"] == []
+    assert theirs.api.get(PATH).status == 404
+    answer = theirs.put(NIGHTLY | {"jobs": {"extract": {}}})
+    assert "there is no job extract" in answer.errors["/jobs/extract"]
+    assert theirs.put().status == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/workflows"),
+        ("GET", PATH),
+        ("PUT", PATH),
+        ("GET", f"{PATH}/runs/20261121T120100Z"),
+        ("POST", f"/v1/runs/{RUN}/rerun"),
+    ],
+)
+def test_a_stage_without_workflows_says_how_to_turn_them_on(tables: Tables, method: str, path: str) -> None:
+    api = Desk(tables, workflows="off").api
+    body = {"PUT": NIGHTLY, "POST": {"from": ["a"]}}.get(method)
+    answer = api.send(api_event(method, path, content_type=None) if body is None else json_event(method, path, body))
+    assert (answer.status, kind(answer)) == (404, "workflows-off")
+    assert "settings/<stage>.json" in answer.json["detail"]
