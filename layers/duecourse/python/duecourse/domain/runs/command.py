@@ -23,7 +23,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.finish import cancel, decide_finish, succeed
-from duecourse.domain.runs.records import ended, first_record
+from duecourse.domain.runs.records import WORKFLOW_OVER, ended, first_record, stopped_by_workflow
 from duecourse.domain.runs.recreated import instead_of, of_predecessor, own_job
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import LEASE_MARGIN_SECONDS, decide_start
@@ -102,6 +102,9 @@ def _rescheduled(event: DeadlineCame, run: Run, until: float, reason: str) -> De
 
 def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -> Decision:
     match run.state:
+        case RunState.CANCELLED | RunState.SKIPPED if event.reason == WORKFLOW_OVER and stopped_by_workflow(run):
+            # Written anew: a start that is about to write over it read that the workflow's run was alive.
+            return carried(cancel(run, event.reason, now), event.request, context)
         case RunState.CANCELLED:
             return FollowUp(run, "already CANCELLED")
         case RunState.SUCCEEDED | RunState.DEAD | RunState.SKIPPED:

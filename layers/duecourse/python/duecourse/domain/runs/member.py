@@ -21,13 +21,10 @@ from duecourse.domain.runs.decision import (
     WorkflowOutcome,
 )
 from duecourse.domain.runs.finish import cancel, succeed
-from duecourse.domain.runs.records import begun, ended, first_record, skipped
+from duecourse.domain.runs.records import begun, ended, first_record, skipped, stopped_by_workflow
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import decide_start, go_on
-
-WORKFLOW_OVER = "workflow_over"
-"""Why a member is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
 
 MEMBERS_FAILED = "members_failed"
 """Why a workflow's run is dead whose members have all ended."""
@@ -43,19 +40,6 @@ def as_member(job: JobSnapshot) -> JobSnapshot:
     return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
 
 
-def stopped_by_workflow(run: Run) -> bool:
-    """Whether a member did not run, or was cancelled, on account of other members or of its workflow's end: it runs
-    after all where these were redriven.
-    """
-    match run.state:
-        case RunState.SKIPPED:
-            return run.reason in {each.value for each in Readiness if each.skips}
-        case RunState.CANCELLED:
-            return run.reason == WORKFLOW_OVER
-        case _:
-            return False
-
-
 def decide_member_start(
     request: StartRequest,
     readiness: Readiness,
@@ -65,7 +49,9 @@ def decide_member_start(
     *,
     now: float,
 ) -> Decision:
-    """Decide on the first attempt of a member. `readiness` was read before the record."""
+    """Decide on the first attempt of a member. `readiness` was read before a record that is not there, and after one
+    that says that it was stopped.
+    """
     if run is not None and not (readiness is Readiness.READY and stopped_by_workflow(run)):
         return go_on(request, own_job(job, run), run, context, now)
     if readiness in (Readiness.WAITS, Readiness.OVER):

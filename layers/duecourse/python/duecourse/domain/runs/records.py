@@ -7,12 +7,15 @@ from dataclasses import replace
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Lane
 from duecourse.domain.runs.callback import CallbackToken
-from duecourse.domain.runs.decision import AttemptContext, Start, StartRequest, Transition
+from duecourse.domain.runs.decision import AttemptContext, Readiness, Start, StartRequest, Transition
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 
 OVERLAP = "overlap"
 """`waiting_for` of a run that waits for another run of its job."""
+
+WORKFLOW_OVER = "workflow_over"
+"""Why a member is cancelled whose workflow's run ended otherwise: by its deadline, or by hand."""
 
 
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Run:
@@ -121,3 +124,16 @@ def refused(start: Start, reason: str, because: str) -> Transition:
     never = ended(start.run, RunState.SKIPPED, reason, None)
     never = replace(never, attempt=0, first_started_at=None, started_at=None, callback_hash=None)
     return Transition(never, start.previous, because)
+
+
+def stopped_by_workflow(run: Run) -> bool:
+    """Whether a member did not run, or was cancelled, on account of other members or of its workflow's end: it runs
+    after all where these were redriven.
+    """
+    match run.state:
+        case RunState.SKIPPED:
+            return run.reason in {each.value for each in Readiness if each.skips}
+        case RunState.CANCELLED:
+            return run.reason == WORKFLOW_OVER
+        case _:
+            return False

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from duecourse.domain.runs.decision import Readiness
-from duecourse.domain.runs.member import WORKFLOW_OVER, stopped_by_workflow
+from duecourse.domain.runs.records import WORKFLOW_OVER, stopped_by_workflow
 from duecourse.domain.runs.run import Run, RunState
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
@@ -89,6 +89,8 @@ class Graph:
     rerun_from: tuple[str, ...] = ()
     timed: bool | None = None
 
+    part_members: ClassVar[int] = PART_MEMBERS
+
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of each member."""
@@ -155,11 +157,15 @@ class Graph:
     @property
     def parts(self) -> range:
         """The numbers of the items that hold its members' ends."""
-        return range((len(self.members) + PART_MEMBERS - 1) // PART_MEMBERS)
+        return range((len(self.members) + self.part_members - 1) // self.part_members)
+
+    def part_of(self, number: int) -> int:
+        """The item that holds the end of this member."""
+        return number // self.part_members
 
     def part(self, part: int) -> int:
         """The members whose ends that item holds."""
-        return ((1 << PART_MEMBERS) - 1) << (part * PART_MEMBERS) & self.all
+        return ((1 << self.part_members) - 1) << (part * self.part_members) & self.all
 
     def parts_of(self, members: int) -> set[int]:
         """The items that hold the ends of these members."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.workflows.ends import MemberEnds
-from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, Rule, numbers_in
+from duecourse.domain.workflows.graph import Graph, Rule, numbers_in
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class WorkflowState:
         Of the ends that make a rule true or false the last one sees all others: each is written before the others are
         read. So nothing is read for a job that waits for members of this very part.
         """
-        own = number // PART_MEMBERS
+        own = self.graph.part_of(number)
         mask, wanted = self.graph.part(own), set[int]()
         for following in self.graph.downstream[number]:
             upstream = self.graph.upstream[following]

@@ -26,6 +26,7 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.member import as_member
+from duecourse.domain.runs.records import stopped_by_workflow
 from duecourse.domain.runs.run import Run
 from duecourse.messages import MessageError, MessageKind, read_run_message
 from duecourse.ports import Conflict, JobStore
@@ -139,6 +140,9 @@ class LaneWorker:
         # A run that has waited has a record.
         first = message.kind is MessageKind.START and message.attempt == 1 and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
+        if run is not None and stopped_by_workflow(run):
+            # It may start all the same, but only if its workflow's run was alive after that record was read.
+            found = self.workflows.look(message)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
             outcome = self._step(item, as_member(job) if message.is_member else job, run, found)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName, parse_run_id
-from duecourse.domain.runs.member import WORKFLOW_OVER
+from duecourse.domain.runs.records import WORKFLOW_OVER
 from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 from duecourse.domain.workflows.graph import Graph, Member, read_ref

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.runs.member import MEMBERS_FAILED, stopped_by_workflow
+from duecourse.domain.runs.member import MEMBERS_FAILED
+from duecourse.domain.runs.records import stopped_by_workflow
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.ends import MemberEnds, end_of
