@@ -1,0 +1,113 @@
+"""A workflow on the real stack, by the command: put, watched, a job of it fails, is redriven, and the rest goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from duecourse_cli.local.demo.receiver import OK_PATH
+from duecourse_cli.local.emulator import aws
+from duecourse_cli.main import main
+from duecourse_cli.models import WorkflowRun
+from tests.support.waiting import awaited
+
+from .conftest import System
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+LATER = "duecourse-target-load-eu"
+"""A queue that is not there at first."""
+
+
+@pytest.fixture
+def nightly(system: System, tmp_path: Path) -> Path:
+    """The document of the how-to, with targets of this system."""
+    fine = {"target": {"type": "http", "url": system.receiver.url + OK_PATH}}
+    fails = {"target": {"type": "sqs", "queue": LATER}, "retry": {"max_attempts": 1}}
+    document = {
+        "schedule": "0 2 * * *",
+        "timezone": "Europe/Berlin",
+        "deadline_seconds": 14400,
+        "jobs": {
+            "extract": {"job": fine},
+            "load-eu": {"after": ["extract"], "job": fails},
+            "load-us": {"after": ["extract"], "may_fail": True, "job": fine},
+            "report": {"after": ["load-eu", "load-us"], "job": fine},
+            "alert": {"after": ["report"], "when": "any_failure", "job": fine},
+        },
+    }
+    path = tmp_path / "nightly.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def command(system: System, *words: str) -> Result:
+    return CliRunner().invoke(main, ["workflows", *words, "--api", system.stack.api])
+
+
+def states(run: WorkflowRun) -> dict[str, tuple[str, str | None]]:
+    return {job.id: (job.state, job.reason) for job in run.jobs}
+
+
+def ended(system: System, run_id: str, state: str) -> WorkflowRun:
+    def look() -> WorkflowRun | None:
+        run = system.client.workflow_run(run_id)
+        return run if run.state == state else None
+
+    return awaited(f"{run_id} is {state}", look)
+
+
+def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_is_redriven(
+    system: System, nightly: Path
+) -> None:
+    put = command(system, "put", "nightly", str(nightly))
+    assert put.exit_code == 0, put.output
+    assert "created: " in put.output
+    again = command(system, "put", "nightly", str(nightly))
+    assert "nothing has changed" in again.output
+
+    started: dict[str, Any] = dict(system.client.call("POST", "jobs/nightly/run"))
+    run_id: str = started["id"]
+    awaited("the start", lambda: system.client.run(run_id).state != "QUEUED")
+    watched = command(system, "watch", run_id, "--every", "0.2")
+    assert watched.exit_code == 1, watched.output
+
+    dead = ended(system, run_id, "DEAD")
+    assert states(dead) == {
+        "extract": ("SUCCEEDED", None),
+        "load-eu": ("DEAD", "not_retryable"),
+        "load-us": ("SUCCEEDED", None),
+        "report": ("SKIPPED", "upstream_failed"),
+        "alert": ("SUCCEEDED", None),
+    }
+    shown = command(system, "show", run_id)
+    assert "SKIPPED (upstream_failed)" in shown.output
+    local = run_id.partition(".")[2]
+    assert {job.run for job in dead.jobs} == {f"{job.id}.{local}" for job in dead.jobs}, "one instant in every id"
+
+    aws.client(system.stack.endpoint, "sqs").create_queue(QueueName=LATER)
+    system.client.redrive(f"load-eu.{local}")
+    done = ended(system, run_id, "SUCCEEDED")
+    assert states(done) == dict.fromkeys(states(dead), ("SUCCEEDED", None))
+    assert [len(system.log.of_run(f"{name}.{local}")) for name in ("extract", "load-us", "report", "alert")] == [1] * 4
+
+    deleted = command(system, "delete", "nightly", "--yes")
+    assert deleted.exit_code == 0, deleted.output
+
+
+def test_a_circle_is_refused_by_its_path(system: System, nightly: Path) -> None:
+    document = json.loads(nightly.read_text())
+    document["jobs"]["extract"]["after"] = ["report"]
+    nightly.write_text(json.dumps(document))
+
+    refused = command(system, "put", "circular", str(nightly))
+
+    assert refused.exit_code == 1
+    assert (
+        "closes a circle: load-eu -> report -> extract -> load-eu" in refused.output
+        or "closes a circle" in refused.output
+    )
