@@ -18,17 +18,21 @@ from duecourse.domain.runs.decision import (
     DeadLettered,
     DeadlineCame,
     Ended,
+    Evaluated,
     Event,
     GivenUp,
+    Readiness,
     Start,
     Transition,
+    WorkflowOutcome,
 )
 from duecourse.domain.runs.lifecycle import decide
-from duecourse.domain.runs.records import queued
+from duecourse.domain.runs.records import WORKFLOW_OVER, queued
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run
+from tests.support.varied import varied
 
 Arrow = tuple[str, str]
 
@@ -36,6 +40,9 @@ PAGE = Path(__file__).parents[4] / "ARCHITECTURE.md"
 SECTION = re.compile(r"^## State of a run\n(?P<text>.*?)^## ", re.MULTILINE | re.DOTALL)
 DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
 ARROW = re.compile(r"^\s*(?P<source>\S+) --> (?P<aim>[A-Z]+)\s*:\s*(?P<causes>\S.*)$")
+
+STOPPED = {RunState.SKIPPED: Readiness.UPSTREAM_FAILED.value, RunState.CANCELLED: WORKFLOW_OVER}
+"""Why a workflow stops the run of a member that ends so."""
 
 MOMENTS = (DUE + 1.0, DUE + 30.0, DUE + 200.0, WAITS_UNTIL + 10_000.0)
 OUTCOMES: tuple[Outcome, ...] = (Succeeded("done"), Failed("HTTP 503"), Failed("no", forbidden=True))
@@ -62,6 +69,8 @@ def records(state: RunState) -> Iterator[Run | None]:
         yield from (queued(run(attempts_allowed=allowed), DUE + 1.0) for allowed in (1, 2))
         return
     shapes = [run(state), replace(waiting_run(), state=state) if state is RunState.WAITING else waiting_run(state)]
+    if state in STOPPED:
+        shapes.append(replace(run(state), reason=STOPPED[state]))
     for shape, attempt, beat, asked in product(shapes, (1, 2), (None, DUE + 20.0), (None, "cancelled")):
         if state is RunState.WAITING and shape.waiting_until is None:
             continue
@@ -77,6 +86,10 @@ def events() -> tuple[Event, ...]:
         found += [offered, replace(offered, redrive=True), Completed(offered, "done"), DeadlineCame(offered, 0.5)]
         found += [GivenUp(offered, failed, 0.5) for failed in OUTCOMES if isinstance(failed, Failed)]
         found += [CancelAsked(offered, "cancelled"), DeadLettered(offered, True), DeadLettered(offered, False)]
+    offered = start_request(attempt=1, nonce="nonce-2")
+    member = varied(offered, workflow="nightly@3f2a")
+    found += [replace(member, readiness=readiness) for readiness in (Readiness.READY, Readiness.NOT_NEEDED)]
+    found += [CancelAsked(member, WORKFLOW_OVER), *(Evaluated(offered, outcome) for outcome in WorkflowOutcome)]
     return tuple(found)
 
 
@@ -120,6 +133,8 @@ def test_a_run_of_every_state_can_be_reached() -> None:
     assert {aim for _, aim in decided()} | {"QUEUED"} == {state.value for state in RunState}
 
 
-def test_nothing_but_a_redrive_leads_out_of_a_final_state() -> None:
+def test_nothing_but_a_redrive_or_ones_workflow_leads_out_of_a_final_state() -> None:
     final = {state.value for state in RunState if state.final}
-    assert {(source, aim) for source, aim in decided() if source in final} == {("DEAD", "RUNNING")}
+    stopped = product(("SKIPPED", "CANCELLED"), ("RUNNING", "CANCELLED", "SKIPPED"))
+    left = {(source, aim) for source, aim in decided() if source in final}
+    assert left - set(stopped) == {("DEAD", "RUNNING")}
