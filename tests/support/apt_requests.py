@@ -37,6 +37,7 @@ _DROPPED = {
     "AptSqsTarget": ("group",),
     "AptSnsTarget": ("group", "subject"),
     "AptEventBridgeTarget": ("source",),
+    "WorkflowRequest": ("anchor", "start", "end"),
     "PauseManyRequest": ("tag", "cursor"),
     "ResumeManyRequest": ("tag", "cursor"),
     "RedriveRequest": ("cursor", "until"),
@@ -77,6 +78,12 @@ def apt(document: Document, target: str, *, alone: bool = False) -> Document:
             properties[field] = {"type": "string", "pattern": "^duecourse-target-[a-z]{1,6}$"}
     patched = ("schedule", "timezone", "timeout_seconds", "jitter_seconds", "tags", "priority", "overlap", "name")
     schemas["JobPatch"]["properties"] = {name: job["properties"][name] for name in patched}
+    shared = ("schedule", "timezone", "exclude", "payload")
+    schemas["WorkflowRequest"]["properties"] |= {name: job["properties"][name] for name in shared}
+    first = {"job": {"target": {"type": "http", "url": target}}}
+    graphs = [{"made": first}, {"made": first, "next": first | {"after": ["made"], "when": "all_done"}}]
+    schemas["WorkflowRequest"]["properties"]["jobs"] = {"enum": graphs}
+    schemas["RerunRequest"]["properties"]["from"] = {"enum": [["extract"], ["made"]]}
     schemas["BatchRequest"]["properties"]["jobs"]["items"] = {"$ref": "#/components/schemas/JobRequest"}
     for name in ("PauseManyRequest", "ResumeManyRequest"):
         schemas[name]["properties"]["all"] = {"const": True}

@@ -22,7 +22,7 @@ ENDS = ["complete", "fail"]
 def client(tables: Tables) -> ApiClient:
     """An API on these tables at NOON."""
     clock = SettableClock(NOON)
-    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock, workflows=tables.workflows(clock))
 
 
 def callback_job(api: ApiClient) -> Job:

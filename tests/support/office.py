@@ -14,9 +14,9 @@ from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
 from duecourse.usecases.jobs.jobs import Jobs
+from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.pausing import Pausing
 from tests.support.tasks import Registered
-from tests.support.workflows import no_members
 from tests.support.world import World
 
 
@@ -28,7 +28,9 @@ class Office:
         self.world = world
         clock = clock or world.clock
         skipping = Skipping(world.run_store, clock, 90)
-        self.jobs = Jobs(world.jobs, world.wheel, clock, world.randomness, 840, Registered(), no_members(world.jobs))
+        self.jobs = Jobs(
+            world.jobs, world.wheel, clock, world.randomness, 840, Registered(), Membership(world.jobs, world.workflows)
+        )
         self.editing = EditJobs(self.jobs, world.jobs, skipping, clock)
         self.pausing = Pausing(self.jobs, world.jobs, skipping, clock)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.runs.run import RunState
 from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Member
 from duecourse.ports import JobStore
 from duecourse.usecases.jobs.membership import Membership
-from tests.support.jobs import job
+from tests.support.jobs import NOON, cursor, job
+from tests.support.runs import run
 
 if TYPE_CHECKING:
+    from tests.support.api import ApiClient
     from tests.support.world import World
 
 SECOND_OF_ALL = 60
@@ -47,3 +51,13 @@ def add_workflow(
     ref = world.workflows.put_graph("default", id, graph)
     schedule = fields.pop("schedule", "1 12 21 11 *")
     return world.add(job(schedule, id=id, **(workflow_fields(ref.graph, deadline_seconds) | fields)))
+
+
+def add_ended_workflow(api: ApiClient, tenant: str, id: str, **fields: Any) -> None:
+    """Write a workflow of one job, extract, and a run of it at NOON that is dead."""
+    ref = api.workflows.put_graph(tenant, id, Graph((Member(id="extract"),)))
+    workflow = job("0 0 1 1 *", id=id, at=NOON - 7200, **workflow_fields(ref.graph), **fields)
+    workflow = replace(workflow, tenant=tenant)
+    assert api.jobs.create(workflow, cursor(workflow))
+    ended = run(workflow, RunState.DEAD, error="failed: extract (http.500)")
+    assert api.runs.write(replace(ended, identity=replace(ended.identity, workflow=str(ref))), None) is None

@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.runs.run import RunState
-from tests.support.api import BODY, Answered, ApiClient
+from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient
 from tests.support.api_events import api_event, json_event
 from tests.support.callbacks import NAME, callback_job, client, recorded
 from tests.support.openapi import operation_at, resolved
@@ -32,6 +32,7 @@ TARGETS: dict[str, dict[str, Any]] = {
         "parameters": {"MessageBody": "a"},
     },
 }
+BODY_IN_WORKFLOW = {"target": HTTP_TARGET, "tags": ["a"]}
 JOB = {
     **BODY,
     "id": "new",
@@ -51,6 +52,11 @@ VALID: dict[str, Any] = {
     "/v1/runs/<run_id>/fail": {"error": "a", "code": "b"},
     "/v1/schedules/preview": {"schedule": "rate(1 hour)"},
     "/v1/jobs/<job_id>/run": {"payload": {"a": ["b"]}},
+    "/v1/workflows/<workflow_id>": {
+        "schedule": "@daily",
+        "jobs": {"a": {"job": BODY_IN_WORKFLOW, "only": "@daily"}, "b": {"after": ["a"], "not_before": "@daily"}},
+    },
+    "/v1/runs/<run_id>/rerun": {"from": ["a"]},
 }
 ALL = sorted({(method, path) for method, path, *_ in ROUTES})
 
@@ -65,7 +71,12 @@ def api(tables: Tables) -> ApiClient:
 
 
 def real(path: str, job_id: str = "steady", run_id: str = NAME) -> str:
-    return path.replace("<job_id>", job_id).replace("<run_id>", run_id)
+    found = (
+        path.replace("<job_id>", job_id)
+        .replace("<run_id>", run_id)
+        .replace("<workflow_id>", job_id.replace("steady", "chain"))
+    )
+    return found.replace("<instant>", run_id.partition(".")[2])
 
 
 def send(api: ApiClient, method: str, path: str, body: Any) -> Answered:
@@ -101,7 +112,7 @@ def bodies(method: str, path: str, text: str) -> Iterator[tuple[str, Any]]:
     schema = schema_of(method, path)
     if schema is None or path == "/v1/jobs/batch":
         return
-    valid = JOB if "schedule" in schema["properties"] and path != "/v1/schedules/preview" else VALID.get(path, {})
+    valid = VALID.get(path) or (JOB if "schedule" in schema["properties"] else {})
     if method == "PATCH":
         valid = {}
     for name in schema["properties"]:

@@ -16,8 +16,6 @@ from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, Member
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
 from tests.support.clock import SettableClock
@@ -27,6 +25,7 @@ from tests.support.jobs import job as made_job
 from tests.support.openapi import resolved, strict_document
 from tests.support.runs import run, waiting_run
 from tests.support.tables import Tables
+from tests.support.workflows import add_ended_workflow
 
 pytestmark = pytest.mark.emulator
 
@@ -66,13 +65,8 @@ class Tenants:
         target = HttpTarget(HTTP_TARGET["url"])
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
         assert self.api.jobs.create(job, cursor(job))
-        ref = self.api.workflows.put_graph(OWNER, WORKFLOW, Graph((Member(id="extract"),)))
-        workflow = made_job("0 0 1 1 *", id=WORKFLOW, at=NOON - 7200, **workflow_fields(ref.graph))
-        workflow = replace(workflow, tenant=OWNER, payload={"text": SECRET})
-        assert self.api.jobs.create(workflow, cursor(workflow))
+        add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET})
         record = self.api.runs.write
-        ended = run(workflow, RunState.DEAD, error=SECRET)
-        assert record(replace(ended, identity=replace(ended.identity, workflow=str(ref))), None) is None
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
         assert record(run(job, RunState.RETRYING, after=120), None) is None

@@ -33,6 +33,7 @@ from tests.support.openapi import strict_document
 from tests.support.runs import TOKEN, run, waiting_run
 from tests.support.tables import Tables
 from tests.support.varied import varied
+from tests.support.workflows import add_ended_workflow
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
@@ -52,7 +53,9 @@ def api(tables: Tables) -> ApiClient:
     clock = SettableClock(NOON)
     settings = api_settings(auth="jwt", job_quota=100_000, requests_per_second=100_000, burst=100_000)
     tasks = {"send-mail": RegisteredTask(SqsTarget("duecourse-target-mail"), {"timeout_seconds": 45})}
-    client = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings, tasks=tasks)
+    workflows = tables.workflows(clock)
+    client = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings, tasks=tasks, workflows=workflows)
+    add_ended_workflow(client, "default", "chain")
     nightly = made_job("0 3 * * *", id="nightly", tags=("billing",), completion=Completion.CALLBACK)
     resting = made_job("rate(1 minute)", id="resting", state=JobState.PAUSED, paused_because="tired")
     for job in (nightly, resting):

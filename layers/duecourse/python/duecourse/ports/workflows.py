@@ -42,9 +42,14 @@ class WorkflowStore(Protocol):
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
         """Those of the jobs that exist, by id. Strongly consistent."""
 
-    def claim(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
-        """Make the jobs members of a workflow, or free them (None); the ids of those that are not as they were read any
-        more, which stay as they are.
+    def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
+        """Make the jobs members of a workflow; the ids of those that are not as they were read any more, which stay as
+        they are.
+        """
+
+    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
+        """Make the jobs nobody's members, as far as they are as they were read, and while the workflow's own job is as
+        it was read too (None: while there is none).
         """
 
     def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:

@@ -91,18 +91,37 @@ class DynamoWorkflows:
                 found[item["job_id"]["S"]] = read_job(item, partial(read_item, self._client, self._jobs_table))
         return found
 
-    def claim(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
-        """A hundred jobs a transaction, side by side."""
-        batches = [jobs[begin : begin + TRANSACTION] for begin in range(0, len(jobs), TRANSACTION)]
-        refused = self._executor.map(lambda batch: self._claimed(batch, workflow), batches)
+    def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
+        return self._claimed_by(jobs, workflow, [])
+
+    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
+        if not jobs:
+            return
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
+        if standing is not None:
+            condition = conditions.unchanged(standing)
+        key = job_key(jobs[0].tenant, workflow, JOB)
+        check = {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
+        self._claimed_by(jobs, None, [check])
+
+    def _claimed_by(self, jobs: Sequence[Job], workflow: str | None, checks: list[dict[str, Any]]) -> list[str]:
+        """As many jobs a transaction as there may be, side by side; those that were not written."""
+        size = TRANSACTION - len(checks)
+        batches = [jobs[begin : begin + size] for begin in range(0, len(jobs), size)]
+        refused = self._executor.map(lambda batch: self._claimed(batch, workflow, checks), batches)
         return [job_id for batch in refused for job_id in batch]
 
-    def _claimed(self, jobs: Sequence[Job], workflow: str | None) -> list[str]:
-        """Those of a transaction that stand otherwise now; the others are written then, without these."""
-        failed = transact(self._client, [self._claim_of(job, workflow) for job in jobs], self._clock)
-        rest = [job for index, job in enumerate(jobs) if index not in set(failed)]
+    def _claimed(self, jobs: Sequence[Job], workflow: str | None, checks: list[dict[str, Any]]) -> list[str]:
+        """Those of a transaction that stand otherwise now; the others are written then, without these. All of them
+        where a check fails.
+        """
+        writes = [self._claim_of(job, workflow) for job in jobs]
+        failed = set(transact(self._client, [*writes, *checks], self._clock))
+        if any(index >= len(jobs) for index in failed):
+            return [job.id for job in jobs]
+        rest = [job for index, job in enumerate(jobs) if index not in failed]
         refused = [jobs[index].id for index in failed]
-        return [*refused, *self._claimed(rest, workflow)] if failed and rest else refused
+        return [*refused, *self._claimed(rest, workflow, checks)] if failed and rest else refused
 
     def _claim_of(self, job: Job, workflow: str | None) -> dict[str, Any]:
         condition = conditions.unchanged(job)

@@ -155,8 +155,9 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     """
     job_id = job_id_in(parameters)
     job = api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
-    api.workflows.deleted(job)
-    return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts={"job_id": job_id})
+    unsent = api.workflows.deleted(job)
+    facts, counts = {"job_id": job_id, "unsent": unsent}, {"SendsRefused": unsent} if unsent else {}
+    return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts=facts, counts=counts)
 
 
 def job_answer(action: str, view: JobView, **facts: object) -> Answer:

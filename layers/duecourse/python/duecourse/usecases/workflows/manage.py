@@ -134,7 +134,9 @@ class ManageWorkflows:
 
         edits[workflow_id] = edited = self.editing.put(tenant, workflow_id, own, expected, correlation_id, by=by)
         if replaced is not None and replaced.target != edited.view.job.target:
-            self._retire(replaced, graph)
+            self._retire(replaced, graph, edited.view.job)
+        if edited.changed:  # what another request freed before the switch, none frees after it
+            self._claim(tenant, workflow_id, self.workflows.jobs(tenant, list(graph.numbers)))
         return WorkflowPut(
             edited.view,
             graph,
@@ -142,16 +144,16 @@ class ManageWorkflows:
             tuple(name for name, edit in edits.items() if edit.changed and not edit.created),
         )
 
-    def deleted(self, job: Job) -> None:
-        """What follows from the deletion of a job, which stood so, where it was a workflow: its runs end, its members
-        are free.
+    def deleted(self, job: Job) -> int:
+        """What follows from the deletion of a job, which stood so, where it was a workflow: its members are free, its
+        runs are cancelled; of how many their lanes did not accept that.
         """
         if not isinstance(job.target, WorkflowTarget):
-            return
-        self._retire(job, Graph(()))
+            return 0
+        self._retire(job, Graph(()), None)
         newest = self.runs.page(job.tenant, job.id, limit=ALIVE_LOOKED_AT, before=None)
         alive = [run for run in newest if not run.state.final]
-        self.lanes.send([Outgoing(self._cancellation(run), 0) for run in alive])
+        return self.lanes.send([Outgoing(self._cancellation(run), 0) for run in alive]).count(False)
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
         """The members that exist. Raises WorkflowInvalidError."""
@@ -187,8 +189,10 @@ class ManageWorkflows:
         nonce = self.randomness.nonce()
         return message_about(run, MessageKind.CANCEL, now=self.clock.now(), nonce=nonce, reason="deleted")
 
-    def _retire(self, job: Job, graph: Graph) -> None:
-        """Let the graph that the workflow had so far expire, and free those of its members that are not in `graph`."""
+    def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
+        """Let the graph that the workflow had so far expire, and free those of its members that are not in `graph`,
+        which its own job has now (None: there is none any more).
+        """
         try:
             before = self.workflows.graph(job.tenant, ref_of(job))
         except GraphMissingError:
@@ -197,7 +201,7 @@ class ManageWorkflows:
         self.workflows.expire_graph(job.tenant, ref_of(job), at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
         members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
-        self.workflows.claim(members, None)  # one that was changed meanwhile stays: its claim is void
+        self.workflows.free(members, job.id, standing)  # one that was changed meanwhile stays: its claim is void
 
     def _claimed(self, workflow_id: str, found: Mapping[str, Job]) -> list[WorkflowFault]:
         membership = self.editing.jobs.membership

@@ -1,0 +1,258 @@
+"""Workflows are put in several writes: each may fail, and others write at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
+from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.graph import Graph, Member
+from duecourse.ports import InlineExecutor, WorkflowStore
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.job_errors import JobChangedError
+from duecourse.usecases.jobs.membership import MemberError
+from duecourse.usecases.workflows.manage import GRAPH_DAYS, ManageWorkflows
+from duecourse.usecases.workflows.workflow_draft import (
+    NoWorkflowError,
+    WorkflowDraft,
+    WorkflowInvalidError,
+    WorkflowPut,
+)
+from tests.support.jobs import NOON
+from tests.support.office import Office
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+
+class Lost(Exception):
+    """The process is gone."""
+
+
+@dataclass
+class Interrupted:
+    """A store before one of whose writes (`at`) something happens, once."""
+
+    store: WorkflowStore
+    at: str
+    happens: Callable[[], object]
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.store, name)
+        if name != self.at:
+            return found
+
+        def interrupted(*given: Any, **more: Any) -> Any:
+            self.at = ""
+            self.happens()
+            return found(*given, **more)
+
+        return interrupted
+
+
+def lost() -> None:
+    raise Lost
+
+
+class Desk:
+    """Workflows are put and deleted here."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.world = World(tables)
+        self.office = Office(self.world)
+
+    def managing(self, store: WorkflowStore | None = None) -> ManageWorkflows:
+        world, workflows = self.world, self.world.workflows if store is None else store
+        return ManageWorkflows(
+            *(self.office.editing, world.run_store, workflows, world.wheel, world.clock, world.randomness),
+            InlineExecutor(),
+        )
+
+    def put(self, *names: str, store: Any = None, inline: Sequence[str] | None = None, **fields: Any) -> WorkflowPut:
+        managing = self.managing(store)
+        before = managing.standing("default", "nightly")
+        return managing.put("default", "nightly", draft(names, inline, **fields), before)
+
+    def job(self, name: str) -> Job:
+        found = self.world.jobs.get("default", name)
+        assert found is not None
+        return found
+
+    def create(self, name: str) -> None:
+        self.office.jobs.create(plain(name))
+
+    def expiry(self, graph: Graph) -> int | None:
+        """When the graph's item may be removed."""
+        found = {
+            (item["PK"]["S"], item["SK"]["S"]): item
+            for page in self.tables.client.get_paginator("scan").paginate(TableName=self.tables.jobs)
+            for item in page["Items"]
+        }
+        ref = self.world.workflows.put_graph("default", "other", graph)  # its hash
+        item = found["JOB#default#nightly", f"GRAPH#{ref.graph}"]
+        return int(item["expires_at"]["N"]) if "expires_at" in item else None
+
+
+def plain(name: str) -> Draft:
+    return Draft(tenant="default", id=name, schedule=ScheduleSpec(""), target=HttpTarget("https://example.com/"))
+
+
+def draft(names: Sequence[str], inline: Sequence[str] | None = None, **fields: Any) -> WorkflowDraft:
+    """A chain of these jobs, all or those of them defined with it."""
+
+    def definition(graph: str) -> Draft:
+        return Draft(
+            **{"tenant": "default", "id": "nightly", "schedule": ScheduleSpec("0 2 * * *")}
+            | workflow_fields(graph)
+            | fields
+        )
+
+    members = [
+        Member(id=name, after=(before,) if before else ()) for before, name in zip(("", *names), names, strict=False)
+    ]
+    return WorkflowDraft(
+        tuple(members), definition, {name: plain(name) for name in (names if inline is None else inline)}
+    )
+
+
+@pytest.fixture
+def desk(any_tables: Tables) -> Desk:
+    return Desk(any_tables)
+
+
+@pytest.mark.parametrize("at", ["claim", "put_graph", "expire_graph"])
+def test_the_same_request_goes_on_where_one_ended(desk: Desk, at: str) -> None:
+    desk.put("extract", "load")
+    with pytest.raises(Lost):
+        desk.put("extract", "mail", store=Interrupted(desk.world.workflows, at, lost))
+    desk.put("extract", "mail")
+    names = {name: desk.job(name).workflow for name in ("extract", "mail")}
+    assert names == {"extract": "nightly", "mail": "nightly"}
+    assert list(desk.managing().get("default", "nightly").graph.numbers) == ["extract", "mail"]
+    assert desk.office.jobs.delete("default", "load").id == "load"
+
+
+@pytest.mark.parametrize("at", ["claim", "put_graph"])
+def test_until_it_is_switched_the_workflow_is_as_it_was(desk: Desk, at: str) -> None:
+    desk.put("extract", "load")
+    before = desk.job("nightly")
+    with pytest.raises(Lost):
+        desk.put("extract", "mail", store=Interrupted(desk.world.workflows, at, lost))
+    assert desk.job("nightly") == before
+    with pytest.raises(MemberError):
+        desk.office.jobs.delete("default", "load")
+    assert desk.office.jobs.delete("default", "mail").id == "mail"  # nobody's yet, whatever its name says
+
+
+def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk) -> None:
+    desk.create("extract")
+
+    def edit() -> None:
+        desk.office.edit("extract", name="Renamed")
+
+    desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", edit))
+    assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
+
+
+def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Desk) -> None:
+    desk.create("extract")
+
+    def delete() -> None:
+        desk.office.jobs.delete("default", "extract")
+
+    with pytest.raises(WorkflowInvalidError, match="there is no job extract"):
+        desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", delete))
+    assert desk.world.jobs.get("default", "nightly") is None
+
+
+def test_of_two_workflows_that_want_a_job_one_gets_it(desk: Desk) -> None:
+    desk.create("extract")
+
+    def other() -> None:
+        definition = replace(draft(["extract"], ()), definition=_other)
+        desk.managing().put("default", "other", definition, None)
+
+    with pytest.raises(WorkflowInvalidError, match="is in workflow other"):
+        desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", other))
+    assert desk.job("extract").workflow == "other"
+
+
+def _other(graph: str) -> Draft:
+    return replace(draft(["extract"], ()).definition(graph), id="other")
+
+
+def test_a_job_that_takes_the_workflows_id_meanwhile_stays_as_it_is(desk: Desk) -> None:
+    def take() -> None:
+        desk.create("nightly")
+
+    with pytest.raises(NoWorkflowError):
+        desk.put("extract", store=Interrupted(desk.world.workflows, "claim", take))
+    assert not isinstance(desk.job("nightly").target, WorkflowTarget)
+
+
+def test_a_graph_that_was_replaced_expires_and_one_that_comes_back_is_kept(desk: Desk) -> None:
+    first = desk.put("extract", "load").graph
+    second = desk.put("extract").graph
+    at = int(NOON) + GRAPH_DAYS * 86_400
+    assert (desk.expiry(first), desk.expiry(second)) == (at, None)
+    desk.put("extract", "load")
+    assert (desk.expiry(first), desk.expiry(second)) == (None, at)
+
+
+def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(desk: Desk) -> None:
+    first = desk.put("extract", "load").graph
+
+    def replaced() -> None:
+        desk.put("extract")
+
+    put = desk.put("extract", "load", name="Other", store=Interrupted(desk.world.workflows, "claim", replaced))
+    assert put.view.job.name == "Other"
+    assert desk.expiry(first) is None
+    assert desk.job("load").workflow == "nightly"
+
+
+def test_what_another_request_took_out_meanwhile_is_a_member_again(desk: Desk) -> None:
+    desk.put("extract", "load")
+    switched = Interrupted(desk.world.workflows, "put_graph", lambda: desk.put("extract"))
+    desk.put("extract", "load", "mail", store=switched)
+    assert {name: desk.job(name).workflow for name in ("extract", "load", "mail")} == dict.fromkeys(
+        ("extract", "load", "mail"), "nightly"
+    )
+
+
+def test_a_request_that_frees_late_frees_nothing_that_was_taken_in_again(desk: Desk) -> None:
+    desk.put("extract", "load")
+    late = Interrupted(desk.world.workflows, "free", lambda: desk.put("extract", "load"))
+    desk.put("extract", store=late)
+    assert desk.job("load").workflow == "nightly"
+
+
+def test_a_workflow_whose_graph_is_gone_can_be_put_again(desk: Desk) -> None:
+    put = desk.put("extract", "load")
+    target = put.view.job.target
+    assert isinstance(target, WorkflowTarget)
+    key = {"PK": {"S": "JOB#default#nightly"}, "SK": {"S": f"GRAPH#{target.graph}"}}
+    desk.tables.client.delete_item(TableName=desk.tables.jobs, Key=key)
+    fresh = Desk(desk.tables)
+    fresh.put("extract", "load")
+    assert list(Desk(desk.tables).managing().get("default", "nightly").graph.numbers) == ["extract", "load"]
+
+
+def test_somebody_who_writes_all_the_time_is_given_way(desk: Desk) -> None:
+    desk.create("extract")
+    store = desk.world.workflows
+
+    class Refusing:
+        def __getattr__(self, name: str) -> Any:
+            return (lambda jobs, _: [job.id for job in jobs]) if name == "claim" else getattr(store, name)
+
+    with pytest.raises(JobChangedError):
+        desk.put("extract", inline=(), store=Refusing())
