@@ -144,6 +144,9 @@ _OVERDUE = Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1, crashes=1
 
 MUTANTS = {
     "a start does not ask whether its workflow's run is over": _CANCELLED,
+    "a start asks whether its workflow's run is over, then for the ends": Case(
+        "chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)
+    ),
     "who was stopped is started by an old look": _CANCELLED,
     "who is due is not cancelled with the workflow's run": _CANCELLED,
     "who was cancelled starts itself, whatever has become of its workflow's run": Case("one", ONE, Left(cancels=1)),

@@ -47,7 +47,7 @@ class Promises:
             )
         if not run.is_member and run.job_id == WORKFLOW:
             if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
-                seen = seen._replace(late=0, told=False, wanted=False)
+                seen = seen._replace(late=0, told=False)
                 if letter.message.kind is MessageKind.REDRIVE:
                     seen = seen._replace(owed=self._dead(state))
             elif self._over(run):
@@ -57,10 +57,9 @@ class Promises:
         bit = 1 << number
         if run.state is RunState.RUNNING and (previous is None or stopped_by_workflow(previous)):
             _is(bool(seen.ready & bit), f"I1 {run.job_id} begins early")
-            if self._over(workflow_run) and not seen.wanted:
+            # One that a failure made ready which is none any more is not among the due: a known gap.
+            if self._over(workflow_run) and self._ready_by(seen.truth) & bit:
                 seen = seen._replace(late=seen.late | bit)
-        if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
-            seen = seen._replace(wanted=self._over(workflow_run))
         if run.state is not RunState.DEAD:
             seen = seen._replace(owed=seen.owed & ~bit)
         if run.state.final:

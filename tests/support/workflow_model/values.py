@@ -88,8 +88,7 @@ class Seen(NamedTuple):
     """What the promises remember. `truth`: how members have ended by their records, the highest end of each (a number
     of `MemberEnds`). Masks of members: `ready`, who could begin by that at any time; `late`, who began after the
     workflow's run was over and has not heard of it; `owed`, who was dead when a redrive of the workflow's run began
-    and still is. `told`: what follows from the end of the workflow's run was done; `wanted`: somebody redrove a member
-    since, and so wants it to go on.
+    and still is. `told`: what follows from the end of the workflow's run was done.
     """
 
     truth: int
@@ -97,7 +96,6 @@ class Seen(NamedTuple):
     late: int = 0
     owed: int = 0
     told: bool = False
-    wanted: bool = False
 
 
 class State(NamedTuple):

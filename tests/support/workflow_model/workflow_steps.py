@@ -90,13 +90,17 @@ class WorkflowSteps:
         return None
 
     def _readiness(self, message: RunMessage) -> Generator[Question, Any, Found]:
-        """Workflows._readiness: one BatchGet, whose items are read side by side."""
+        """Workflows._readiness."""
         number = self.graph.numbers[message.job_id]
         parts = sorted(self.graph.parts_of(self.graph.upstream[number]))
-        alive, *ends = yield Read((("alive", 0), *(("part", part) for part in parts)))
-        if not alive and self.changed != "a start does not ask whether its workflow's run is over":
+        first = self.changed == "a start asks whether its workflow's run is over, then for the ends"
+        if first and not (yield from self._is_alive()):
             return Readiness.OVER
-        return self.state(_joined(ends)).readiness(number)
+        ends = (yield Read(tuple(("part", part) for part in parts))) if parts else ()
+        readiness = self.state(_joined(ends)).readiness(number)
+        if first or self.changed == "a start does not ask whether its workflow's run is over":
+            return readiness
+        return readiness if readiness is Readiness.WAITS or (yield from self._is_alive()) else Readiness.OVER
 
     def _evaluation(self) -> Generator[Question, Any, Found]:
         """Workflows._evaluation."""
@@ -146,9 +150,8 @@ class WorkflowSteps:
             state = self.state(_joined([known, *others]))
         starts = state.to_start(list(self.graph.downstream[number]))
         if stopped_by_workflow(run) and state.readiness(number) is Readiness.READY:
-            alive = True
-            if self.changed != "who was cancelled starts itself, whatever has become of its workflow's run":
-                (alive,) = yield Read((("alive", 0),))
+            alive = self.changed == "who was cancelled starts itself, whatever has become of its workflow's run"
+            alive = alive or (yield from self._is_alive())
             if alive and self.changed != "who was cancelled with a workflow's run that is back does not start itself":
                 starts.append(number)
         following = self.messages.starts(starts)
@@ -171,6 +174,11 @@ class WorkflowSteps:
             return []
         due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
         return self.messages.cancellations(due)
+
+    def _is_alive(self) -> Generator[Question, Any, bool]:
+        """Workflows._is_alive."""
+        (alive,) = yield Read((("alive", 0),))
+        return bool(alive)
 
     def _known(self) -> Generator[Question, Any, WorkflowState]:
         """Workflows._known."""
