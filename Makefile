@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line openapi fuzz faults record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -84,6 +84,9 @@ fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ
 
 faults: setup ## write docs/faults.md anew: each write of each story meets each fault (STORIES="fires retries": those alone)
 	$(BIN)/python -m tests.support.fault_table $(STORIES)
+
+model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random; ten minutes
+	$(BIN)/python -m tests.support.workflow_model
 
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations
 	$(BIN)/python -m tests.support.record_release $(NAME)

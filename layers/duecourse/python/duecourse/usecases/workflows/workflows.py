@@ -71,13 +71,15 @@ class Workflows:
         return None
 
     def _readiness(self, message: RunMessage) -> Readiness:
+        """The ends first, then its workflow's run: who is ready by them while that is alive is among those whom the end
+        of it cancels, however late the start is written.
+        """
         graph, ref = self._graph(message), read_ref(message.workflow or "")
-        number = graph.numbers[message.job_id]
-        parts = graph.parts_of(graph.upstream[number])
-        read = self.store.read(message.tenant, run_of(message.identity, ref.workflow), parts)
-        if read.run is None or read.run.state.final:
-            return Readiness.OVER
-        return self._state(message, graph, read.ends).readiness(number)
+        number, ends = graph.numbers[message.job_id], MemberEnds()
+        if parts := graph.parts_of(graph.upstream[number]):
+            ends = self.store.read(message.tenant, run_of(message.identity, ref.workflow), parts, with_run=False).ends
+        readiness = self._state(message, graph, ends).readiness(number)
+        return readiness if readiness is Readiness.WAITS or self._is_alive(message) else Readiness.OVER
 
     def _evaluation(self, message: RunMessage) -> Evaluation:
         graph = self._graph(message)
@@ -167,7 +169,7 @@ class Workflows:
         due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
         return messages.cancellations(due)
 
-    def _is_alive(self, member: Run) -> bool:
+    def _is_alive(self, member: Run | RunMessage) -> bool:
         of = run_of(member.identity, read_ref(member.workflow or "").workflow)
         read = self.store.read(member.tenant, of, ())
         return read.run is not None and not read.run.state.final

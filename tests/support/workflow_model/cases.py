@@ -1,0 +1,165 @@
+"""What is searched: small graphs with what may go wrong, larger ones at random, changed protocols that must fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.workflows.ends import End
+from duecourse.domain.workflows.graph import Given, Graph, Rule
+from tests.support.workflow_model.values import Case, Left
+from tests.support.workflows import graph_of
+
+
+class InPairs(Graph):
+    """Ends in parts of two members."""
+
+    part_members = 2
+
+
+class InThrees(Graph):
+    """In parts of three."""
+
+    part_members = 3
+
+
+class OneByOne(Graph):
+    """Each end in a part of its own."""
+
+    part_members = 1
+
+
+def divided(kind: type[Graph], members: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
+    """A graph whose ends stand in parts of that size."""
+    return kind(graph_of(members, **rules).members)
+
+
+def rerun(graph: Graph, given: dict[str, End], first: tuple[str, ...]) -> Graph:
+    """A rerun of it that starts with `first`, where the others ended as `given`."""
+    members = tuple(replace(each, given=_given(given.get(each.id))) for each in graph.members)
+    return type(graph)(members, rerun_of="nightly.20251121T120000Z", rerun_from=first, timed=False)
+
+
+def _given(end: End | None) -> Given | None:
+    return None if end is None else Given(end, "20251121T120000Z")
+
+
+CHAIN = graph_of({"a": (), "b": ("a",)})
+CHAIN_3 = divided(InPairs, {"a": (), "b": ("a",), "c": ("b",)})
+JOIN = divided(OneByOne, {"a": (), "b": (), "c": ("a", "b")})
+DIAMOND = divided(InPairs, {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")})
+ONE = graph_of({"a": ()})
+RERUN = rerun(DIAMOND, {"a": End.OK, "c": End.FAILED}, ("b",))
+MANY = divided(
+    InThrees,
+    {
+        "a": (),
+        "b": (),
+        "c": ("a", "b"),
+        "d": ("a", "b"),
+        "e": ("c", "d"),
+        "f": ("c", "d"),
+        "g": ("e",),
+        "h": ("e", "f", "g"),
+        "i": ("h",),
+    },
+    b={"may_fail": True},
+    d={"when": Rule.ANY_FAILURE},
+    e={"when": Rule.ANY_SUCCESS},
+    f={"when": Rule.NONE_FAILED},
+    h={"when": Rule.ALL_DONE},
+)
+WIDE = divided(InThrees, dict.fromkeys("abcdefgh", ()) | {"z": tuple("abcdefgh")}, z={"when": Rule.ALL_DONE})
+
+
+def joins(rule: Rule) -> Graph:
+    """A join over two parts."""
+    return divided(OneByOne, {"a": (), "b": (), "c": ("a", "b")}, c={"when": rule})
+
+
+SHORT = (
+    Case("chain of 2", CHAIN, Left(crashes=1, copies=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, redrives=1)),
+    Case("chain of 2", CHAIN, Left(cancels=1, crashes=1)),
+    Case("chain of 2", CHAIN, Left(pauses=1, cancels=1)),
+    Case("join over 2 parts", JOIN, Left(copies=1)),
+    Case("join over 2 parts", JOIN, Left(crashes=1, copies=1), workers=1),
+    Case("rerun of a diamond", RERUN, Left(failures=1, redrives=1)),
+)
+"""For `make test`: seconds."""
+
+FULL = (
+    *SHORT,
+    Case("chain of 2", CHAIN, Left(), workers=3),
+    Case("chain of 2", CHAIN, Left(crashes=1), workers=3),
+    Case("chain of 2", CHAIN, Left(crashes=2)),
+    Case("chain of 2", CHAIN, Left(refusals=2, crashes=1)),
+    Case("chain of 2", CHAIN, Left(retries=1, crashes=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, run_redrives=1, crashes=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, returns=1)),
+    Case("chain of 2", CHAIN, Left(failures=1, redrives=1, copies=1)),
+    Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1)),
+    Case("chain of 2", CHAIN, Left(deadlines=1, failures=1, redrives=1)),
+    Case("chain of 2", CHAIN, Left(pauses=1, crashes=1)),
+    Case("chain of 2", CHAIN, Left(pauses=1, deadlines=1, run_redrives=1), workers=1),
+    Case("chain of 3", CHAIN_3, Left(failures=1, redrives=1, crashes=1), workers=1),
+    Case("chain of 3", CHAIN_3, Left(failures=1, redrives=1)),
+    Case("chain of 3", CHAIN_3, Left(crashes=1)),
+    Case("chain of 3", CHAIN_3, Left(cancels=1, copies=1, crashes=1), workers=1),
+    Case("chain of 3", CHAIN_3, Left(deadlines=1, run_redrives=1, crashes=1), workers=1),
+    *(Case(f"join, {rule}", joins(rule), Left(failures=2)) for rule in Rule),
+    *(Case(f"join, {rule}", joins(rule), Left(failures=1, redrives=1, crashes=1), workers=1) for rule in Rule),
+    *(Case(f"join, {rule}", joins(rule), Left(member_cancels=1)) for rule in Rule),
+    Case("join over 2 parts", JOIN, Left(crashes=1)),
+    Case("join over 2 parts", JOIN, Left(), workers=3),
+    Case("join over 2 parts", JOIN, Left(cancels=1)),
+    Case("diamond", DIAMOND, Left()),
+    Case("diamond", DIAMOND, Left(failures=1)),
+    Case("diamond", DIAMOND, Left(cancels=1), workers=1),
+    Case("diamond", DIAMOND, Left(crashes=1), workers=1),
+    Case("diamond", DIAMOND, Left(failures=1, redrives=1), workers=1),
+    Case("rerun of a diamond", RERUN, Left(crashes=1)),
+    Case("rerun of a diamond", RERUN, Left(cancels=1)),
+)
+"""For `make model`: minutes."""
+
+EVERYTHING = Left(
+    crashes=2, copies=2, refusals=1, failures=2, retries=1, redrives=2, run_redrives=1, returns=1, deadlines=1, pauses=1
+)
+CANCELLED = Left(crashes=2, copies=2, failures=1, redrives=1, cancels=1, member_cancels=1, pauses=1)
+
+WALKS = (
+    Case("nine jobs, every rule", MANY, EVERYTHING, workers=4),
+    Case("nine jobs, every rule", MANY, CANCELLED, workers=4),
+    Case("eight to one", WIDE, EVERYTHING, workers=6),
+    Case("join over 2 parts", JOIN, EVERYTHING, workers=3),
+)
+"""At random."""
+
+_REDRIVEN = Case("chain of 2", CHAIN, Left(failures=1, redrives=1))
+_CRASHED = Case("chain of 2", CHAIN, Left(crashes=1), workers=1)
+_CANCELLED = Case("chain of 2", CHAIN, Left(cancels=1))
+_OVERDUE = Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1, crashes=1), workers=1)
+
+MUTANTS = {
+    "a start does not ask whether its workflow's run is over": _CANCELLED,
+    "a start asks whether its workflow's run is over, then for the ends": Case(
+        "chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)
+    ),
+    "who was stopped is started by an old look": _CANCELLED,
+    "who is due is not cancelled with the workflow's run": _CANCELLED,
+    "who was cancelled starts itself, whatever has become of its workflow's run": Case("one", ONE, Left(cancels=1)),
+    "who was cancelled with a workflow's run that is back does not start itself": _OVERDUE,
+    "who waits is dropped without a look at its record": _OVERDUE,
+    "an end is noted before its record is written": _CRASHED,
+    "the message is deleted before what follows is sent": _CRASHED,
+    "starts are sent before the end is noted": Case("chain of 2", CHAIN),
+    "other parts are read before the own end is noted": Case("join over 2 parts", JOIN),
+    "an end is written over whatever it was": _REDRIVEN,
+    "a redriven success does not have its workflow's run evaluated": _REDRIVEN,
+    "a death by members is not looked at once more": _REDRIVEN,
+    "a skipped member stays skipped": _REDRIVEN,
+    "who begins a run with nothing to start does not evaluate it": _REDRIVEN,
+}
+"""Changed protocols, and a case in which each of them breaks a promise."""

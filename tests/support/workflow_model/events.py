@@ -1,0 +1,73 @@
+"""What happens to runs beside their workers: people redrive, cancel and pause, deadlines come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.workflows.graph import Graph, numbers_in
+from duecourse.messages import MessageKind, message_about
+from tests.support.line_model import Kept
+from tests.support.workflow_model.protocol import Protocol
+from tests.support.workflow_model.values import (
+    EARLY,
+    Letter,
+    State,
+    Step,
+    anonymous,
+    fewer,
+    with_number,
+)
+
+
+@dataclass
+class Events:
+    """The steps that nobody's message asks for."""
+
+    graph: Graph
+    protocol: Protocol
+    runs: Kept
+    letters: Kept
+    _about: dict[tuple[int, MessageKind], int] = field(default_factory=dict)
+
+    def __call__(self, state: State) -> Iterator[Step]:
+        """Those that may come next."""
+        left = state.left
+        for number, record in enumerate(state.records):
+            run: Run | None = self.runs.values[record]
+            if run is not None and run.state is RunState.DEAD:
+                if getattr(left, name := "redrives" if number else "run_redrives"):
+                    yield self._posted(state, name, record, MessageKind.REDRIVE)
+            elif number and left.member_cancels and (run is None or not run.state.final):
+                yield self._posted(state, "member_cancels", -number, MessageKind.CANCEL)
+            elif not number and run is not None and not run.state.final:
+                if left.cancels:
+                    yield self._posted(state, "cancels", record, MessageKind.CANCEL)
+                if left.deadlines and run.state is RunState.WAITING:
+                    yield self._posted(state, "deadlines", record, MessageKind.DEADLINE)
+        if left.returns:
+            for place, letter in enumerate(state.dead):
+                if not place or state.dead[place - 1] != letter:
+                    back: Letter = self.letters.values[letter]
+                    after = fewer(state, "returns")
+                    lane = with_number(state.lane, self.letters.of(back._replace(moved=back.moved + 1)))
+                    dead = state.dead[:place] + state.dead[place + 1 :]
+                    yield ("back from the dead letters:", back), after._replace(lane=lane, dead=dead)
+        if left.pauses:
+            for number in range(len(self.graph.members)):
+                yield ("paused:", number), fewer(state, "pauses")._replace(paused=state.paused | 1 << number)
+        for number in numbers_in(state.paused):
+            yield ("resumed:", number), state._replace(paused=state.paused & ~(1 << number))
+
+    def _posted(self, state: State, takes: str, record: int, kind: MessageKind) -> Step:
+        """Somebody sends a message about a run, by its record; by the member's (-1 for the first) where it has none."""
+        if (record, kind) not in self._about:
+            if record < 0:
+                (message,) = self.protocol.messages.cancellations([-record - 1])
+            else:
+                message = message_about(anonymous(self.runs.values[record]), kind, now=EARLY, nonce="")
+            reason = "cancelled" if kind is MessageKind.CANCEL else None
+            self._about[(record, kind)] = self.letters.of(Letter(replace(message, reason=reason)))
+        letter = self._about[(record, kind)]
+        return (takes, self.letters.values[letter]), fewer(state, takes)._replace(lane=with_number(state.lane, letter))

@@ -1,0 +1,160 @@
+"""What the protocol of workflows promises, looked at in every state of a search.
+
+I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive goes on; I6 over is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
+from duecourse.domain.runs.member import MEMBERS_FAILED
+from duecourse.domain.runs.records import stopped_by_workflow
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.workflows.ends import End, MemberEnds, end_of
+from duecourse.domain.workflows.graph import numbers_in
+from duecourse.messages import MessageKind, RunMessage
+from tests.support.line_model import Kept
+from tests.support.workflow_model.protocol import Protocol
+from tests.support.workflow_model.values import Broken, Letter, Seen, State
+from tests.support.workflow_model.workflow_steps import WORKFLOW
+
+
+@dataclass
+class Promises:
+    """Looks at writes and at states in which nothing is left to do; says what is to be remembered of a write."""
+
+    protocol: Protocol
+    runs: Kept
+    ends: Kept
+    crashes: int
+    """That may happen, in all."""
+    _ready: dict[int, int] = field(default_factory=dict)
+
+    def beginning(self) -> Seen:
+        """Nothing has happened."""
+        nobody = self.ends.of(MemberEnds())
+        return Seen(nobody, self._ready_by(nobody))
+
+    def written(self, state: State, letter: Letter, run: Run, previous: Run | None, attempts: int) -> Seen:
+        """A record is written over another one. `attempts`: how many other workers are at work on an attempt of it."""
+        seen, workflow_run = state.seen, self.runs.values[state.records[0]]
+        if run.state is RunState.RUNNING and run.cancel_requested is None:
+            _is(not attempts or not run.is_member, f"I2 {run.job_id}: two attempts are believed alive")
+            _is(
+                previous is None or previous.state is not RunState.SUCCEEDED,
+                f"I2 {run.job_id} runs though it succeeded",
+            )
+        if not run.is_member and run.job_id == WORKFLOW:
+            if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
+                seen = seen._replace(late=0, told=False)
+                if letter.message.kind is MessageKind.REDRIVE:
+                    seen = seen._replace(owed=self._dead(state))
+            elif self._over(run):
+                seen = seen._replace(owed=0)
+            return seen
+        number = self.protocol.graph.numbers[run.job_id]
+        bit = 1 << number
+        if run.state is RunState.RUNNING and (previous is None or stopped_by_workflow(previous)):
+            _is(bool(seen.ready & bit), f"I1 {run.job_id} begins early")
+            # One that a failure made ready which is none any more is not among the due: a known gap.
+            if self._over(workflow_run) and self._ready_by(seen.truth) & bit:
+                seen = seen._replace(late=seen.late | bit)
+        if run.state is not RunState.DEAD:
+            seen = seen._replace(owed=seen.owed & ~bit)
+        if run.state.final:
+            known: MemberEnds = self.ends.values[seen.truth]
+            end, before = end_of(run), known.of(number)
+            if before is None or before.rank < end.rank:
+                masks = {each: getattr(known, each) & ~bit for each in End}
+                truth = self.ends.of(MemberEnds(**(masks | {end: masks[end] | bit})))
+                seen = seen._replace(truth=truth, ready=seen.ready | self._ready_by(truth))
+        return seen
+
+    def noted(self, state: State, number: int, end: End) -> Seen:
+        """A member's end is noted. Whoever has ended before the others are cancelled has nothing to hear."""
+        known: MemberEnds = self.ends.values[state.seen.truth]
+        had = known.of(number)
+        _is(had is not None and had.rank >= end.rank, f"I1 an end of {self._id(number)} is noted that is none")
+        bit = 1 << number
+        return (
+            state.seen._replace(late=state.seen.late & ~bit)
+            if state.seen.late & bit and not state.seen.told
+            else state.seen
+        )
+
+    def told(self, seen: Seen, message: RunMessage, run: Run | None) -> Seen:
+        """A message is decided upon over this record: who began late has heard of the end."""
+        if message.kind is MessageKind.CANCEL and message.is_member and run is not None:
+            number = self.protocol.graph.numbers[message.job_id]
+            return seen._replace(late=seen.late & ~(1 << number))
+        return seen
+
+    def followed(self, state: State, letter: Letter) -> Seen:
+        """A message is done with."""
+        if not letter.message.is_member and not state.seen.told and self._over(self.runs.values[state.records[0]]):
+            return state.seen._replace(told=True)
+        return state.seen
+
+    def hold_at_rest(self, state: State) -> None:
+        """Nothing is left to do."""
+        workflow_run, *members = (self.runs.values[number] for number in state.records)
+        for number, run in enumerate(members):
+            alive = run is not None and not run.state.final
+            _is(not alive, f"I4 {self._id(number)} never ends: it is {run and run.state}")
+        _is(
+            workflow_run is not None and workflow_run.state.final, f"I4 the workflow's run is {_state_of(workflow_run)}"
+        )
+        noted = MemberEnds()
+        for part in state.parts:
+            noted = noted.joined(self.ends.values[part])
+        _is(noted == self.ends.values[state.seen.truth], "I3 an end is not noted")
+        _is(not state.seen.late, f"I6 {self._ids(state.seen.late)} began after the end and does not hear of it")
+        if self._over(workflow_run):
+            return
+        known = self.protocol.state(noted)
+        forgotten = [self._id(number) for number in known.to_start()]
+        redriven = any(run is not None and run.redriven_at is not None for run in members)
+        if workflow_run.state is RunState.SUCCEEDED and redriven:
+            return  # a member that may fail was redriven after its workflow's run had succeeded
+        _is(not forgotten, f"I3 {', '.join(forgotten)} forgotten")
+        wanted = WorkflowOutcome.DONE if workflow_run.state is RunState.SUCCEEDED else WorkflowOutcome.FAILED
+        if workflow_run.attempt:
+            _is(known.outcome is wanted, f"I5 the workflow's run is {workflow_run.state}, its members {known.outcome}")
+        owed = (
+            state.left.crashes == self.crashes and state.seen.owed
+        )  # a crash may cost a redrive, which then died anew
+        _is(not owed, f"I5 {self._ids(state.seen.owed)} not redriven with the workflow's run")
+
+    def _over(self, run: Run | None) -> bool:
+        """Whether the workflow's run ended by anything but its members."""
+        return run is not None and run.state in (RunState.DEAD, RunState.CANCELLED) and run.reason != MEMBERS_FAILED
+
+    def _dead(self, state: State) -> int:
+        runs = [self.runs.values[number] for number in state.records[1:]]
+        failed = self.protocol.graph.all & ~self.protocol.graph.may_fail
+        return failed & sum(1 << i for i, run in enumerate(runs) if run is not None and run.state is RunState.DEAD)
+
+    def _ready_by(self, truth: int) -> int:
+        ready = self._ready.get(truth)
+        if ready is None:
+            state = self.protocol.state(self.ends.values[truth])
+            numbers = range(len(self.protocol.graph.members))
+            ready = sum(1 << each for each in numbers if state.readiness(each) is Readiness.READY)
+            self._ready[truth] = ready
+        return ready
+
+    def _id(self, number: int) -> str:
+        return self.protocol.graph.members[number].id
+
+    def _ids(self, members: int) -> str:
+        return ", ".join(map(self._id, numbers_in(members)))
+
+
+def _is(kept: bool, promise: str) -> None:
+    if not kept:
+        raise Broken(promise)
+
+
+def _state_of(run: Run | None) -> str:
+    return "without a record" if run is None else str(run.state)

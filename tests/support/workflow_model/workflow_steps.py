@@ -1,0 +1,205 @@
+"""What usecases/workflows/workflows.py does, step by step: each method restates the one that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.jobs.policies import MissedPolicy, Overlap
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.decision import (
+    Readiness,
+    WorkflowOutcome,
+)
+from duecourse.domain.runs.member import MEMBERS_FAILED
+from duecourse.domain.runs.records import stopped_by_workflow
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.domain.workflows.definition import workflow_fields
+from duecourse.domain.workflows.ends import MemberEnds, end_of
+from duecourse.domain.workflows.graph import Graph
+from duecourse.domain.workflows.state import WorkflowState
+from duecourse.messages import MessageKind, RunMessage
+from duecourse.usecases.workflows.messages import WorkflowMessages
+from duecourse.usecases.workflows.workflows import Evaluation, Found
+from tests.support.jobs import job
+from tests.support.workflow_model.values import (
+    DEADLINE_SECONDS,
+    EARLY,
+    Letter,
+    NoteEnd,
+    Question,
+    Read,
+    Send,
+    anonymous,
+)
+
+WORKFLOW = "nightly"
+OCCURRENCE = int(EARLY) - 1
+
+
+class Constant:
+    """ports.Randomness, for what the model does not tell apart."""
+
+    def nonce(self) -> str:
+        """Messages are told apart by their letters."""
+        return ""
+
+    def draw(self) -> float:
+        """In [0, 1)."""
+        return 0.5
+
+
+class WorkflowSteps:
+    """Over one graph. `changed` names a mutant (`cases.MUTANTS`): the protocol with one line changed, which must not
+    keep the promises. A member is tried `attempts` times.
+    """
+
+    def __init__(self, graph: Graph, attempts: int = 2, changed: str | None = None) -> None:
+        self.graph = graph
+        self.changed = changed
+        at = OCCURRENCE - 3600.0
+        fields = workflow_fields("g", DEADLINE_SECONDS)
+        self.workflow = job("0 0 1 1 *", id=WORKFLOW, at=at, missed=MissedPolicy(grace_seconds=86_400), **fields)
+        retry = RetryPolicy(max_attempts=attempts)
+        self.members = [
+            job("0 0 1 1 *", id=each.id, at=at, overlap=Overlap.ALLOW, retry=retry) for each in graph.members
+        ]
+        self.identity = RunIdentity("default", WORKFLOW, OCCURRENCE, OCCURRENCE, self.workflow.generation)
+        self.of_run = replace(self.identity, workflow=f"{WORKFLOW}@g")
+        self.messages = WorkflowMessages(self.of_run, graph, EARLY, Constant())
+
+    def run_number(self, message: RunMessage) -> int:
+        """Which run a message is about: 0 for the workflow's."""
+        return self.graph.numbers[message.job_id] + 1 if message.is_member else 0
+
+    def state(self, known: MemberEnds) -> WorkflowState:
+        """The workflow's run, by these ends."""
+        return WorkflowState(self.graph, OCCURRENCE, "", known)
+
+    def _look(self, letter: Letter) -> Generator[Question, Any, Found]:
+        """Workflows.look."""
+        message = letter.message
+        if message.workflow is None:
+            return None
+        if message.kind is MessageKind.EVALUATE:
+            return (yield from self._evaluation())
+        if message.kind is MessageKind.START and message.attempt == 1 and message.is_member:
+            return (yield from self._readiness(message))
+        return None
+
+    def _readiness(self, message: RunMessage) -> Generator[Question, Any, Found]:
+        """Workflows._readiness."""
+        number = self.graph.numbers[message.job_id]
+        parts = sorted(self.graph.parts_of(self.graph.upstream[number]))
+        first = self.changed == "a start asks whether its workflow's run is over, then for the ends"
+        if first and not (yield from self._is_alive()):
+            return Readiness.OVER
+        ends = (yield Read(tuple(("part", part) for part in parts))) if parts else ()
+        readiness = self.state(_joined(ends)).readiness(number)
+        if first or self.changed == "a start does not ask whether its workflow's run is over":
+            return readiness
+        return readiness if readiness is Readiness.WAITS or (yield from self._is_alive()) else Readiness.OVER
+
+    def _evaluation(self) -> Generator[Question, Any, Found]:
+        """Workflows._evaluation."""
+        state = yield from self._known()
+        if state.outcome is not WorkflowOutcome.FAILED:
+            return Evaluation(state.outcome)
+        failed = yield from self._records(state.failed)
+        if any(not run.state.final for run in failed):
+            return Evaluation(WorkflowOutcome.OPEN)
+        return Evaluation(state.outcome)
+
+    def _begin(self, message: RunMessage) -> Generator[Question, Any, bool]:
+        """Workflows.begin; whether all was accepted."""
+        state = yield from self._known()
+        dead: list[Run] = []
+        if message.kind is MessageKind.REDRIVE:
+            failed = yield from self._records(state.failed)
+            dead = [each for each in failed if each.state is RunState.DEAD]
+        wanted = [*self.messages.redrives(dead), *self.messages.starts(state.to_start())]
+        open_ = state.outcome is WorkflowOutcome.OPEN
+        if not dead and not open_ and self.changed != "who begins a run with nothing to start does not evaluate it":
+            wanted.append(self.messages.evaluate())
+        return (yield from self._send_all(wanted))
+
+    def _ended(self, run: Run) -> Generator[Question, Any, bool]:
+        """Workflows.ended; whether all was accepted."""
+        following = yield from self._after_member(run) if run.is_member else self._after_run(run)
+        return (yield from self._send_all(following))
+
+    def _after_member(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
+        """Workflows._after_member."""
+        number = self.graph.numbers[run.job_id]
+        early: MemberEnds | None = None
+        if self.changed == "other parts are read before the own end is noted":
+            state = yield from self._known()
+            early = state.known
+        if self.changed == "starts are sent before the end is noted":
+            state = yield from self._known()
+            state = self.state(state.known.having(number, end_of(run)))
+            yield from self._send_all(self.messages.starts(state.to_start(list(self.graph.downstream[number]))))
+            yield NoteEnd(number, end_of(run))
+            return [] if state.outcome is WorkflowOutcome.OPEN else [self.messages.evaluate()]
+        known = yield NoteEnd(number, end_of(run))
+        state = self.state(known)
+        if parts := sorted(state.parts_wanted(number)):
+            others = [early] if early is not None else (yield Read(tuple(("part", part) for part in parts)))
+            state = self.state(_joined([known, *others]))
+        starts = state.to_start(list(self.graph.downstream[number]))
+        if stopped_by_workflow(run) and state.readiness(number) is Readiness.READY:
+            alive = self.changed == "who was cancelled starts itself, whatever has become of its workflow's run"
+            alive = alive or (yield from self._is_alive())
+            if alive and self.changed != "who was cancelled with a workflow's run that is back does not start itself":
+                starts.append(number)
+        following = self.messages.starts(starts)
+        redriven = run.state is RunState.SUCCEEDED and run.redriven_at is not None
+        redriven = redriven and self.changed != "a redriven success does not have its workflow's run evaluated"
+        if redriven or state.outcome is not WorkflowOutcome.OPEN:
+            following.append(self.messages.evaluate())
+        return following
+
+    def _after_run(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
+        """Workflows._after_run."""
+        if run.state not in (RunState.DEAD, RunState.CANCELLED) or run.attempt == 0:
+            return []
+        if run.reason == MEMBERS_FAILED and self.changed == "a death by members is not looked at once more":
+            return []
+        state = yield from self._known()
+        if run.reason == MEMBERS_FAILED:
+            return [] if state.outcome is WorkflowOutcome.FAILED else [self.messages.evaluate()]
+        if self.changed == "who is due is not cancelled with the workflow's run":
+            return []
+        due = [each for each in state.to_start() if state.readiness(each) is Readiness.READY]
+        return self.messages.cancellations(due)
+
+    def _is_alive(self) -> Generator[Question, Any, bool]:
+        """Workflows._is_alive."""
+        (alive,) = yield Read((("alive", 0),))
+        return bool(alive)
+
+    def _known(self) -> Generator[Question, Any, WorkflowState]:
+        """Workflows._known."""
+        ends = yield Read(tuple(("part", part) for part in self.graph.parts))
+        return self.state(_joined(ends))
+
+    def _records(self, numbers: list[int]) -> Generator[Question, Any, list[Run]]:
+        """Workflows._records."""
+        found = (yield Read(tuple(("seen", number + 1) for number in numbers))) if numbers else []
+        return [anonymous(run) for run in found if run is not None]
+
+    def _send_all(self, messages: Sequence[RunMessage]) -> Generator[Question, Any, bool]:
+        """Forwarder.send_all: each is accepted or not."""
+        accepted = True
+        for message in messages:
+            accepted &= yield Send(Letter(message))
+        return accepted
+
+
+def _joined(ends: Sequence[MemberEnds]) -> MemberEnds:
+    joined = MemberEnds()
+    for each in ends:
+        joined = joined.joined(each)
+    return joined
