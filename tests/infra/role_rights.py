@@ -51,6 +51,7 @@ STORES = {
 NOT_GRANTED = {
     ("Execute", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
     ("Sweep", "jobs", "dynamodb:DeleteItem"): "pausing a job that fails changes neither its tags nor its payload",
+    ("Api", "runs", "dynamodb:ConditionCheckItem"): "the job that is checked when members are freed is no run",
     ("Execute", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
     ("Sweep", "jobs", "dynamodb:BatchGetItem"): "what is read in batches of a workflow is in the runs table",
     ("Sweep", "results", "s3:PutObject"): "what the reconciler ends has no result",

@@ -78,6 +78,7 @@ def test_its_runs_may_overlap_unless_it_says_otherwise() -> None:
         ({"target": HTTP_TARGET}, "/target", "is not known here"),
         ({"deadline": 60}, "/deadline", "did you mean deadline_seconds?"),
         ({"jobs": {"a b": {}}}, "/jobs/a b", "must be a job's id"),
+        ({"jobs": {"a b": EXTRACT}}, "/jobs/a b", "must be a job's id"),
         ({"jobs": {"a": None}}, "/jobs/a", "must be an object"),
         ({"jobs": {"a": {"afer": []}}}, "/jobs/a/afer", "did you mean after?"),
         ({"jobs": {"a": {"after": ["x y"]}}}, "/jobs/a/after/0", "must be a job's id"),

@@ -15,6 +15,7 @@ from duecourse.api.bodies.schedule_rules import CheckSchedule, schedule_faults
 from duecourse.api.bodies.validation import faults_in, read_job
 from duecourse.api.bodies.workflow_body import MemberBody, WorkflowBody
 from duecourse.api.problems.problems import FieldFault, Problem, invalid, pointer
+from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job_document import definition_fields
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.workflows.definition import workflow_fields
@@ -59,7 +60,7 @@ def _defined(value: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
     """The jobs that are defined in the document, as far as they are objects."""
     jobs = value.get("jobs")
     for name, member in jobs.items() if isinstance(jobs, dict) else ():
-        if isinstance(member, dict) and isinstance(member.get("job"), dict):
+        if is_id(name) and isinstance(member, dict) and isinstance(member.get("job"), dict):
             yield name, member["job"]
 
 

@@ -155,6 +155,9 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
         case JobQuotaError():
             full = f"There are {settings.job_quota} jobs, which is the quota (job_quota)"
             return Problem("job-quota", f"{full}; delete some, or ask the operator for more.")
+        case StoreBusyError() if "workflow_id" in path:
+            detail = "Too much is written at this moment; some of its jobs may be written. Send the same request again"
+            return later("busy", f"{detail} in some seconds: it goes on where this one ended.")
         case StoreBusyError():
             return busy()
         case TasksUnavailableError():
