@@ -122,6 +122,8 @@ FULL = (
     Case("join over 2 parts", JOIN, Left(cancels=1)),
     Case("diamond", DIAMOND, Left()),
     Case("diamond", DIAMOND, Left(failures=1)),
+    Case("diamond", DIAMOND, Left(crashes=1)),
+    Case("diamond", DIAMOND, Left(copies=1)),
     Case("diamond", DIAMOND, Left(cancels=1), workers=1),
     Case("diamond", DIAMOND, Left(crashes=1), workers=1),
     Case("diamond", DIAMOND, Left(failures=1, redrives=1), workers=1),

@@ -85,10 +85,12 @@ class Promises:
         return seen
 
     def followed(self, state: State, letter: Letter) -> Seen:
-        """A message is done with."""
-        if not letter.message.is_member and not state.seen.told and self._over(self.runs.values[state.records[0]]):
-            return state.seen._replace(told=True)
-        return state.seen
+        """A message is done with: what follows from the end of the workflow's run, where this one carries it."""
+        workflow_run: Run | None = self.runs.values[state.records[0]]
+        if letter.message.is_member or workflow_run is None or not self._over(workflow_run):
+            return state.seen
+        carries = workflow_run.message_id == letter.message_id
+        return state.seen._replace(told=True) if carries else state.seen
 
     def hold_at_rest(self, state: State) -> None:
         """Nothing is left to do."""
