@@ -85,7 +85,7 @@ fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ
 faults: setup ## write docs/faults.md anew: each write of each story meets each fault (STORIES="fires retries": those alone)
 	$(BIN)/python -m tests.support.fault_table $(STORIES)
 
-model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random; ten minutes
+model: setup ## workflows' protocol: every order of the steps over small graphs, larger ones at random; six minutes
 	$(BIN)/python -m tests.support.workflow_model
 
 record-release: setup ## keep what this release writes, for the next one's tests: make record-release NAME=5-operations

@@ -49,6 +49,8 @@ CHAIN_3 = divided(InPairs, {"a": (), "b": ("a",), "c": ("b",)})
 JOIN = divided(OneByOne, {"a": (), "b": (), "c": ("a", "b")})
 DIAMOND = divided(InPairs, {"a": (), "b": ("a",), "c": ("a",), "d": ("b", "c")})
 ONE = graph_of({"a": ()})
+MAY_FAIL = divided(OneByOne, {"a": (), "b": ("a",)}, a={"may_fail": True})
+ANY_FAILURE = divided(OneByOne, {"a": (), "b": ("a",), "c": ("b",)}, b={"when": Rule.ANY_FAILURE})
 RERUN = rerun(DIAMOND, {"a": End.OK, "c": End.FAILED}, ("b",))
 MANY = divided(
     InThrees,
@@ -108,6 +110,10 @@ FULL = (
     Case("chain of 3", CHAIN_3, Left(crashes=1)),
     Case("chain of 3", CHAIN_3, Left(cancels=1, copies=1, crashes=1), workers=1),
     Case("chain of 3", CHAIN_3, Left(deadlines=1, run_redrives=1, crashes=1), workers=1),
+    Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1, cancels=1), workers=1),
+    Case("chain of 2, the first may fail", MAY_FAIL, Left(failures=1, redrives=1)),
+    Case("chain of 3, any_failure", ANY_FAILURE, Left(failures=1, redrives=1)),
+    Case("chain of 3, any_failure", ANY_FAILURE, Left(failures=1, redrives=1, cancels=1, copies=1), workers=1),
     *(Case(f"join, {rule}", joins(rule), Left(failures=2)) for rule in Rule),
     *(Case(f"join, {rule}", joins(rule), Left(failures=1, redrives=1, crashes=1), workers=1) for rule in Rule),
     *(Case(f"join, {rule}", joins(rule), Left(member_cancels=1)) for rule in Rule),
@@ -116,6 +122,8 @@ FULL = (
     Case("join over 2 parts", JOIN, Left(cancels=1)),
     Case("diamond", DIAMOND, Left()),
     Case("diamond", DIAMOND, Left(failures=1)),
+    Case("diamond", DIAMOND, Left(crashes=1)),
+    Case("diamond", DIAMOND, Left(copies=1)),
     Case("diamond", DIAMOND, Left(cancels=1), workers=1),
     Case("diamond", DIAMOND, Left(crashes=1), workers=1),
     Case("diamond", DIAMOND, Left(failures=1, redrives=1), workers=1),

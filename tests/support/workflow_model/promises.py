@@ -41,10 +41,8 @@ class Promises:
         seen, workflow_run = state.seen, self.runs.values[state.records[0]]
         if run.state is RunState.RUNNING and run.cancel_requested is None:
             _is(not attempts or not run.is_member, f"I2 {run.job_id}: two attempts are believed alive")
-            _is(
-                previous is None or previous.state is not RunState.SUCCEEDED,
-                f"I2 {run.job_id} runs though it succeeded",
-            )
+            succeeded = previous is not None and previous.state is RunState.SUCCEEDED
+            _is(not succeeded, f"I2 {run.job_id} runs though it succeeded")
         if not run.is_member and run.job_id == WORKFLOW:
             if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
                 seen = seen._replace(late=0, told=False)
@@ -77,11 +75,7 @@ class Promises:
         had = known.of(number)
         _is(had is not None and had.rank >= end.rank, f"I1 an end of {self._id(number)} is noted that is none")
         bit = 1 << number
-        return (
-            state.seen._replace(late=state.seen.late & ~bit)
-            if state.seen.late & bit and not state.seen.told
-            else state.seen
-        )
+        return state.seen if state.seen.told else state.seen._replace(late=state.seen.late & ~bit)
 
     def told(self, seen: Seen, message: RunMessage, run: Run | None) -> Seen:
         """A message is decided upon over this record: who began late has heard of the end."""
@@ -91,10 +85,12 @@ class Promises:
         return seen
 
     def followed(self, state: State, letter: Letter) -> Seen:
-        """A message is done with."""
-        if not letter.message.is_member and not state.seen.told and self._over(self.runs.values[state.records[0]]):
-            return state.seen._replace(told=True)
-        return state.seen
+        """A message is done with: what follows from the end of the workflow's run, where this one carries it."""
+        workflow_run: Run | None = self.runs.values[state.records[0]]
+        if letter.message.is_member or workflow_run is None or not self._over(workflow_run):
+            return state.seen
+        carries = workflow_run.message_id == letter.message_id
+        return state.seen._replace(told=True) if carries else state.seen
 
     def hold_at_rest(self, state: State) -> None:
         """Nothing is left to do."""
@@ -102,9 +98,8 @@ class Promises:
         for number, run in enumerate(members):
             alive = run is not None and not run.state.final
             _is(not alive, f"I4 {self._id(number)} never ends: it is {run and run.state}")
-        _is(
-            workflow_run is not None and workflow_run.state.final, f"I4 the workflow's run is {_state_of(workflow_run)}"
-        )
+        final = workflow_run is not None and workflow_run.state.final
+        _is(final, f"I4 the workflow's run is {_state_of(workflow_run)}")
         noted = MemberEnds()
         for part in state.parts:
             noted = noted.joined(self.ends.values[part])
@@ -114,17 +109,15 @@ class Promises:
             return
         known = self.protocol.state(noted)
         forgotten = [self._id(number) for number in known.to_start()]
-        redriven = any(run is not None and run.redriven_at is not None for run in members)
-        if workflow_run.state is RunState.SUCCEEDED and redriven:
-            return  # a member that may fail was redriven after its workflow's run had succeeded
+        redriven = [number for number, run in enumerate(members) if run is not None and run.redriven_at is not None]
+        if workflow_run.state is RunState.SUCCEEDED and any(known.graph.may_fail >> each & 1 for each in redriven):
+            return  # who may fail may be redriven after the workflow's run has succeeded
         _is(not forgotten, f"I3 {', '.join(forgotten)} forgotten")
         wanted = WorkflowOutcome.DONE if workflow_run.state is RunState.SUCCEEDED else WorkflowOutcome.FAILED
         if workflow_run.attempt:
             _is(known.outcome is wanted, f"I5 the workflow's run is {workflow_run.state}, its members {known.outcome}")
-        owed = (
-            state.left.crashes == self.crashes and state.seen.owed
-        )  # a crash may cost a redrive, which then died anew
-        _is(not owed, f"I5 {self._ids(state.seen.owed)} not redriven with the workflow's run")
+        crashed = state.left.crashes < self.crashes  # which may cost a redrive: a known gap
+        _is(crashed or not state.seen.owed, f"I5 {self._ids(state.seen.owed)} not redriven with the workflow's run")
 
     def _over(self, run: Run | None) -> bool:
         """Whether the workflow's run ended by anything but its members."""

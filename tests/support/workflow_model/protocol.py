@@ -51,7 +51,6 @@ from tests.support.workflow_model.values import (
 from tests.support.workflow_model.workflow_steps import WorkflowSteps
 
 Steps = Generator[Question, Any, Stage]
-Part = Generator[Question, Any, Any]
 
 
 class Protocol(WorkflowSteps):
