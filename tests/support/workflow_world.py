@@ -70,7 +70,7 @@ class WorkflowWorld(World):
         run = self.run(job_id, local)
         return None if run is None else (run.state, run.reason)
 
-    def lose(self, job_id: str, local: str = INSTANT) -> None:
+    def delete_record(self, job_id: str, local: str = INSTANT) -> None:
         """Delete the record of a run."""
         key = job_key("default", job_id, RUN_PREFIX + local)
         self.tables.client.delete_item(TableName=self.tables.runs, Key=key)

@@ -111,7 +111,7 @@ def test_a_job_whose_turn_has_come_waits_for_a_worker(world: WorkflowWorld, aske
 
 def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWorld, asked: Asked) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
-    world.lose("load")
+    world.delete_record("load")
     found = asked("load").found
     assert (found.verdict, found.sentence) == (
         Verdict.UNCLEAR,
