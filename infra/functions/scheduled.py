@@ -151,6 +151,7 @@ def audit(scope: Construct, parts: Parts) -> PythonFunction:
     ).function
     job = ("Scan", "GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem")
     function.allow([f"dynamodb:{action}" for action in job], [parts.jobs.arn])
-    function.allow(["dynamodb:Query"], [parts.runs.arn])
+    record = ("GetItem", "BatchGetItem", "Query")  # BatchGetItem: the jobs of a workflow's run
+    function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
     function.allow(["sqs:GetQueueAttributes"], parts.lanes.arns)
     return function

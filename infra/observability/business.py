@@ -64,7 +64,11 @@ def _failing(config: StageConfig) -> Iterator[Row]:
         ),
         chart(
             "Audit: occurrences that have no record, or more than one",
-            counted(config, "audit", {"OccurrencesLost": "lost", "OccurrencesDoubled": "doubled"}),
+            counted(
+                config,
+                "audit",
+                {"OccurrencesLost": "lost", "OccurrencesDoubled": "doubled", "MembersLost": "lost in a workflow's run"},
+            ),
             unit="occurrences",
         ),
     ]

@@ -245,6 +245,7 @@ class ApiClient:
                 self.runs,
                 self.waiting_lines,
                 self.depths,
+                WorkflowRuns(self.workflows),
                 self.clock,
                 self.settings.lookahead_seconds,
                 self.settings.horizon_seconds,

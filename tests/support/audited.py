@@ -17,9 +17,11 @@ from duecourse.usecases.jobs.edit_jobs import EditJobs
 from duecourse.usecases.jobs.jobs import Jobs
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.maintenance.audit import Audit
+from duecourse.usecases.maintenance.audit_members import AuditMembers
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import CompareWindow
 from duecourse.usecases.report import Report
+from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.tasks import Registered
@@ -60,7 +62,9 @@ class AuditedWorld(World):
 
     def auditor(self, segments: int = 1) -> Audit:
         classify = ClassifyGaps(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        return Audit(self.audits, CompareWindow(self.run_store), classify, self.clock, segments, 90)
+        look = WorkflowRuns(self.workflows)
+        members = AuditMembers(self.jobs, self.run_store, look, self.depths, self.clock)
+        return Audit(self.audits, CompareWindow(self.run_store), classify, members, self.clock, segments, 90)
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
         """The audit of the hour that begins so many hours after NOON, or of now; it has so many seconds."""

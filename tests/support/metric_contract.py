@@ -42,7 +42,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "audit": frozenset(
         {
             *("JobsAudited", "OccurrencesAudited", "OccurrencesLost", "OccurrencesDoubled"),
-            *("AuditsFailed", "AuditsWaiting"),
+            *("MembersLost", "AuditsFailed", "AuditsWaiting"),
         }
     ),
     "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.graph import Graph
+from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.ports import Call
 from duecourse.usecases.runs.commands import Commands, CommandSender
 from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.run_request import RunRequest
-from duecourse.usecases.workflows.view import WorkflowRuns, WorkflowRunView
+from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.by_hand import ANNA, ByHand
 from tests.support.office import Office
 from tests.support.tables import Tables
@@ -67,6 +69,11 @@ class WorkflowWorld(World):
         """State and reason of a job's run; None where it has no record."""
         run = self.run(job_id, local)
         return None if run is None else (run.state, run.reason)
+
+    def delete_record(self, job_id: str, local: str = INSTANT) -> None:
+        """Delete the record of a run."""
+        key = job_key("default", job_id, RUN_PREFIX + local)
+        self.tables.client.delete_item(TableName=self.tables.runs, Key=key)
 
     def called(self) -> list[str]:
         """The jobs that were called, in order."""

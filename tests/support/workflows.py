@@ -47,7 +47,7 @@ def add_workflow(
     """Write the members that are not there, then the workflow, whose one run is due a minute after NOON."""
     for member in graph.members:
         if world.jobs.get("default", member.id) is None:
-            world.add(job("0 0 1 1 *", id=member.id, overlap=Overlap.ALLOW))
+            world.add(job("", id=member.id, overlap=Overlap.ALLOW, workflow=id))
     ref = world.workflows.put_graph("default", id, graph)
     schedule = fields.pop("schedule", "1 12 21 11 *")
     return world.add(job(schedule, id=id, **(workflow_fields(ref.graph, deadline_seconds) | fields)))

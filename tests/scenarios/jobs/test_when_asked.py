@@ -16,6 +16,7 @@ from duecourse.messages import MessageKind
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.skip_next import NothingToSkipError
+from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.audited import AuditedWorld
 from tests.support.by_hand import ByHand
 from tests.support.jobs import NOON, job
@@ -200,7 +201,8 @@ def test_a_run_asked_for_explains_its_second_and_any_other_names_the_reason(
     world.until(NOON + 30)
     asked = by_hand.run()
     world.until(NOON + 60)
-    explain = Explain(world.jobs, world.run_store, world.lines, world.depths, world.clock, 300, 840, 90)
+    look = WorkflowRuns(world.workflows)
+    explain = Explain(world.jobs, world.run_store, world.lines, world.depths, look, world.clock, 300, 840, 90)
 
     def verdict(second: int) -> tuple[Verdict, str | None]:
         explained = explain("default", "tick-tock", N + second)

@@ -22,6 +22,7 @@ from tests.support.jobs import NOON, cursor, job
 from tests.support.observed import Observed
 from tests.support.runs import run
 from tests.support.stream_events import expired
+from tests.support.workflows import add_workflow, graph_of
 
 HOUR = 3600
 DAY = 86_400
@@ -127,6 +128,14 @@ def an_audited_hour(observed: Observed) -> AuditedWorld:
 
 def a_record_that_was_lost(observed: Observed) -> None:
     observed.publish(an_audited_hour(observed).audit(hour=4), function="audit")
+
+
+def a_start_in_a_workflow_that_was_lost(observed: Observed) -> None:
+    world = AuditedWorld(observed.world.tables)
+    add_workflow(world, graph_of({"extract": (), "load": ("extract",)}, load={"not_before": "5 12 * * *"}))
+    world.until(NOON + 90)
+    world.wheel.empty()
+    observed.publish(world.audit(hour=4), function="audit")
 
 
 def a_catch_up_over_what_ran(observed: Observed) -> None:

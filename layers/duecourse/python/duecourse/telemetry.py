@@ -30,7 +30,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
     "completeness": frozenset(
         {
             *("OccurrencesLost", "OccurrencesDoubled", "EntriesBelowWatermark", "CursorsOutsideIndex"),
-            "DeadLettersRecorded",
+            *("MembersLost", "DeadLettersRecorded"),
         }
     ),
     "stopped_jobs": frozenset({"CursorsSetAside", "CursorsSetAsideFound", "JobsPaused", "PausesFailed"}),

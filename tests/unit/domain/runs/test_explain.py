@@ -71,6 +71,27 @@ class TestFromItsRecord:
             ),
             (RunState.SKIPPED, {"reason": "paused"}, Verdict.PAUSED, "the job was paused"),
             (RunState.SKIPPED, {"reason": "deleted"}, Verdict.DELETED, "the job was deleted"),
+            (
+                RunState.SKIPPED,
+                {"reason": "upstream_failed"},
+                Verdict.SKIPPED,
+                "before it in its workflow failed",
+            ),
+            (
+                RunState.SKIPPED,
+                {"reason": "upstream_skipped"},
+                Verdict.SKIPPED,
+                "in its workflow did not run",
+            ),
+            (RunState.SKIPPED, {"reason": "not_needed"}, Verdict.SKIPPED, "no job before it in its workflow failed"),
+            (RunState.SKIPPED, {"reason": "not_its_time"}, Verdict.SKIPPED, "in its workflow at other times only"),
+            (RunState.CANCELLED, {"reason": "workflow_over"}, Verdict.CANCELLED, "the run of its workflow was over"),
+            (
+                RunState.DEAD,
+                {"reason": "members_failed", "error": "failed: eu (http.500)"},
+                Verdict.FIRED,
+                r"^Its jobs have ended; failed: eu \(http.500\). Redrive it, or run a part of it again",
+            ),
             (RunState.SKIPPED, {"reason": "newly_invented"}, Verdict.SKIPPED, "newly_invented"),
         ],
     )

@@ -101,6 +101,7 @@ def api(environ: Mapping[str, str]) -> Api:
             store,
             DynamoLines(dynamodb, settings.runs_table),
             depths,
+            WorkflowRuns(workflows),
             clock,
             settings.lookahead_seconds,
             settings.horizon_seconds,

@@ -16,12 +16,15 @@ from duecourse.domain.runs.coverage import OccurrenceRange
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A range of occurrences of a job that is `lost` or `doubled`."""
+    """A range of occurrences of a job that is `lost` or `doubled`; of a workflow's member its run `run_id`, at the
+    instant that is the range.
+    """
 
     kind: str
     tenant: str
     job_id: str
     range: OccurrenceRange
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_document import millisecond
 from duecourse.domain.workflows.ends import End
 from duecourse.domain.workflows.graph import Graph, Member, Rule
+from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
 from duecourse.usecases.jobs.job_view import JobView
-from duecourse.usecases.workflows.view import MemberView, Pending, WorkflowRunView
 
 
 class WorkflowJobAnswer(TypedDict):

@@ -124,7 +124,9 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """Ask why a job ran at an instant, or did not.
 
     From the records where there are any, else from the schedule: skipped and why, paused by whom, a gap in the zone's
-    clock, excluded, before it existed, still queued.
+    clock, excluded, before it existed, still queued. Of a workflow's run: how many of its jobs have ended, and which it
+    waits for. Of a job of a workflow, at the instant of the workflow: its record, the jobs that it waits for, or why
+    the workflow did not run.
     """
     job_id = job_id_in(parameters)
     at = _at(request.query or {})

@@ -10,8 +10,13 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.maintenance.scan import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
+from duecourse.domain.runs.member import MEMBERS_FAILED
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.verdict import Verdict
 from duecourse.domain.schedules.occurrences import MAX_JITTER_SECONDS
+from duecourse.domain.workflows.ends import End
+from duecourse.domain.workflows.graph import Member
+from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
 
 HOUR_SECONDS = 3600
 
@@ -22,6 +27,9 @@ its dead letter has been reconciled.
 
 SERVED_SECONDS = HOUR_SECONDS
 """A lane that has started a run that came due this much later does not hold an older one any more."""
+
+STALLED_SECONDS = HOUR_SECONDS
+"""How long after its turn came, or after its last attempt, a member of a workflow is not looked at yet."""
 
 MAX_TURN_SECONDS = DAY_SECONDS
 """After an outage of the audit its windows are audited day by day, so that each turn can be finished."""
@@ -166,3 +174,39 @@ def held_back(due: int, served: Mapping[Lane, int], lane: Lane) -> bool:
     latest due time (UTC seconds) of what is known to have started.
     """
     return due + SERVED_SECONDS >= served.get(lane, 0)
+
+
+def has_members(run: Run) -> bool:
+    """Whether it is a workflow's run that waits for its members, or that they ended. One that was cancelled, or whose
+    deadline came, may have members that never started.
+    """
+    if run.workflow is None or run.is_member:
+        return False
+    return run.state in (RunState.WAITING, RunState.SUCCEEDED) or run.reason == MEMBERS_FAILED
+
+
+def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Member, int]]:
+    """Members of a run that `has_members` with which nothing has happened for STALLED_SECONDS though something was to,
+    and since when (UTC seconds): their turn came, or the run ended, and they have no record of being at work; or they
+    ended, and have no record at all.
+    """
+    found: list[tuple[Member, int]] = []
+    for each in view.members:
+        turn = view.due(each)
+        if each.member.given is None and turn is not None and _incomplete(view.run, each):
+            own = None if each.run is None else each.run.finished_at
+            since = turn if own is None else max(turn, int(own))
+            if since + STALLED_SECONDS <= now:
+                found.append((each.member, since))
+    return found
+
+
+def _incomplete(of: Run, each: MemberView) -> bool:
+    match each.progress:
+        case End.OK | End.FAILED:
+            return each.run is None
+        case Pending.DUE | Pending.LEFT:
+            # A member that was skipped stays so where one before it is redriven after the workflow's success.
+            return each.run is None or (each.run.state.final and of.state is not RunState.SUCCEEDED)
+        case _:
+            return False

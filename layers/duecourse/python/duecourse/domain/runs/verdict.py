@@ -13,9 +13,9 @@ from duecourse.domain.runs.run import Run, RunState
 class Verdict(StrEnum):
     """FIRED to CANCELLED come from a record; the others say why there is none.
 
-    LATE: due, and not sent to its lane yet. LOST: sent, due, without a record, and no message waits any more. CHANGED:
-    the job was changed afterwards, and no data show that its former definition named this instant. UNCLEAR: the stored
-    data do not decide.
+    LATE: due, and not sent to its lane yet. WAITS: for other jobs of its workflow. LOST: sent, due, without a record,
+    and no message waits any more. CHANGED: the job was changed afterwards, and no data show that its former definition
+    named this instant. UNCLEAR: the stored data do not decide.
     """
 
     FIRED = "fired"
@@ -36,6 +36,7 @@ class Verdict(StrEnum):
     COMPLETED = "completed"
     FUTURE = "future"
     LATE = "late"
+    WAITS = "waits"
     LOST = "lost"
     EXPIRED = "expired"
     CHANGED = "changed"
@@ -67,6 +68,10 @@ _REASONS = {
     "deleted": "the job was deleted",
     "edited": "the job's schedule was changed before it was handed to a worker",
     "skipped_on_request": "somebody asked to skip it",
+    "upstream_failed": "a job before it in its workflow failed",
+    "upstream_skipped": "a job before it in its workflow did not run, since it was not to",
+    "not_needed": "it runs after a failure only, and no job before it in its workflow failed",
+    "not_its_time": "it takes part in its workflow at other times only",
 }
 """What the reasons in records mean."""
 
@@ -114,6 +119,8 @@ def _told(run: Run) -> str:
         case RunState.SUCCEEDED:
             late = "" if run.lateness is None else f", {max(run.lateness, 0.0):.3g} s after it was due"
             return f"It ran and succeeded after {attempts}{late}."
+        case RunState.DEAD if run.reason == "members_failed":
+            return f"Its jobs have ended; {run.error}. Redrive it, or run a part of it again, once the cause is gone."
         case RunState.DEAD:
             code = "" if run.code is None else f" ({run.code})"
             return f"It was tried and is dead after {attempts}{code}; redrive it once the cause is gone."
@@ -126,7 +133,11 @@ def _told(run: Run) -> str:
             when = "" if run.not_before is None else f" at {to_iso(int(run.not_before))}"
             return f"Attempt {run.attempt} failed; the next one starts{when}."
         case RunState.CANCELLED:
-            because = {"deleted": " since the job was deleted", "replaced": " by a newer run of the job"}
+            because = {
+                "deleted": " since the job was deleted",
+                "replaced": " by a newer run of the job",
+                "workflow_over": " since the run of its workflow was over",
+            }
             return f"It was cancelled{because.get(run.reason or '', '')} after {attempts}."
         case RunState.SKIPPED:
             by = "" if run.requested_by is None else f" ({run.requested_by})"

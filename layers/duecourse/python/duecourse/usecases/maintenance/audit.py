@@ -6,7 +6,7 @@ classifies the missing ones: an occurrence is lost if it was enqueued, is in no 
 whose message may still be under way is kept open and classified again each hour. Not audited are occurrences before a
 job's last change of schedule (the former definition is not kept), occurrences of a pause, and quarantined jobs (index
 repair counts those). New zone data that move a time back over a window can make an occurrence look lost that never
-existed.
+existed. Of a workflow's runs in the window the members are audited too (AuditMembers).
 
 A full pass over 1 million jobs that all fire in the window costs about 310,000 read units for the scan, half a unit at
 least for each job's records and one per 8 KB of them (an unread record is half a KB): together about 1 million (12 US
@@ -26,7 +26,9 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.maintenance.audit import UNDECIDED, Turn, next_turn
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import AuditStore, Clock, Executor, Finding, InlineExecutor, Undecided
+from duecourse.usecases.maintenance.audit_members import AuditMembers
 from duecourse.usecases.maintenance.classify_gaps import ClassifyGaps
 from duecourse.usecases.maintenance.compare_window import ComparedJob, CompareWindow
 from duecourse.usecases.maintenance.scan import scan
@@ -48,6 +50,7 @@ class Audit:
     store: AuditStore
     compare: CompareWindow
     classify: ClassifyGaps
+    members: AuditMembers
     clock: Clock
     segments: int
     retention_days: int
@@ -142,10 +145,10 @@ class _Invocation:
         for one in compared:
             self.served[one.job.lane] = max(self.served.get(one.job.lane, 0), one.served)
         for one in compared:
-            self._settle(one)
+            self._settle(one, turn)
 
-    def _settle(self, compared: ComparedJob) -> None:
-        """Count a job, classify the missing occurrences, and store the findings."""
+    def _settle(self, compared: ComparedJob, turn: Turn) -> None:
+        """Count a job, classify the missing occurrences and a workflow's members, and store the findings."""
         whose = compared.job.tenant, compared.job.id
         self.report.counts["JobsAudited"] += compared.expected > 0
         self.report.counts["OccurrencesLost"] += 0  # counted even if 0: it shows that the audit was made
@@ -154,11 +157,12 @@ class _Invocation:
             self._failed(*whose, compared.error)
         for doubled in compared.doubled:
             self._found(Finding("doubled", *whose, doubled), "OccurrencesDoubled")
-        if compared.missing:
-            with self._isolated(*whose):
-                still = self._classified(*whose, compared.missing)
-                if still:
-                    self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
+        with self._isolated(*whose):
+            still = self._classified(*whose, compared.missing) if compared.missing else []
+            if isinstance(compared.job.target, WorkflowTarget):
+                still += self._members(*whose, [OccurrenceRange(turn.low + 1, turn.high, 0)])
+            if still:
+                self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
 
     def _classified(self, tenant: str, job_id: str, missing: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
         """Record the lost parts of the ranges; returns the undecided ones."""
@@ -168,7 +172,20 @@ class _Invocation:
                 self._found(Finding("lost", tenant, job_id, each), "OccurrencesLost")
         return [each for each, verdict in classified if verdict in UNDECIDED]
 
-    def _found(self, finding: Finding, metric: str) -> None:
+    def _members(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
+        """Record the lost members of a workflow's runs in the ranges; returns the instants of those with members that
+        are undecided.
+        """
+        still: list[OccurrenceRange] = []
+        for each in self.uses.members(tenant, job_id, ranges, self.served):
+            if each.verdict is Verdict.LOST:
+                found = Finding("lost", tenant, each.name.job_id, each.range, str(each.name))
+                self._found(found, "MembersLost", run_id=found.run_id, workflow_run=str(each.workflow_run))
+            elif each.range not in still:
+                still.append(each.range)
+        return sorted(still, key=lambda each: each.first)
+
+    def _found(self, finding: Finding, metric: str, **facts: object) -> None:
         """Count and log a finding once, however often it is found."""
         if finding in self.unpublished or self.uses.store.known(finding):
             return
@@ -182,6 +199,7 @@ class _Invocation:
             first=to_iso(finding.range.first),
             last=to_iso(finding.range.last),
             count=finding.range.count,
+            **facts,
         )
 
     def _publish(self) -> None:
@@ -195,7 +213,9 @@ class _Invocation:
 
     def _again(self, standing: Undecided) -> None:
         """Classify a job's open occurrences again."""
-        still = self._classified(standing.tenant, standing.job_id, standing.ranges)
+        whose = standing.tenant, standing.job_id
+        still = self._classified(*whose, standing.ranges)
+        still += [each for each in self._members(*whose, standing.ranges) if each not in still]
         if self.unpublished:
             self._publish()
         if tuple(still) != standing.ranges:

@@ -12,11 +12,14 @@ from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.verdict import Explanation, Verdict
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.workflows.explain import instead_of, member_in, waiting_for
+from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depths, JobStore, Lines, RunStore
+from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, Lines, RunStore
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.job_view import at_once_until
 from duecourse.usecases.runs.history import queued_run
+from duecourse.usecases.workflows.view import NoWorkflowRunError, WorkflowRuns
 
 PAGE = 100
 MAX_READ = 400
@@ -39,12 +42,15 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """Explains with a few reads; `lookahead_seconds` and the others are settings of the stage."""
+    """Explains with a few reads; `lookahead_seconds` and the others are settings of the stage. Of a workflow's run it
+    reads the records of all members.
+    """
 
     jobs: JobStore
     runs: RunStore
     lines: Lines
     depths: Depths
+    workflow_runs: WorkflowRuns
     clock: Clock
     lookahead_seconds: int
     horizon_seconds: int
@@ -61,9 +67,33 @@ class Explain:
             raise JobUnknownError(job_id)
         now = self.clock.now()
         found = explain(at, job, cursor, record, self._around(at, job, record, searched, now), now=now)
+        if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
+            return self._as_member(job, job.workflow, at, found)
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
             return Explained(found, queued_run(job, at, job.occurrences().due(at)))
+        view = None if found.run is None or found.run.state is not RunState.WAITING else self._view(found.run)
+        return Explained(found if view is None else waiting_for(found, view, now=now), found.run)
+
+    def _as_member(self, job: Job, workflow: str, at: int, alone: Explanation) -> Explained:
+        """Of a job without a record then: what the run of its workflow says of it, or why its workflow did not run."""
+        try:
+            whole = self(job.tenant, workflow, at)
+        except JobUnknownError:
+            return Explained(alone, None)
+        view = None if whole.found.run is None else self._view(whole.found.run)
+        if view is None:
+            return Explained(instead_of(whole.found, workflow), whole.run)
+        if job.id not in view.graph.numbers:
+            return Explained(alone, None)
+        found = member_in(whole.found, view, job, now=self.clock.now())
         return Explained(found, found.run)
+
+    def _view(self, run: Run) -> WorkflowRunView | None:
+        """The members of a workflow's run; None where it is another one, or its graph is not kept any more."""
+        try:
+            return self.workflow_runs.look(run)
+        except (NoWorkflowRunError, GraphMissingError):
+            return None
 
     def _record(self, tenant: str, job_id: str, at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
         """The record of this occurrence, or the newest before it that reaches over it; and whether all were read. Runs

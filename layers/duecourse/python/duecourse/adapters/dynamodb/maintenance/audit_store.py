@@ -78,7 +78,7 @@ class DynamoAuditStore:
         return read_item(self._client, self._table, _key(finding)) is not None
 
     def keep(self, finding: Finding, *, now: float) -> None:
-        stand = _found(finding.kind, finding.tenant, finding.job_id, [finding.range], now)
+        stand = _found(finding.kind, finding.tenant, finding.job_id, [finding.range], now) | {"run_id": finding.run_id}
         self._client.put_item(TableName=self._table, Item=_key(finding) | values.pack(stand))
 
     def open(self, limit: int) -> list[Undecided]:
@@ -133,7 +133,7 @@ def _found(kind: str, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange
 
 def _key(finding: Finding) -> Item:
     where = f"{to_basic(finding.range.first)}-{to_basic(finding.range.last)}#{finding.tenant}#{finding.job_id}"
-    return key(FINDINGS, f"{where}#{finding.kind}")
+    return key(FINDINGS, "#".join(filter(None, (where, finding.kind, finding.run_id))))
 
 
 def _open_key(tenant: str, job_id: str) -> Item:

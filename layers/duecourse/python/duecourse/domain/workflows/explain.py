@@ -1,0 +1,80 @@
+"""Why a job of a workflow ran at an instant, or did not, and what a workflow's run waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.policies import JobState
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.verdict import Explanation, Verdict, recorded
+from duecourse.domain.workflows.ends import End
+from duecourse.domain.workflows.view import MemberView, Pending, WorkflowRunView
+
+NAMED = 3
+"""Jobs that a sentence names; the facts name all."""
+
+
+def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Explanation:
+    """The explanation of a workflow's run that waits for its members: how many have ended, and which are due or at
+    work.
+    """
+    ended = sum(isinstance(each.progress, End) for each in view.members)
+    due = [each for each in view.members if each.progress is Pending.DUE]
+    waits = f"it waits for {_few([_doing(view, each, now) for each in due])}" if due else "its own end comes next"
+    until = "" if view.run.waiting_until is None else f", until {to_iso(int(view.run.waiting_until))}"
+    facts = {"ended": ended, "jobs": len(view.members), "waits_for": [each.member.id for each in due]}
+    sentence = f"{ended} of its {len(view.members)} jobs have ended; {waits}{until}."
+    return replace(found, sentence=sentence, facts={**found.facts, **facts})
+
+
+def member_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) -> Explanation:
+    """Why a member has no record of an instant of which its workflow's run has one, which `whole` explains."""
+    of, each = view.run, view.members[view.graph.numbers[job.id]]
+    due = view.due(each)
+    if each.run is not None:  # the run of its workflow stands for several occurrences
+        found = recorded(each.run, each.run.occurrence)
+        found = replace(found, sentence=f"Its workflow's run then is {of.name}. {found.sentence}")
+    elif isinstance(each.progress, End):
+        found = Explanation(Verdict.UNCLEAR, f"It has ended in {of.name} ({each.progress}); its record is not there.")
+    elif each.progress is Pending.LEFT or due is None:
+        return instead_of(whole, of.job_id)
+    elif each.progress is Pending.WAITING:
+        waits = {"waits_for": list(each.waits_for)}
+        found = Explanation(Verdict.WAITS, f"It waits for {_few(each.waits_for)} of {of.name}.", waits)
+    else:
+        found = _due(f"Its turn in {of.name}", due, job, now)
+    facts = {**found.facts, "workflow_run": str(of.name)}
+    return replace(found, facts=facts, before=whole.before, after=whole.after, run=found.run or of)
+
+
+def instead_of(whole: Explanation, workflow: str) -> Explanation:
+    """The explanation of a member that did not run, from why its workflow did not, or ended before its turn came."""
+    verdict = Verdict.SKIPPED if whole.verdict is Verdict.FIRED else whole.verdict
+    return replace(whole, verdict=verdict, sentence=f"It runs in the workflow {workflow}. Of that: {whole.sentence}")
+
+
+def _due(turn: str, due: int, job: Job, now: float) -> Explanation:
+    facts = {"due": to_iso(due), "lane": job.lane.value}
+    if due > now:
+        return Explanation(Verdict.FUTURE, f"{turn} comes at {to_iso(due)}.", facts)
+    if job.state is JobState.PAUSED:
+        return Explanation(Verdict.PAUSED, f"{turn} came at {to_iso(due)}; it starts once the job is resumed.", facts)
+    return Explanation(Verdict.QUEUED, f"{turn} came at {to_iso(due)}; it waits for a worker.", facts)
+
+
+def _doing(view: WorkflowRunView, each: MemberView, now: float) -> str:
+    run, due = each.run, view.due(each)
+    if run is not None and run.state is RunState.RETRYING and run.not_before is not None:
+        return f"{each.member.id} (RETRYING, next at {to_iso(int(run.not_before))})"
+    if run is not None:
+        return f"{each.member.id} ({run.state})"
+    return f"{each.member.id} (due {to_iso(due)})" if due is not None and due > now else f"{each.member.id} (due)"
+
+
+def _few(names: Sequence[str]) -> str:
+    if len(names) > NAMED:
+        return f"{', '.join(names[: NAMED - 1])} and {len(names) - NAMED + 1} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,81 @@
+"""A run of a workflow, as people look at it: its graph with the state of each member."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from duecourse.domain.runs.decision import Readiness
+from duecourse.domain.runs.run import Run
+from duecourse.domain.workflows.ends import End, MemberEnds
+from duecourse.domain.workflows.graph import Graph, Member, numbers_in
+from duecourse.domain.workflows.state import WorkflowState
+
+
+class Pending(StrEnum):
+    """A member that has not ended: it waits for others; is due or at work; is left, its workflow's run being over."""
+
+    WAITING = "waiting"
+    DUE = "due"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A member in a run: `run` is its record (None: it has none), `progress` how it has ended or what it is instead;
+    `waits_for` are the jobs that have not ended, where it waits for some.
+    """
+
+    member: Member
+    progress: End | Pending
+    run: Run | None
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowRunView:
+    """A run of a workflow."""
+
+    run: Run
+    graph: Graph
+    members: tuple[MemberView, ...]
+
+    def due(self, member: MemberView) -> int | None:
+        """When the turn of a member came, or comes (UTC seconds): after what has ended before it, and not before its
+        own time. None where the workflow's run has not begun.
+        """
+        number = self.graph.numbers[member.member.id]
+        upstream = (self.members[each].run for each in numbers_in(self.graph.upstream[number]))
+        ended = [each.finished_at for each in upstream if each is not None]
+        own = self.graph.not_before(number, self.run.occurrence, self.run.suffix)
+        known = [at for at in (self.run.started_at, own, *ended) if at is not None]
+        return None if self.run.started_at is None else int(max(known))
+
+
+def viewed(run: Run, graph: Graph, ends: MemberEnds, records: Iterable[Run]) -> WorkflowRunView:
+    """The members of a workflow's run, of which these records exist."""
+    state = WorkflowState(graph, run.occurrence, run.suffix, ends)
+    found = {record.job_id: record for record in records}
+    members = (_viewed(state, run, number, found) for number in range(len(graph.members)))
+    return WorkflowRunView(run, graph, tuple(members))
+
+
+def _viewed(state: WorkflowState, of: Run, number: int, records: Mapping[str, Run]) -> MemberView:
+    member = state.graph.members[number]
+    run = records.get(member.id)
+    progress = _progress(state, of, number, run)
+    open_ = state.graph.upstream[number] & ~state.ends.any if progress is Pending.WAITING else 0
+    return MemberView(member, progress, run, tuple(state.graph.members[each].id for each in numbers_in(open_)))
+
+
+def _progress(state: WorkflowState, of: Run, number: int, run: Run | None) -> End | Pending:
+    given = state.graph.members[number].given
+    if given is not None:
+        return given.end
+    end = state.ends.of(number)
+    if end is not None and state.settled(number):
+        return end
+    if of.state.final and (run is None or run.state.final):
+        return Pending.LEFT
+    return Pending.WAITING if state.readiness(number) is Readiness.WAITS else Pending.DUE

@@ -1,0 +1,174 @@
+"""Why a workflow or a job of it ran at an instant, waits, or did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from duecourse.domain.jobs.policies import Completion, JobState, Overlap
+from duecourse.domain.jobs.retry import Backoff, RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.runs.verdict import Verdict
+from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.ports import Call
+from duecourse.usecases.runs.explain import Explain, Explained
+from duecourse.usecases.workflows.view import WorkflowRuns
+from tests.support.audited import WheelDepths
+from tests.support.jobs import NOON, job
+from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
+from tests.support.workflows import graph_of
+
+DUE = int(NOON) + 60
+"""The instant of the workflow's run."""
+
+Asked = Callable[..., Explained]
+
+
+@pytest.fixture
+def asked(world: WorkflowWorld) -> Asked:
+    """What is explained of a job, at the instant of its workflow unless another is given."""
+    look = WorkflowRuns(world.workflows)
+    explain = Explain(
+        world.jobs, world.run_store, world.lines, WheelDepths(world.wheel), look, world.clock, 300, 840, 90
+    )
+    return lambda job_id, at=DUE: explain("default", job_id, at)
+
+
+def test_a_workflow_tells_how_many_of_its_jobs_have_ended_and_what_it_waits_for(
+    world: WorkflowWorld, asked: Asked
+) -> None:
+    def answer(call: Call) -> Outcome:
+        return Failed("busy", code="http.503") if call.job.id == "eu" else world.answers(call)
+
+    world.caller.answer = answer
+    later = RetryPolicy(backoff=Backoff.FIXED, min_seconds=600)
+    world.add(job("", id="eu", workflow="nightly", overlap=Overlap.ALLOW, retry=later))
+    world.begin(graph_of(DIAMOND), NOON + 90)
+    found = asked("nightly").found
+    assert found.verdict is Verdict.RUNNING
+    assert found.sentence == (
+        "2 of its 4 jobs have ended; it waits for eu (RETRYING, next at 2026-11-21T12:11:00Z), "
+        "until 2026-11-21T13:01:00Z."
+    )
+    assert (found.facts["ended"], found.facts["jobs"], found.facts["waits_for"]) == (2, 4, ["eu"])
+
+
+def test_a_job_that_waits_names_the_first_of_those_before_it(world: WorkflowWorld, asked: Asked) -> None:
+    before = {f"load-{name}": () for name in ("ap", "eu", "me", "us")}
+    for name in before:
+        world.add(job("", id=name, workflow="nightly", overlap=Overlap.ALLOW, completion=Completion.CALLBACK))
+    world.begin(graph_of({**before, "report": tuple(before), "mail": ("report",)}), NOON + 90)
+    found = asked("report")
+    assert found.found.verdict is Verdict.WAITS
+    assert found.found.sentence == f"It waits for load-ap, load-eu and 2 more of nightly.{INSTANT}."
+    assert found.found.facts == {"waits_for": list(before), "workflow_run": f"nightly.{INSTANT}"}
+    assert found.run is not None
+    assert str(found.run.name) == f"nightly.{INSTANT}"
+    assert asked("mail").found.sentence == f"It waits for report of nightly.{INSTANT}."
+    waits = asked("nightly").found.sentence
+    assert waits.startswith("0 of its 6 jobs have ended; it waits for load-ap (WAITING), load-eu (WAITING) and 2 more,")
+
+
+def test_a_job_with_a_record_is_explained_by_it(world: WorkflowWorld, asked: Asked) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert asked("extract").found.verdict is Verdict.FIRED
+    found = asked("transform")
+    assert found.found.verdict is Verdict.SKIPPED
+    assert found.found.sentence == "It did not run: a job before it in its workflow failed."
+    assert found.run == world.run("transform")
+    assert asked("nightly").found.sentence == (
+        "Its jobs have ended; failed: extract (http.500). "
+        "Redrive it, or run a part of it again, once the cause is gone."
+    )
+
+
+def test_a_job_whose_own_time_is_to_come_says_when_it_starts(world: WorkflowWorld, asked: Asked) -> None:
+    world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 90)
+    found = asked("transform").found
+    assert (found.verdict, found.facts["due"]) == (Verdict.FUTURE, "2026-11-21T13:00:00Z")
+    assert found.sentence == f"Its turn in nightly.{INSTANT} comes at 2026-11-21T13:00:00Z."
+    assert "it waits for transform (due 2026-11-21T13:00:00Z)" in asked("nightly").found.sentence
+
+
+def test_a_paused_job_says_that_its_turn_has_come(world: WorkflowWorld, asked: Asked) -> None:
+    paused = {"state": JobState.PAUSED, "paused_at": NOON}
+    world.add(job("", id="transform", workflow="nightly", overlap=Overlap.ALLOW, **paused))
+    world.begin(graph_of(CHAIN), NOON + 90)
+    found = asked("transform").found
+    assert found.verdict is Verdict.PAUSED
+    assert found.sentence.endswith("it starts once the job is resumed.")
+
+
+def test_a_job_whose_turn_has_come_waits_for_a_worker(world: WorkflowWorld, asked: Asked) -> None:
+    world.begin(graph_of(CHAIN, transform={"not_before": "5 12 * * *"}), NOON + 290)
+    world.clock.set(NOON + 301)
+    found = asked("transform").found
+    assert found.verdict is Verdict.QUEUED
+    assert found.sentence == f"Its turn in nightly.{INSTANT} came at 2026-11-21T12:05:00Z; it waits for a worker."
+
+
+def test_a_job_whose_record_is_gone_is_not_explained_by_guess(world: WorkflowWorld, asked: Asked) -> None:
+    world.begin(graph_of(CHAIN), NOON + 90)
+    world.delete_record("load")
+    found = asked("load").found
+    assert (found.verdict, found.sentence) == (
+        Verdict.UNCLEAR,
+        f"It has ended in nightly.{INSTANT} (ok); its record is not there.",
+    )
+
+
+def test_a_job_of_a_workflow_that_was_cancelled_before_its_turn_did_not_run(world: WorkflowWorld, asked: Asked) -> None:
+    world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 90)
+    world.cancel("nightly")
+    world.until(NOON + 3700)
+    assert asked("transform").found.sentence == (
+        "It was cancelled since the run of its workflow was over after 0 attempts."
+    )
+    found = asked("load").found
+    assert found.verdict is Verdict.CANCELLED
+    assert found.sentence == "It runs in the workflow nightly. Of that: It was cancelled after 1 attempt."
+
+
+def test_a_job_of_a_workflow_whose_deadline_came_before_its_turn_did_not_run(
+    world: WorkflowWorld, asked: Asked
+) -> None:
+    world.begin(graph_of(CHAIN, transform={"not_before": "0 13 * * *"}), NOON + 1000, deadline_seconds=600)
+    found = asked("load").found
+    assert found.verdict is Verdict.SKIPPED
+    assert found.sentence == (
+        "It runs in the workflow nightly. Of that: It was tried and is dead after 1 attempt (workflow.deadline); "
+        "redrive it once the cause is gone."
+    )
+
+
+def test_at_an_instant_without_a_run_of_the_workflow_it_is_said_why(world: WorkflowWorld, asked: Asked) -> None:
+    world.begin(graph_of(CHAIN), NOON + 10)
+    assert asked("load").found.verdict is Verdict.QUEUED
+    nothing = asked("load", DUE + 5)
+    assert (nothing.found.verdict, nothing.run) == (Verdict.NOT_AN_OCCURRENCE, None)
+    assert nothing.found.sentence.startswith("It runs in the workflow nightly. Of that: Its schedule (")
+    assert nothing.found.before == DUE
+
+
+def test_of_a_part_that_was_run_again_the_jobs_are_explained_too(world: WorkflowWorld, asked: Asked) -> None:
+    world.answers.failing = {"transform"}
+    world.begin(graph_of(CHAIN), NOON + 90)
+    world.answers.failing = set()
+    again = world.rerun(["transform"])
+    world.until(NOON + 120)
+    found = asked("transform")
+    assert (found.found.verdict, found.run) == (Verdict.FIRED, world.run("transform", again.name.local))
+    assert found.run is not None
+    assert found.run.state is RunState.SUCCEEDED
+
+
+def test_a_job_that_its_workflow_does_not_have_is_explained_alone(world: WorkflowWorld, asked: Asked) -> None:
+    world.add(job("", id="stranger", workflow="nightly"))
+    world.add(job("", id="orphan", workflow="nobody"))
+    world.begin(graph_of(CHAIN), NOON + 90)
+    for name in ("stranger", "orphan"):
+        found = asked(name).found
+        assert found.verdict is Verdict.NOT_AN_OCCURRENCE
+        assert found.sentence == "The job has no schedule: it runs when it is asked to."
