@@ -33,6 +33,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "cold": (),
     "dispatch": (),
     "execute": (),
+    "workflows": (),
     "burst": ("--plots", "benchmarks/plots"),
     "local": ("--plots", "benchmarks/plots"),
     "cost": (),

@@ -27,6 +27,7 @@ ABOUT: Mapping[str, str] = {
     "cold": "Cold imports of the functions, beside `import boto3`",
     "dispatch": "Dispatching, beside the textbook loop",
     "execute": "Executing a run, beside the textbook worker",
+    "workflows": "A run of a workflow: write units and messages",
     "burst": "Bursts, simulated from AWS's published limits",
     "local": "Lateness on the local stack, beside schedulers that people run themselves",
     "cost": "Dollars, beside other schedulers",
