@@ -33,6 +33,7 @@ ABOUT: Mapping[str, str] = {
     "cost": "Dollars, beside other schedulers",
     "lanes": "Lanes on the local stack: thousands of low runs delay nobody else",
     "line": "A line of waiting runs on the local stack: how soon the next one starts, and what waiting costs",
+    "hops": "Workflows on the local stack: from one job to the next, a PUT of many jobs, dying workers",
     "flood": "A flood of requests by one tenant, as another one feels it",
     "seats": "Slow targets of some tenants, as a quiet one feels them: stage prod, simulated",
     "slow": "Slow targets of one tenant, as a quiet one feels them: the local stack",
