@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -74,6 +74,9 @@ bench-lanes-long: setup ## the same with 10,000 low runs, ninety of each other l
 
 bench-line: setup ## a line of 20 runs on the local stack: when the next one starts, what a wait costs; four minutes
 	$(BIN)/python -m benchmarks.line
+
+bench-hops: setup ## workflows on the local stack: from a job to the next, 1,000 jobs in one PUT, 500 side by side whose workers die; seven minutes
+	$(BIN)/python -m benchmarks.hops
 
 openapi: setup ## write the API's document anew: openapi.json, the copy that is served, the table in docs/api.md
 	$(BIN)/python -m duecourse.api.openapi openapi.json docs/api.md

@@ -1,6 +1,6 @@
 """Run the benchmarks, one after the other, keep what each found, and write RESULTS.md of all that is kept.
 
-    python -m benchmarks.results                         all but lanes, line, flood and slow; what `make bench` does
+    python -m benchmarks.results                         all but lanes, line, hops, flood, slow; what `make bench` does
     python -m benchmarks.results --only dispatch cost    these again; the page keeps the others' last results
     python -m benchmarks.results --skip local            all others
     python -m benchmarks.results --only                  none: the page alone
@@ -33,18 +33,20 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "cold": (),
     "dispatch": (),
     "execute": (),
+    "workflows": (),
     "burst": ("--plots", "benchmarks/plots"),
     "local": ("--plots", "benchmarks/plots"),
     "cost": (),
     "lanes": (),
     "line": (),
+    "hops": (),
     "flood": (),
     "seats": (),
     "slow": (),
 }
 """With what is added to --json, in their order: cost reads what dispatch and execute have found."""
 
-OWN_TARGETS = frozenset({"lanes", "line", "flood", "slow"})
+OWN_TARGETS = frozenset({"lanes", "line", "hops", "flood", "slow"})
 """Run only where they are named: minutes on the local stack each."""
 
 MAX_SECONDS = 3600

@@ -84,6 +84,12 @@ def _units(dispatch: Document, execute: Document) -> Verdict:
     return said, distinct <= 5 and minutely <= 2.4 and locked - run <= OVERLAP_UNITS
 
 
+def _workflows(workflows: Document) -> Verdict:
+    cases = workflows["cases"]
+    said = ", ".join(f"{name} {case['write_units']:,}" for name, case in cases.items())
+    return said, all(case["write_units"] <= case["budget"] for case in cases.values())
+
+
 def _idle(cost: Document) -> Verdict:
     total = cost["idle_month"]["16_shards"]["total"]
     return f"{total:.2f} USD", total <= 6
@@ -152,6 +158,7 @@ BUDGETS = (
         ("dispatch", "execute"),
         _units,
     ),
+    Budget("WRU of a workflow's run", "<= 12 and 3 for each of its jobs", ("workflows",), _workflows),
     Budget("idle cost at 16 shards, all in", "<= 6 USD a month", ("cost",), _idle),
     Budget("cold import of dispatch and execute", "<= 300 ms more than `import boto3`", ("cold",), _cold),
     Budget("one next occurrence", ">= 10 times croniter parsed once; <= 5 ms at worst", ("schedule",), _schedule),

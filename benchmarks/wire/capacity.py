@@ -31,6 +31,8 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
     match value:
         case {"S": text}:
             return len(text.encode())
+        case {"SS": texts}:
+            return sum(len(text.encode()) for text in texts)
         case {"N": number}:
             return len(number.lstrip("-0").replace(".", "")) // 2 + 2
         case _:

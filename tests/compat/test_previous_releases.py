@@ -102,7 +102,11 @@ def test_the_scene_holds_runs_in_every_state_and_messages_of_every_kind(written_
     assert states == {str(state) for state in RunState}
     kinds = {json.loads(held["body"]).get("kind", "start") for held in written_now["messages"]}
     timers = [json.loads(item["message"]["S"]) for item in written_now["jobs"] if item["SK"]["S"].startswith("WAKE#")]
-    assert kinds | {message.get("kind", "start") for message in timers} == {str(kind) for kind in MessageKind}
+    assert kinds | {message.get("kind", "start") for message in timers} == {
+        str(kind)
+        for kind in MessageKind
+        if kind is not MessageKind.EVALUATE  # workflows are off while releases mix
+    }
     items = {item["SK"]["S"].partition("#")[0] for item in [*written_now["jobs"], *written_now["runs"]]}
     assert items >= {"JOB", "CURSOR", "PAYLOAD", "GONE", "WAKE", "WATERMARK", "LIMITS", "LAST", "HIGHEST"}
     assert items >= {"RUN", "ACTIVE", "INPUT", "LINE", "WATCH"}

@@ -95,6 +95,7 @@ def documents() -> dict[str, dict[str, Any]]:
             "cases": {"http": {"wru_per_run": 2.0}, "http_overlap_skip": {"wru_per_run": 4.0}},
             "budgets": {"http_at_most_2_wru": True},
         },
+        "workflows": a_head("workflows") | {"cases": {"diamond": {"write_units": 24, "budget": 24}}},
         "local": a_head("local")
         | {
             "minutes": 3,

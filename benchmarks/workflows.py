@@ -1,0 +1,151 @@
+"""What a run of a workflow costs: write units and messages, counted on tables in this process, with a settable clock.
+
+    python -m benchmarks.workflows [--json]
+
+Four graphs: a chain of 3, a diamond, one job before 100, 1,000 jobs before one. Members have `overlap: allow`, the
+workflow forbids it (the default). Its deadline is an hour ahead, so that its wake-up is written, fires and goes. Every
+figure is counted and is the same on any machine. The status is 1 where a budget is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.about import about
+from benchmarks.wire.metered import Metered
+from duecourse.domain.runs.run import RunState
+from duecourse.limits import MAX_DELAY_SECONDS
+from tests.support import in_process
+from tests.support.jobs import NOON
+from tests.support.tables import create_tables
+from tests.support.workflow_world import CHAIN, DIAMOND, WorkflowWorld
+from tests.support.workflows import add_workflow, graph_of
+
+Members = Mapping[str, tuple[str, ...]]
+"""The jobs after which each member comes."""
+
+RUN_UNITS = 12
+"""Claim 3, start 1, waiting 1, end 1, wake-up for the deadline 4 (written 2, deleted 2), lock 2."""
+
+MEMBER_UNITS = 3
+"""Start 1, end 1, the note of its end for those after it 1. An edge is none."""
+
+RUN_MESSAGES = 3
+"""Start, evaluation, deadline; a member has its start alone."""
+
+SCHEDULE, LOCAL, SETTLED = "25 12 21 11 *", "20261121T122500Z", NOON + 60
+DEADLINE_SECONDS = 3600
+OVER = NOON + 25 * 60 + DEADLINE_SECONDS + MAX_DELAY_SECONDS
+
+
+def before_one(count: int) -> Members:
+    """So many jobs, then one."""
+    parts = {f"part-{number:04d}": () for number in range(count)}
+    return {**parts, "last": tuple(parts)}
+
+
+def after_one(count: int) -> Members:
+    """One job, then so many."""
+    return {"first": (), **{f"part-{number:04d}": ("first",) for number in range(count)}}
+
+
+CASES: Mapping[str, Members] = {
+    "chain of 3": CHAIN,
+    "diamond": DIAMOND,
+    "1 before 100": after_one(100),
+    "1,000 before 1": before_one(1_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run took, from the claim to the end of its deadline's wake-up."""
+
+    members: int
+    units: Mapping[str, int]
+    """Write units by what the item is."""
+    messages: int
+
+    @property
+    def written(self) -> int:
+        """All units."""
+        return sum(self.units.values())
+
+    @property
+    def ends(self) -> int:
+        """Those of the notes of members' ends."""
+        return self.units["ENDS ENDS"]
+
+    @property
+    def budget(self) -> int:
+        """Write units."""
+        return RUN_UNITS + MEMBER_UNITS * self.members
+
+    @property
+    def most_messages(self) -> int:
+        """Messages."""
+        return RUN_MESSAGES + self.members
+
+    def document(self) -> dict[str, Any]:
+        """For a result."""
+        return {
+            "members": self.members,
+            "write_units": self.written,
+            "budget": self.budget,
+            "of_members_ends": self.ends,
+            "messages": self.messages,
+        }
+
+
+def measure(members: Members) -> Cost:
+    """One run of that workflow, counted. Raises AssertionError where it failed or a job was not called once."""
+    tables = create_tables(in_process.dynamodb())
+    client = Metered(tables.client)
+    world = WorkflowWorld(replace(tables, client=client))
+    add_workflow(world, graph_of(dict(members)), schedule=SCHEDULE, deadline_seconds=DEADLINE_SECONDS)
+    world.until(SETTLED)
+    client.clear()
+    world.until(OVER)
+    if sorted(world.called()) != sorted(members) or world.state("nightly", LOCAL) != (RunState.SUCCEEDED, None):
+        raise AssertionError(f"{len(world.called())} calls of {len(members)}, {world.state('nightly', LOCAL)}")
+    units = {kind: count for kind, count in client.units.items() if kind != "SHARD WATERMARK"}
+    return Cost(len(members), units, len(world.wheel.sent))
+
+
+def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:
+    """What was promised, case by case."""
+    kept = {}
+    for name, cost in costs.items():
+        word = name.replace(" ", "_").replace(",", "")
+        kept[f"{word}_at_most_{cost.budget}_wru"] = cost.written <= cost.budget
+        kept[f"{word}_at_most_{cost.most_messages}_messages"] = cost.messages <= cost.most_messages
+        kept[f"{word}_a_write_for_each_end"] = cost.ends <= cost.members
+    return kept
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 when a budget is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.workflows", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    costs = {}
+    for name, members in CASES.items():
+        print(f"{name} ...", file=sys.stderr)
+        costs[name] = measure(members)
+    kept = budgets(costs)
+    cases = {name: cost.document() for name, cost in costs.items()}
+    if given.json:
+        print(json.dumps({**about("workflows", ["ministack"]), "cases": cases, "budgets": kept}, indent=2))
+    else:
+        for name, case in cases.items():
+            print(f"{name:16}" + ", ".join(f"{word.replace('_', ' ')} {value:,}" for word, value in case.items()))
+    return 0 if all(kept.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""What a firing of an ordinary job asks of DynamoDB, exactly: who has no workflows pays nothing for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.wire.metered import Metered
+from duecourse.domain.jobs.policies import Overlap
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.workflows import NoWorkflows
+from tests.support.world import World
+
+SETTLED = NOON + 600
+"""From then on every run is enqueued by a claim, none by the API."""
+
+TWO_CLAIMS = 1200
+"""Seconds: a claim covers ten minutes."""
+
+
+@pytest.fixture
+def metered(tables: Tables) -> Metered:
+    return Metered(tables.client)
+
+
+@pytest.fixture
+def world(tables: Tables, metered: Metered) -> World:
+    """One in which no call of the store of workflows is answered."""
+    world = World(replace(tables, client=metered))
+    world.workflows = NoWorkflows()
+    return world
+
+
+@pytest.mark.parametrize(("overlap", "lock"), [(Overlap.ALLOW, 0), (Overlap.SKIP, 2)])
+@pytest.mark.parametrize(
+    ("schedule", "runs", "claims"), [("25 12 * * *", 1, 1), ("* * * * *", 20, 2), ("rate(10 seconds)", 120, 2)]
+)
+def test_a_firing_takes_the_units_of_its_claim_its_start_its_end_and_its_lock(
+    world: World, metered: Metered, schedule: str, runs: int, claims: int, overlap: Overlap, lock: int
+) -> None:
+    world.add(job(schedule, overlap=overlap))
+    world.until(SETTLED)
+    metered.clear()
+    before = len(world.caller.runs)
+
+    world.until(SETTLED + TWO_CLAIMS)
+
+    assert len(world.caller.runs) - before == runs
+    units = metered.units
+    assert (units["JOB CURSOR"], units["JOB RUN"], units["JOB ACTIVE"]) == (3 * claims, 2 * runs, lock * runs)
+    assert set(units) <= {"JOB CURSOR", "JOB RUN", "JOB ACTIVE", "SHARD WATERMARK"}
+
+
+@pytest.mark.parametrize(
+    ("overlap", "requests"),
+    [
+        (Overlap.ALLOW, {"get_item": 1, "put_item": 2}),
+        (Overlap.SKIP, {"get_item": 1, "put_item": 3, "delete_item": 1}),
+    ],
+)
+def test_a_worker_reads_the_job_and_writes_its_run_and_asks_for_nothing_else(
+    world: World, metered: Metered, overlap: Overlap, requests: dict[str, int]
+) -> None:
+    world.add(job("1 12 * * *", overlap=overlap))
+    world.clock.set(NOON + 60)
+    metered.clear()
+
+    world.work()
+
+    assert len(world.caller.runs) == 1
+    assert metered.requests == requests

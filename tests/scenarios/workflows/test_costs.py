@@ -1,0 +1,29 @@
+"""A run of a workflow takes twelve write units, three more for each job, and none for an edge."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.workflows import Members, measure
+from duecourse.domain.workflows.graph import PART_MEMBERS
+from tests.support.workflow_world import CHAIN, DIAMOND
+
+pytestmark = pytest.mark.emulator
+
+FIRST = tuple(f"first-{number}" for number in range(10))
+DENSE: Members = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number in range(10)}
+
+
+@pytest.mark.parametrize(
+    ("members", "units", "messages"),
+    [(CHAIN, 21, 6), (DIAMOND, 24, 7), (DENSE, 72, 23)],
+    ids=["chain", "diamond", "dense"],
+)
+def test_a_run_takes_its_own_units_and_those_of_its_jobs(members: Members, units: int, messages: int) -> None:
+    cost = measure(members)
+    assert (cost.written, cost.messages) == (units, messages)
+
+
+def test_each_end_is_one_write_however_many_the_item_holds() -> None:
+    wide: Members = {f"part-{number:03d}": () for number in range(PART_MEMBERS)}
+    assert measure(wide).ends == PART_MEMBERS
