@@ -150,6 +150,14 @@ def test_a_finding_is_known_once_it_is_kept(any_tables: Tables) -> None:
     assert not store.known(replace(lost, kind="doubled"))
 
 
+def test_findings_in_runs_of_a_workflow_with_one_instant_are_known_each_by_itself(any_tables: Tables) -> None:
+    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+    lost = Finding("lost", "default", "load", OccurrenceRange(N, N, 1), "load.20261121T120000Z")
+    store.keep(lost, now=NOON)
+    assert store.known(lost)
+    assert not store.known(replace(lost, run_id="load.20261121T120000Z.mabc"))
+
+
 def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(any_tables: Tables) -> None:
     store = DynamoAuditStore(any_tables.client, any_tables.jobs)
     rows = [OccurrenceRange(N + second, N + second, 1) for second in (0, 60, 120)]

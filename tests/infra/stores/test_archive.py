@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.keys import ends_key
+from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance import archive
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.run import RunState
@@ -47,6 +49,13 @@ def test_the_archiver_is_invoked_for_runs_that_expired_and_for_nothing_else(stac
         "userIdentity": {"type": ["Service"], "principalId": [archive.EXPIRY]},
         "dynamodb": {"Keys": {"SK": {"S": [{"prefix": "RUN#"}]}}},
     }
+
+
+def test_how_the_jobs_of_a_workflows_run_ended_does_not_reach_it(stack: Stack) -> None:
+    (only,) = mapping(stack)["FilterCriteria"]["Filters"]
+    (run_keys,) = json.loads(only["Pattern"])["dynamodb"]["Keys"]["SK"]["S"]
+    ends = ends_key("default", RunName("nightly", 0), 0)["SK"]["S"]
+    assert not ends.startswith(run_keys["prefix"])
 
 
 def test_it_reads_the_stream_of_the_runs_table_from_its_beginning_on(stack: Stack) -> None:

@@ -11,12 +11,16 @@ from uuid import uuid4
 
 import pytest
 
+from duecourse.adapters.dynamodb.keys import ends_key
+from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.ends import End
 from tests.integration.handlers.conftest import Handler
+from tests.support.clock import SettableClock
 from tests.support.emulators import client
 from tests.support.expiry import batch_info, expire, stream_of
-from tests.support.jobs import job
+from tests.support.jobs import NOON, job
 from tests.support.lambda_events import Context
 from tests.support.runs import run
 from tests.support.stream_events import FIRST_NUMBER, event, expired, failure, removed
@@ -103,6 +107,15 @@ def test_what_a_person_deletes_is_not_archived(archive: Handler, bucket: Bucket)
     record = expired(RUNS[0])["Records"][0]
     del record["userIdentity"]
     assert archive(event(record), Context()) == {"batchItemFailures": []}
+    assert bucket.names() == []
+
+
+def test_how_the_jobs_of_a_workflows_run_ended_expires_unarchived(archive: Handler, bucket: Bucket, stage: Any) -> None:
+    bucket.create()
+    of, tables = RunName("nightly", int(NOON)), stage.tables
+    tables.workflows(SettableClock(NOON)).record_end("default", of, 0, End.OK, expires_at=int(NOON))
+    ends = tables.client.get_item(TableName=tables.runs, Key=ends_key("default", of, 0))["Item"]
+    assert archive(event(removed(ends, FIRST_NUMBER)), Context()) == {"batchItemFailures": []}
     assert bucket.names() == []
 
 

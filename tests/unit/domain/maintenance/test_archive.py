@@ -86,6 +86,11 @@ def test_a_row_is_the_run_as_the_api_shows_it_with_its_tenant() -> None:
     assert row["result"] == {"status": 200}
 
 
+def test_a_row_names_the_workflow_of_its_run_without_its_graph() -> None:
+    assert row_of(run(JOB, RunState.SUCCEEDED, workflow="reports@3f2a"))["workflow"] == "reports"
+    assert row_of(succeeded())["workflow"] is None
+
+
 def test_a_large_result_is_told_by_its_key() -> None:
     row = row_of(replace(succeeded(), result_key="results/default/nightly/x/1.json", result_bytes=70_000))
     assert (row["result"], row["result_bytes"]) == (None, 70_000)
