@@ -40,6 +40,26 @@ def test_a_workflow_that_its_deadline_ended_goes_on_when_it_is_redriven(world: W
     assert [world.state(name) for name in ("transform", "load")] == [(S, None)] * 2
 
 
+def test_a_workflow_that_its_deadline_ended_stays_dead_though_its_last_job_succeeds_after_that(
+    world: WorkflowWorld,
+) -> None:
+    beating = {"completion": Completion.CALLBACK, "heartbeat_seconds": 36_000, "completion_seconds": 36_000}
+    world.add(job("", id="load", overlap=Overlap.ALLOW, **beating))
+    world.begin(graph_of(CHAIN), NOON + 700, deadline_seconds=600)
+    assert world.state("nightly") == (D, "not_retryable")
+    late = world.run("load")
+    assert late is not None
+    assert (late.state, late.cancel_requested) == (RunState.WAITING, "workflow_over")
+    world.tell(world.about(late, MessageKind.COMPLETE, result="done"))
+    world.until(NOON + 800)
+    assert world.state("load") == (S, None)
+    assert world.state("nightly") == (D, "not_retryable")
+    assert len(world.notices.deaths) == 1
+    world.redrive("nightly")
+    world.until(NOON + 900)
+    assert world.state("nightly") == (S, None)
+
+
 def test_a_job_at_work_is_asked_to_end_with_its_workflow(world: WorkflowWorld) -> None:
     world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.ALLOW))
     world.begin(graph_of(CHAIN), NOON + 90)

@@ -15,6 +15,7 @@ from duecourse.domain.runs.decision import (
     Evaluated,
     Readiness,
     Reschedule,
+    RetryLater,
     Start,
     StartRequest,
     Transition,
@@ -84,6 +85,8 @@ def decide_evaluated(
     match run.state:
         case RunState.RUNNING | RunState.WAITING | RunState.RETRYING:
             return _alive(event, job, run, context, now)
+        case RunState.DEAD if run.reason != MEMBERS_FAILED:
+            return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
         case RunState.DEAD if outcome is not WorkflowOutcome.FAILED and isinstance(job, Job):
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
             return Start(begun(allowed, request, job, context, now), run, "a member was redriven and succeeded")
@@ -99,6 +102,9 @@ def _alive(event: Evaluated, job: JobSnapshot, run: Run, context: AttemptContext
             return Drop("some of its jobs have not ended")
         case WorkflowOutcome.DONE:
             return carried(succeed(run, None, now), event.request, context)
+        case WorkflowOutcome.FAILED if run.state is RunState.RUNNING:
+            # Its worker may be about to redrive the failed ones, or has died before that: then its message comes again.
+            return RetryLater(now + MIN_PAUSE_SECONDS, "its jobs are being started")
         case WorkflowOutcome.FAILED:
             failed = replace(run, error=event.error, code="workflow.failed")
             dead = Transition(ended(failed, RunState.DEAD, MEMBERS_FAILED, now), run, "members failed")
