@@ -37,8 +37,8 @@ MANY = 1_000
 BATCH = 100
 """Jobs that one request creates."""
 
-CALL_SECONDS = 0.3
-"""How long the wide workflow's jobs take, so that some are at work when their workers die."""
+CALL_SECONDS = 2.0
+"""How long the wide workflow's jobs take: much of a run's time here, so that calls are under way when workers die."""
 
 PATIENCE_SECONDS = 600.0
 GRAPH = "0123456789abcdef01234567"
