@@ -37,6 +37,9 @@ MANY = 1_000
 BATCH = 100
 """Jobs that one request creates."""
 
+CALL_SECONDS = 2.0
+"""How long the wide workflow's jobs take: much of a run's time here, so that calls are under way when workers die."""
+
 PATIENCE_SECONDS = 600.0
 GRAPH = "0123456789abcdef01234567"
 
@@ -94,7 +97,9 @@ class Measurement:
     def _put_many(self) -> float:
         self.screen.step("put", f"{MANY:,} jobs are created, then a workflow of them")
         names = _names(MANY)
-        jobs = [{"id": name, "schedule": None, "overlap": "allow", "target": self._target()} for name in names]
+        jobs = [
+            {"id": name, "schedule": None, "overlap": "allow", "target": self._target(CALL_SECONDS)} for name in names
+        ]
         for begin in range(0, MANY, BATCH):
             self.client.call("POST", "jobs/batch", json={"jobs": jobs[begin : begin + BATCH]})
         first, *rest = names
@@ -150,8 +155,8 @@ class Measurement:
             "seconds": round(taken, 1),
         }
 
-    def _target(self) -> dict[str, str]:
-        return {"type": "http", "url": self.receiver + OK_PATH}
+    def _target(self, seconds: float = 0) -> dict[str, str]:
+        return {"type": "http", "url": f"{self.receiver}{OK_PATH}?seconds={seconds:g}"}
 
     def _put(self, workflow_id: str, jobs: dict[str, Any]) -> None:
         self.client.put_workflow(workflow_id, {"schedule": None, "deadline_seconds": 3600, "jobs": jobs})

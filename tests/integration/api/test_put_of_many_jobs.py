@@ -1,0 +1,33 @@
+"""A workflow of many jobs that exist is put by a few requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.wire.metered import Metered
+from tests.integration.api.test_workflows_over_http import Desk
+from tests.support.api import HTTP_TARGET
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+HUNDREDS = 2
+"""Those begun by 150 jobs."""
+
+
+def test_a_put_takes_a_read_and_a_transaction_for_each_hundred_jobs_that_exist(tables: Tables) -> None:
+    metered = Metered(tables.client)
+    desk = Desk(replace(tables, client=metered))
+    names = [f"part-{number:03d}" for number in range(100 * HUNDREDS - 50)]
+    for name in names:
+        desk.api.post({"id": name, "schedule": None, "target": HTTP_TARGET})
+    metered.clear()
+
+    answer = desk.put({"schedule": None, "jobs": {name: {} for name in names}})
+
+    assert answer.status == 201
+    others = {"put_item": 1, "get_item": 3}  # the graph is written; whether the workflow is there; the tenant's seats
+    own = 1  # its job and cursor are looked for before, and written at the end
+    assert metered.requests == {"batch_get_item": HUNDREDS + own, "transact_write_items": HUNDREDS + own, **others}
