@@ -14,7 +14,7 @@ from duecourse.api.routes.table import ROUTES
 from duecourse_cli.local.demo.receiver import OK_PATH
 from tests.support.api import HTTP_TARGET
 from tests.support.apt_requests import UNCHECKED, apt
-from tests.support.every_route import JOB, asked
+from tests.support.every_route import INSTANT, JOB, WORKFLOW, asked
 from tests.support.fuzz import DRAWN, fuzz
 from tests.support.openapi import check_answer
 from tests.support.waiting import PATIENCE_SECONDS
@@ -31,6 +31,8 @@ def http(system: System) -> Iterator[httpx.Client]:
     """Asks the stack; what was made of it must not go on while others are tested."""
     with httpx.Client(base_url=system.stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client:
         yield client
+    for workflow in system.client.list_workflows(limit=100).items:  # which keep their jobs from being deleted
+        system.client.delete_job(workflow.id)
     for job in list(system.client.all_jobs()):
         system.client.delete_job(job.id)
 
@@ -38,17 +40,18 @@ def http(system: System) -> Iterator[httpx.Client]:
 def test_the_stack_serves_its_document_and_each_route_keeps_to_it(system: System, http: httpx.Client) -> None:
     assert http.get("/v1/openapi.json").json() == json.loads((ROOT / "openapi.json").read_text())
     routes = [(method, path) for method, path, *_ in ROUTES]
-    made = ("PUT", "/v1/jobs/<job_id>")
+    made = ("PUT", "/v1/jobs/<job_id>"), ("PUT", "/v1/workflows/<workflow_id>")
     answers = {}
-    for method, path in (made, *sorted(routes, key=lambda route: route[0] == "DELETE")):
+    for method, path in (*made, *sorted(routes, key=lambda route: route[0] == "DELETE")):
         query, body = asked(method, path)
-        real = path.replace("<job_id>", JOB).replace("<run_id>", f"{JOB}.20261121T120000Z")
+        real = path.replace("<job_id>", JOB).replace("<run_id>", f"{JOB}.{INSTANT}")
+        real = real.replace("<workflow_id>", WORKFLOW).replace("<instant>", INSTANT)
         answer = http.request(method, real, params=query, json=called(body, system.receiver.url + OK_PATH))
         event = {"requestContext": {"http": {"method": method, "path": real}, "stage": "$default"}}
         check_answer(event, {"statusCode": answer.status_code, "headers": answer.headers, "body": answer.text})
         answers[method, path] = answer.status_code
     unknown = {route for route, status in answers.items() if status >= 400}
-    assert unknown == {route for route in routes if "<run_id>" in route[1]}
+    assert unknown == {route for route in routes if "<run_id>" in route[1] or "<instant>" in route[1]}
 
 
 def called(body: Any, url: str) -> Any:

@@ -28,10 +28,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/runs/<run_id>/complete"): ({}, {"result": 1}),
     ("POST", "/v1/runs/<run_id>/fail"): ({}, {"error": "no"}),
     ("POST", "/v1/dead-letters/redrive"): ({}, {}),
-    ("PUT", "/v1/workflows/<workflow_id>"): (
-        {},
-        {"schedule": None, "jobs": {"made": {"job": {"target": HTTP_TARGET}}}},
-    ),
+    ("PUT", "/v1/workflows/<workflow_id>"): ({}, WORKFLOW_BODY),
     ("POST", "/v1/runs/<run_id>/rerun"): ({}, {"from": ["extract"]}),
     ("POST", "/v1/schedules/preview"): ({}, {"schedule": "rate(1 hour)"}),
 }
