@@ -135,3 +135,30 @@ def test_a_rerun_does_what_its_day_allows_as_the_first_run_did(world: WorkflowWo
     new = world.rerun(["report"])
     world.until(NOON + 100)
     assert world.state("weekly", new.name.local) == (K, "not_its_time")
+
+
+def test_a_redrive_whose_messages_are_refused_at_first_redrives_the_dead_jobs_all_the_same(
+    world: WorkflowWorld,
+) -> None:
+    failed(world, "eu")
+    refusing = [True]
+    world.wheel.refuse = lambda message: message.job_id == "eu" and refusing[0]
+    world.redrive("nightly")
+    assert world.state("nightly") == (RunState.RETRYING, None)
+    refusing.clear()
+    refusing.append(False)
+    world.until(NOON + 300)
+    assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
+
+
+def test_a_job_that_is_redriven_by_itself_brings_no_other_dead_job_back(world: WorkflowWorld) -> None:
+    failed(world, "eu", "us")
+    world.answers.failing = {"eu", "us"}
+    world.redrive("nightly")
+    world.until(NOON + 200)
+    assert [world.called().count(name) for name in ("eu", "us")] == [2, 2]
+    world.answers.failing = set()
+    world.redrive("eu")
+    world.until(NOON + 300)
+    assert [world.called().count(name) for name in ("eu", "us")] == [3, 2]
+    assert world.state("nightly") == (D, "members_failed")

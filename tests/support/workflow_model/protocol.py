@@ -133,7 +133,7 @@ class Protocol(WorkflowSteps):
 
     def begin(self, letter: Letter, run: Run) -> Steps:
         """Calls.call, of a workflow."""
-        accepted = yield from self._begin(letter.message)
+        accepted = yield from self._begin(run)
         outcome: Outcome = Succeeded() if accepted else Failed("not all accepted", code="workflow.start")
         return Stage("finish", (letter, run, outcome))
 

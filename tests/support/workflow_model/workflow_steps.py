@@ -112,11 +112,11 @@ class WorkflowSteps:
             return Evaluation(WorkflowOutcome.OPEN)
         return Evaluation(state.outcome)
 
-    def _begin(self, message: RunMessage) -> Generator[Question, Any, bool]:
+    def _begin(self, run: Run) -> Generator[Question, Any, bool]:
         """Workflows.begin; whether all was accepted."""
         state = yield from self._known()
         dead: list[Run] = []
-        if message.kind is MessageKind.REDRIVE:
+        if run.redriven_at is not None:
             failed = yield from self._records(state.failed)
             dead = [each for each in failed if each.state is RunState.DEAD]
         wanted = [*self.messages.redrives(dead), *self.messages.starts(state.to_start())]

@@ -88,7 +88,8 @@ def decide_evaluated(
         case RunState.DEAD if run.reason != MEMBERS_FAILED:
             return Drop("the workflow's run ended otherwise; a redrive of its own goes on with it")
         case RunState.DEAD if outcome is not WorkflowOutcome.FAILED and isinstance(job, Job):
-            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
+            # Not redriven itself: its other dead members stay dead.
+            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
             return Start(begun(allowed, request, job, context, now), run, "a member was redriven and succeeded")
         case _:
             return Drop(f"the workflow's run is {run.state}")

@@ -52,7 +52,7 @@ class Calls:
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
         try:
             if isinstance(prepared.target, WorkflowTarget):
-                return self.workflows.begin(run, item.message, item.report)
+                return self.workflows.begin(run, item.report)
             key = idempotency_key(run, prepared)
             outcome = self.caller.call(Call(prepared, run, key, min(float(prepared.timeout_seconds), spare), token))
         except TemplateError as problem:  # a job of a release without templates or their limits

@@ -114,12 +114,12 @@ class Workflows:
         job = self.jobs.get(run.tenant, workflow)
         return None if job is None else job.payload
 
-    def begin(self, run: Run, message: RunMessage, report: Report) -> Outcome:
-        """Start the members that are to be started; of one whose redrive was asked for, redrive those that are dead."""
+    def begin(self, run: Run, report: Report) -> Outcome:
+        """Start the members that are to be started; of a run that was redriven itself, redrive those that are dead."""
         graph = self._graph(run)
         state, messages = self._known(run, graph), self._messages(run, graph)
         dead: list[Run] = []
-        if message.kind is MessageKind.REDRIVE:
+        if run.redriven_at is not None:
             dead = [each for each in self._records(run, graph, state.failed) if each.state is RunState.DEAD]
         wanted = [*messages.redrives(dead), *messages.starts(state.to_start())]
         if not dead and state.outcome is not WorkflowOutcome.OPEN:
