@@ -27,8 +27,8 @@ from duecourse_cli.local.demo.receiver import OK_PATH, CallLog, Receiver
 from duecourse_cli.local.emulator.environment import free_port
 from duecourse_cli.local.project import find_project
 from duecourse_cli.local.stack import Stack, local_stack
-from duecourse_cli.models import WorkflowRun
 from duecourse_cli.terminal import CliError
+from duecourse_cli.workflow_models import WorkflowRun
 from tests.support import emulators
 
 MANY = 1_000

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from duecourse_cli.api_call import TIMEOUT_SECONDS, ApiCaller, ApiError, ApiUnreachableError, understood
-from duecourse_cli.models import Change, Heartbeat, Job, Page, Redriven, Run, Workflow, WorkflowRun
+from duecourse_cli.models import Change, Heartbeat, Job, Page, Redriven, Run
+from duecourse_cli.workflow_models import Workflow, WorkflowRun
 
 __all__ = ["TIMEOUT_SECONDS", "ApiError", "ApiUnreachableError", "Client"]
 

@@ -13,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from duecourse_cli.due_runs import DueRuns
-from duecourse_cli.models import Change, Job, Run, Workflow, WorkflowRun, instant
+from duecourse_cli.models import Change, Job, Run, instant
 from duecourse_cli.terminal import escaped, plain
+from duecourse_cli.workflow_models import Workflow, WorkflowRun
 
 PIPE_WIDTH = 200
 """Columns of a table for whom nobody knows how many there are."""

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from duecourse_cli.local.demo.receiver import OK_PATH
 from duecourse_cli.local.emulator import aws
 from duecourse_cli.main import main
-from duecourse_cli.models import WorkflowRun
+from duecourse_cli.workflow_models import WorkflowRun
 from tests.support.waiting import awaited
 
 from .conftest import System

@@ -13,7 +13,6 @@ from duecourse_cli.client import Client
 from duecourse_cli.commands.jobs import read_job
 from duecourse_cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse_cli.commands.runs import runs as list_runs
-from duecourse_cli.models import WorkflowRun
 from duecourse_cli.output import (
     print_json,
     print_workflow,
@@ -22,6 +21,7 @@ from duecourse_cli.output import (
     workflow_run_table,
 )
 from duecourse_cli.terminal import CliError, Command, Group, UsageError, plain, say
+from duecourse_cli.workflow_models import WorkflowRun
 
 POLL_SECONDS = 2.0
 PUT_EXAMPLE = """\

@@ -6,6 +6,7 @@ import pytest
 
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.workflows.graph import Rule
+from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.rerun import NoMemberError, NoWorkflowRunError, RunNotEndedError
 from tests.support.by_hand import ANNA
@@ -162,3 +163,37 @@ def test_a_job_that_is_redriven_by_itself_brings_no_other_dead_job_back(world: W
     world.until(NOON + 300)
     assert [world.called().count(name) for name in ("eu", "us")] == [3, 2]
     assert world.state("nightly") == (D, "members_failed")
+
+
+def test_a_late_evaluation_does_not_end_a_redrive_whose_messages_were_refused_at_first(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    refusing = [True]
+    world.wheel.refuse = lambda message: message.job_id == "eu" and refusing[0]
+    world.redrive("nightly")
+    run = world.run("nightly")
+    assert run is not None
+    assert run.state is RunState.RETRYING
+    world.tell(world.about(run, MessageKind.EVALUATE))
+    assert world.state("nightly") == (RunState.RETRYING, None)
+    refusing[0] = False
+    world.until(NOON + 300)
+    assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
+
+
+def test_a_redriven_job_takes_its_workflow_on_once_the_next_run_of_that_has_ended(world: WorkflowWorld) -> None:
+    world.answers.failing = {"eu"}
+    world.begin(graph_of({"extract": (), "eu": ("extract",), "report": ("eu",)}), NOON + 90)
+    assert world.state("nightly") == (D, "members_failed")
+    world.answers.failing = set()
+    holder = world.run_now("nightly")
+    world.wheel.refuse = lambda message: message.suffix == holder.suffix and message.job_id == "report"
+    world.until(NOON + 100)
+    assert world.state("nightly", holder.name.local) == (RunState.WAITING, None), "it has the lock"
+    world.redrive("eu")
+    world.until(NOON + 110)
+    assert world.state("eu") == (S, None)
+    assert world.state("nightly") == (D, "members_failed"), "it waits for the other run"
+    world.wheel.refuse = lambda _: False
+    world.until(NOON + 1200)
+    assert world.state("nightly", holder.name.local) == (S, None)
+    assert [world.state(name) for name in ("report", "nightly")] == [(S, None)] * 2

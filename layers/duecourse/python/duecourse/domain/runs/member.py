@@ -103,9 +103,9 @@ def _alive(event: Evaluated, job: JobSnapshot, run: Run, context: AttemptContext
             return Drop("some of its jobs have not ended")
         case WorkflowOutcome.DONE:
             return carried(succeed(run, None, now), event.request, context)
-        case WorkflowOutcome.FAILED if run.state is RunState.RUNNING:
-            # Its worker may be about to redrive the failed ones, or has died before that: then its message comes again.
-            return RetryLater(now + MIN_PAUSE_SECONDS, "its jobs are being started")
+        case WorkflowOutcome.FAILED if run.state is not RunState.WAITING:
+            # Its worker may be about to redrive the failed ones; one that died or was refused before that tries again.
+            return RetryLater(max(now + MIN_PAUSE_SECONDS, run.not_before or 0.0), "its jobs are being started")
         case WorkflowOutcome.FAILED:
             failed = replace(run, error=event.error, code="workflow.failed")
             dead = Transition(ended(failed, RunState.DEAD, MEMBERS_FAILED, now), run, "members failed")
