@@ -33,15 +33,15 @@ from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.lanes_load import LaneJob, Load, whole_second
 from benchmarks.lanes_report import Report, report, started_per_second
-from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.demo.demo import passing_place
-from duecourse_cli.local.demo.receiver import CallLog, Receiver
-from duecourse_cli.local.emulator.environment import free_port
-from duecourse_cli.local.emulator.process import Stopped, stoppable
-from duecourse_cli.local.project import find_project
-from duecourse_cli.local.stack import Stack, local_stack
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.demo import passing_place
+from duecourse.cli.local.demo.receiver import CallLog, Receiver
+from duecourse.cli.local.emulator.environment import free_port
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.local.project import find_project
+from duecourse.cli.local.stack import Stack, local_stack
+from duecourse.cli.terminal import CliError
+from duecourse.client import ApiError, ApiUnreachableError, Client
 from infra.stages import stage_named
 
 PILOT = 40

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from benchmarks.lanes_report import Start
-from duecourse_cli.client import Client
-from duecourse_cli.local.demo.receiver import OK_PATH
+from duecourse.cli.local.demo.receiver import OK_PATH
+from duecourse.client import Client
 
 SIDE_BY_SIDE = 4
 """Requests to the API at a time; more only queue in the emulator."""

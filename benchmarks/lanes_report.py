@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from duecourse_cli.local.demo.verdict import LatenessFigures, figures
-from duecourse_cli.models import Run, instant
+from duecourse.cli.local.demo.verdict import LatenessFigures, figures
+from duecourse.client.models import Run, instant
 
 PROMISE_SECONDS = 2.0
 """High and normal runs start that soon after their second, however many low ones wait."""

@@ -32,16 +32,16 @@ from rich.console import Console
 
 from benchmarks.about import about
 from benchmarks.arguments import positive
-from duecourse_cli.client import ApiError, ApiUnreachableError, Client
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.demo.demo import passing_place
-from duecourse_cli.local.demo.receiver import OK_PATH, CallLog, Receiver
-from duecourse_cli.local.emulator import aws
-from duecourse_cli.local.emulator.environment import free_port
-from duecourse_cli.local.emulator.process import Stopped, stoppable
-from duecourse_cli.local.project import find_project
-from duecourse_cli.local.stack import Stack, local_stack
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.demo import passing_place
+from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
+from duecourse.cli.local.emulator import aws
+from duecourse.cli.local.emulator.environment import free_port
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.local.project import find_project
+from duecourse.cli.local.stack import Stack, local_stack
+from duecourse.cli.terminal import CliError
+from duecourse.client import ApiError, ApiUnreachableError, Client
 
 PATIENCE_SECONDS = 300.0
 BUDGET_SECONDS = 1.0

@@ -29,7 +29,7 @@ import httpx
 from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.lanes_load import whole_second
-from duecourse_cli.local.demo.receiver import OK_PATH, CallLog, Receiver
+from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
 from infra.stages import stage_named
 from tests.support.deployed import deploy
 from tests.support.emulators import client, ministack

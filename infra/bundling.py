@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
 CORE = ROOT / "layers" / "duecourse"
 FUNCTIONS = ROOT / "functions"
+CLIENT_SIDE = frozenset({"cli", "client", "testing", "worker"})
+"""Folders of the package duecourse that people install and no function imports."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
 
 # botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.
@@ -159,10 +161,11 @@ def function_hash(folder: Path, recipe: str = RECIPE) -> str:
 
 
 def _files(source: Path) -> list[Path]:
-    """What belongs into a layer or function: no caches, no dot files."""
+    """What belongs into a layer or function: no caches, no dot files, nothing of the client's side."""
     hidden = ("__pycache__", ".")
-    files = (file for file in source.rglob("*") if file.is_file())
-    return sorted(file for file in files if not any(part.startswith(hidden) for part in file.relative_to(source).parts))
+    files = (file.relative_to(source) for file in source.rglob("*") if file.is_file())
+    shown = (file for file in files if not any(part.startswith(hidden) for part in file.parts))
+    return sorted(source / file for file in shown if not CLIENT_SIDE.intersection(file.parts[:3]))
 
 
 def _contents(source: Path) -> list[str]:

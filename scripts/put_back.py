@@ -2,7 +2,7 @@
 
 import sys
 
-from duecourse_cli.commands.restore_table import restore_table
+from duecourse.cli.commands.restore_table import restore_table
 
 if __name__ == "__main__":
     print("scripts.put_back is `duecourse restore-table` now; this name goes with the next release", file=sys.stderr)

@@ -29,10 +29,10 @@ from rich.console import Console
 from benchmarks.about import about
 from benchmarks.arguments import positive
 from benchmarks.hops.measure import Plan, measure
-from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.emulator.process import Stopped, stoppable
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.terminal import CliError
+from duecourse.client import ApiError, ApiUnreachableError
 
 HOP_SECONDS = 0.15
 PUT_SECONDS = 5.0

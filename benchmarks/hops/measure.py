@@ -16,19 +16,19 @@ from typing import Any
 from benchmarks.hops.workers import workers
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.demo import passing_place
+from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
+from duecourse.cli.local.emulator.environment import free_port
+from duecourse.cli.local.project import find_project
+from duecourse.cli.local.stack import Stack, local_stack
+from duecourse.cli.terminal import CliError
+from duecourse.client import Client
+from duecourse.client.workflow_models import WorkflowRun
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Executor, InlineExecutor, Outgoing
-from duecourse_cli.client import Client
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.demo.demo import passing_place
-from duecourse_cli.local.demo.receiver import OK_PATH, CallLog, Receiver
-from duecourse_cli.local.emulator.environment import free_port
-from duecourse_cli.local.project import find_project
-from duecourse_cli.local.stack import Stack, local_stack
-from duecourse_cli.terminal import CliError
-from duecourse_cli.workflow_models import WorkflowRun
 from tests.support import emulators
 
 MANY = 1_000

@@ -27,10 +27,10 @@ from benchmarks.local.plots import draw
 from benchmarks.local.report import Alone, report, table
 from benchmarks.local.sides import OURS, RIVALS, SIDES
 from benchmarks.local.tally import tally
-from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.emulator.process import Stopped, stoppable
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.terminal import CliError
+from duecourse.client import ApiError, ApiUnreachableError
 
 
 def main(arguments: list[str]) -> int:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from duecourse_cli.local.emulator import environment, process
-from duecourse_cli.local.emulator.ministack import last_line
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.emulator import environment, process
+from duecourse.cli.local.emulator.ministack import last_line
+from duecourse.cli.terminal import CliError
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 5.0

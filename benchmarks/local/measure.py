@@ -17,13 +17,13 @@ from benchmarks.local.jobs import Job, Window, duecourse_document, first_full_mi
 from benchmarks.local.postgres import Server, find_programs, postgres
 from benchmarks.local.sides import OURS, RIVALS, Side
 from benchmarks.local.tally import Arrival
-from duecourse_cli.client import Client
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.demo.demo import passing_place
-from duecourse_cli.local.emulator.environment import LOOPBACK, free_port
-from duecourse_cli.local.project import Project, find_project
-from duecourse_cli.local.stack import DataFolder, Stack, local_stack
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.demo import passing_place
+from duecourse.cli.local.emulator.environment import LOOPBACK, free_port
+from duecourse.cli.local.project import Project, find_project
+from duecourse.cli.local.stack import DataFolder, Stack, local_stack
+from duecourse.cli.terminal import CliError
+from duecourse.client import Client
 
 AHEAD_SECONDS = 90.0
 """Between the start of the sides and the minutes that count: posting takes some of it, and the full minute before them

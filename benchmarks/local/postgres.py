@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from duecourse_cli.local.emulator import process
-from duecourse_cli.local.emulator.ministack import last_line
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.emulator import process
+from duecourse.cli.local.emulator.ministack import last_line
+from duecourse.cli.terminal import CliError
 
 ACCOUNT = "postgres"
 """Whose rights the server is given when root starts this: it refuses root's."""

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.local.jobs import MINUTE, Job, Kind, Window
-from duecourse_cli.local.demo.verdict import LatenessFigures, figures
+from duecourse.cli.local.demo.verdict import LatenessFigures, figures
 
 P50_BUDGET_SECONDS, P99_BUDGET_SECONDS = 0.1, 1.0
 """Lateness on the local stack under light load; the budgets."""

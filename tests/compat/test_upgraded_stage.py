@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse_cli.api_call import ApiUnreachableError
-from duecourse_cli.client import Client
+from duecourse.client import Client
+from duecourse.client.api_call import ApiUnreachableError
 from tests.support.deployed import SOON_ONCE, invoke, send
 from tests.support.emulators import client, ministack
 from tests.support.http_target import HttpTargetServer, Seen, answering, http_target

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from duecourse_cli.api_call import ApiError
-from duecourse_cli.client import Client
+from duecourse.client import Client
+from duecourse.client.api_call import ApiError
 from tests.support.deployed import deploy, send
 from tests.support.emulators import ministack
 from tests.support.http_target import HttpTargetServer, answering, http_target

@@ -11,14 +11,14 @@ from datetime import datetime
 
 import pytest
 
-from duecourse_cli.client import Client
-from duecourse_cli.local.demo.dead_letters import Topics
-from duecourse_cli.local.demo.receiver import NOTICE_PATH, CallLog, Receiver
-from duecourse_cli.local.deployment import Outputs
-from duecourse_cli.local.emulator.environment import free_port
-from duecourse_cli.local.emulator.ministack import MiniStack
-from duecourse_cli.local.stack import Stack
-from duecourse_cli.models import Run
+from duecourse.cli.local.demo.dead_letters import Topics
+from duecourse.cli.local.demo.receiver import NOTICE_PATH, CallLog, Receiver
+from duecourse.cli.local.deployment import Outputs
+from duecourse.cli.local.emulator.environment import free_port
+from duecourse.cli.local.emulator.ministack import MiniStack
+from duecourse.cli.local.stack import Stack
+from duecourse.client import Client
+from duecourse.client.models import Run
 from tests.support.deployed import deploy
 from tests.support.waiting import PATIENCE_SECONDS
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from duecourse_cli.local.demo.receiver import OK_PATH
-from duecourse_cli.local.emulator.environment import STACK_NAME
-from duecourse_cli.models import Run
+from duecourse.cli.local.demo.receiver import OK_PATH
+from duecourse.cli.local.emulator.environment import STACK_NAME
+from duecourse.client.models import Run
 from tests.support.deployed import SOON_ONCE, invoke
 from tests.support.emulators import client
 from tests.support.stream_events import event, removed

@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 from click.testing import CliRunner
 
-from duecourse_cli.client import Client
-from duecourse_cli.main import main
+from duecourse.cli.main import main
+from duecourse.client import Client
 from infra.stages import STAGES
 from tests.support.deployed import deploy, invoke
 from tests.support.emulators import client, ministack

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from duecourse.api.routes.table import ROUTES
-from duecourse_cli.local.demo.receiver import OK_PATH
+from duecourse.cli.local.demo.receiver import OK_PATH
 from tests.support.api import HTTP_TARGET
 from tests.support.apt_requests import UNCHECKED, apt
 from tests.support.every_route import INSTANT, JOB, WORKFLOW, asked

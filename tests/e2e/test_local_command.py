@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from duecourse_cli.client import Client
+from duecourse.client import Client
 from tests.support.waiting import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse_cli.client import ApiError
-from duecourse_cli.local.demo.dead_letters import LocalDeadLetters, dead_run_ids
-from duecourse_cli.local.demo.receiver import FAIL_PATH, OK_PATH
-from duecourse_cli.models import Job, Run
+from duecourse.cli.local.demo.dead_letters import LocalDeadLetters, dead_run_ids
+from duecourse.cli.local.demo.receiver import FAIL_PATH, OK_PATH
+from duecourse.client import ApiError
+from duecourse.client.models import Job, Run
 from tests.support.deployed import SOON_ONCE
 from tests.support.waiting import awaited
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
+from duecourse.client import Client
+from duecourse.client.api_call import ApiUnreachableError
+from duecourse.client.models import Job
 from duecourse.domain.instants import to_iso
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse_cli.api_call import ApiUnreachableError
-from duecourse_cli.client import Client
-from duecourse_cli.local.demo.receiver import OK_PATH, CallLog, Receiver
-from duecourse_cli.models import Job
 from infra.stages import STAGES
 from tests.support.clock import SettableClock
 from tests.support.deployed import deploy, functions, invoke, send

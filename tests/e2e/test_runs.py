@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse_cli.local.emulator import aws
-from duecourse_cli.models import Job, Run
-from duecourse_cli.worker import Worker, WorkerRun
+from duecourse.cli.local.emulator import aws
+from duecourse.client.models import Job, Run
+from duecourse.worker import Worker, WorkerRun
 from tests.support.deployed import SOON_ONCE
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse_cli.client import ApiError, Client
-from duecourse_cli.signing import Bearer
+from duecourse.client import ApiError, Client
+from duecourse.client.signing import Bearer
 from tests.support.deployed import SOON_ONCE, Template, deploy
 from tests.support.emulators import client, ministack
 from tests.support.issuer import AUDIENCE, Issuer, issuing

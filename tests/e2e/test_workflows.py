@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from duecourse_cli.local.demo.receiver import OK_PATH
-from duecourse_cli.local.emulator import aws
-from duecourse_cli.main import main
-from duecourse_cli.workflow_models import WorkflowRun
+from duecourse.cli.local.demo.receiver import OK_PATH
+from duecourse.cli.local.emulator import aws
+from duecourse.cli.main import main
+from duecourse.client.workflow_models import WorkflowRun
 from tests.support.waiting import awaited
 
 from .conftest import System

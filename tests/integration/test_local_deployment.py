@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from duecourse_cli.local.deployment import Deployment, Outputs
-from duecourse_cli.local.emulator import aws
-from duecourse_cli.local.emulator.environment import STACK_NAME
-from duecourse_cli.local.project import Project
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.deployment import Deployment, Outputs
+from duecourse.cli.local.emulator import aws
+from duecourse.cli.local.emulator.environment import STACK_NAME
+from duecourse.cli.local.project import Project
+from duecourse.cli.terminal import CliError
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 

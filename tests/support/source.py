@@ -11,6 +11,15 @@ from pathlib import Path
 from tests.support.template import ROOT
 
 PACKAGE = ROOT / "layers" / "duecourse" / "python"
+CLIENT_SIDE = {"cli", "client", "testing", "worker"}
+"""Folders of the package that people install and no function has (tests/infra/functions/test_layer.py)."""
+
+
+def deployed() -> list[Path]:
+    """The package's modules that functions have."""
+    files = sorted((PACKAGE / "duecourse").rglob("*.py"))
+    return [path for path in files if path.relative_to(PACKAGE / "duecourse").parts[0] not in CLIENT_SIDE]
+
 
 Function = ast.FunctionDef
 
@@ -49,7 +58,7 @@ def modules() -> Mapping[str, Module]:
 
 
 def _paths() -> Iterator[tuple[str, Path]]:
-    for path in sorted((PACKAGE / "duecourse").rglob("*.py")):
+    for path in deployed():
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 

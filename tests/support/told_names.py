@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.support.source import deployed
+
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = (ROOT / "layers" / "duecourse" / "python" / "duecourse", ROOT / "functions")
 
 REPORTS = frozenset({"report", "told"})
 """What a Report is called where something is added to it."""
@@ -48,7 +49,7 @@ class Source:
 @cache
 def sources() -> tuple[Source, ...]:
     """All of the running code."""
-    paths = sorted(path for place in PLACES for path in place.rglob("*.py"))
+    paths = [*deployed(), *sorted((ROOT / "functions").rglob("*.py"))]
     return tuple(Source(path, ast.parse(path.read_text())) for path in paths)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from duecourse_cli.client import Client
-from duecourse_cli.worker import Worker, WorkerRun
-from duecourse_cli.working.queue import TaskMessage
+from duecourse.client import Client
+from duecourse.worker import Worker, WorkerRun
+from duecourse.worker.queue import TaskMessage
 
 TOKEN = "dc1.acme.1.abcdefghijklmnop"
 EVENT: dict[str, Any] = {

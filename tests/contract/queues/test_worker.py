@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 from botocore.exceptions import ClientError
 
-from duecourse_cli.worker import Worker
-from duecourse_cli.working.queue import SqsTaskQueue
+from duecourse.worker import Worker
+from duecourse.worker.queue import SqsTaskQueue
 from tests.support.queues import create_queue, receive
 from tests.support.worker import EVENT, Api, worker
 

@@ -14,10 +14,12 @@ from aws_cdk import App, Stack
 from aws_cdk.assertions import Annotations, Match
 
 from infra.bundling import (
+    CORE,
     LOCK,
     SERVICES,
     BundlingError,
     Target,
+    copy_code,
     core_code,
     function_code,
     function_hash,
@@ -30,6 +32,7 @@ from infra.settings.targets_config import AllowedTargetsConfig
 from infra.stages import STAGES
 from infra.stores.encryption import Encryption
 from infra.uv import base_python
+from tests.support.source import PACKAGE, deployed
 from tests.support.template import ROOT
 
 FUNCTIONS = ("tick", "dispatch", "execute", "reconcile", "api", "token_claims")
@@ -49,8 +52,9 @@ def built(target: Target) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_layers_hold_everything_that_the_handlers_import(name: str) -> None:
-    paths = [built(Target.host()), ROOT / "layers" / "duecourse" / "python", ROOT / "functions" / name]
+def test_the_layers_hold_everything_that_the_handlers_import(name: str, tmp_path: Path) -> None:
+    copy_code(CORE, tmp_path)
+    paths = [built(Target.host()), tmp_path / "python", ROOT / "functions" / name]
     program = f"import sys; sys.path += {[str(path) for path in paths]!r}; import handler; print(sorted(sys.modules))"
     done = subprocess.run(
         [base_python(), "-I", "-S", "-B", "-c", program], capture_output=True, text=True, env={}, check=False
@@ -58,6 +62,12 @@ def test_the_layers_hold_everything_that_the_handlers_import(name: str) -> None:
     assert done.returncode == 0, done.stderr
     if name != "api":
         assert "'pydantic'" not in done.stdout, "only the API pays for pydantic at its cold start"
+
+
+def test_no_function_has_what_people_install(tmp_path: Path) -> None:
+    copy_code(CORE, tmp_path)
+    packed = [path.relative_to(tmp_path / "python") for path in (tmp_path / "python").rglob("*.py")]
+    assert sorted(packed) == [path.relative_to(PACKAGE) for path in deployed()]
 
 
 @pytest.mark.long

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from benchmarks.cost.idle import ALARM_METRICS
+from duecourse.cli.local.demo.dead_letters import DEPTH_METRIC
 from duecourse.domain.jobs.policies import Completion, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from duecourse_cli.local.demo.dead_letters import DEPTH_METRIC
 from infra.settings.config import ConfigError
 from infra.stages import STAGES as STAGES_BY_NAME
 from tests.support.alarm_cases import CASES, dispatch, maintenance

@@ -13,6 +13,7 @@ from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import CallableTarget, TaskTarget
 from infra.observability.business import TARGETS
 from tests.support.metric_contract import OURS, problem_of
+from tests.support.source import deployed
 from tests.support.stage_alarms import alarms
 from tests.support.template import ROOT, resources, template
 
@@ -82,9 +83,7 @@ def test_every_metric_that_an_alarm_watches_exists(stage: str) -> None:
 
 
 def test_every_metric_of_the_contract_is_told_somewhere_in_the_code() -> None:
-    code = "".join(
-        path.read_text() for folder in ("layers/duecourse", "functions") for path in (ROOT / folder).rglob("*.py")
-    )
+    code = "".join(path.read_text() for path in (*deployed(), *(ROOT / "functions").rglob("*.py")))
     missing = [name for names in OURS.values() for name in names if f'"{name}"' not in code]
     assert missing == []
 

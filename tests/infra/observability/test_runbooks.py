@@ -15,7 +15,8 @@ import jmespath
 import pytest
 from botocore import xform_name
 
-from duecourse_cli.main import main
+from duecourse.cli.main import main
+from tests.support.source import PACKAGE
 from tests.support.stage_alarms import alarms, section_of
 from tests.support.template import ROOT, resources, template
 
@@ -87,7 +88,7 @@ def test_links_between_the_pages_lead_somewhere() -> None:
 
 
 def test_the_doctor_sends_nobody_to_a_section_that_is_not_there() -> None:
-    for source in (ROOT / "cli" / "duecourse_cli" / "doctor").glob("*.py"):
+    for source in (PACKAGE / "duecourse" / "cli" / "doctor").glob("*.py"):
         code = text(source)
         for page, anchor in re.findall(r"docs/(\w+)\.md#([\w-]+)", code):
             assert anchor in anchors(ROOT / "docs" / f"{page}.md"), f"{source.name}: {page}#{anchor}"

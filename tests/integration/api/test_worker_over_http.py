@@ -9,11 +9,11 @@ from threading import Lock
 import httpx
 import pytest
 
+from duecourse.client import Client
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import RunState
 from duecourse.messages import MessageKind
-from duecourse_cli.client import Client
-from duecourse_cli.worker import DoNotRetry, Worker
+from duecourse.worker import DoNotRetry, Worker
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event
 from tests.support.callbacks import NAME, callback_job, client, recorded, stored

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from duecourse.cli.commands.restore_table import PROGRESS_ITEMS, restore
+from duecourse.cli.main import main
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
@@ -21,8 +23,6 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from duecourse_cli.commands.restore_table import PROGRESS_ITEMS, restore
-from duecourse_cli.main import main
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables, create_tables
 from tests.support.world import World

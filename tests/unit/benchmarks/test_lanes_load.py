@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from benchmarks.lanes_load import LaneJob, Load
-from duecourse_cli.client import ApiError, Client
+from duecourse.client import ApiError, Client
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RECEIVER = "http://127.0.0.1:9"

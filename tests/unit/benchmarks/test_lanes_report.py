@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.lanes_report import PRESSED, Report, Start, backlog, report, started_per_second
-from duecourse_cli.models import Run
+from duecourse.client.models import Run
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SLOW = timedelta(seconds=20)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from click.testing import CliRunner, Result
 
-from duecourse_cli.main import main
+from duecourse.cli.main import main
 
 RUN: Mapping[str, Any] = {
     "id": "nightly.20261121T030000Z",

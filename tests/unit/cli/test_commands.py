@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from click.testing import CliRunner, Result
 
-from duecourse_cli.main import COMMANDS, main
+from duecourse.cli.main import COMMANDS, main
 
 JOB = {
     "id": "nightly",
@@ -171,7 +171,7 @@ def test_whoever_is_to_type_a_job_at_a_terminal_is_told_so(api: str) -> None:
     try:
         os.write(master, b"{}\n\x04")
         done = subprocess.run(
-            [sys.executable, "-c", "from duecourse_cli.main import main; main()", "jobs", "create", "--api", api],
+            [sys.executable, "-c", "from duecourse.cli.main import main; main()", "jobs", "create", "--api", api],
             stdin=slave, capture_output=True, text=True, check=False,
         )  # fmt: skip
     finally:
@@ -225,7 +225,7 @@ def test_every_command_has_a_help_with_an_example(name: str) -> None:
 def test_the_help_imports_no_command() -> None:
     program = (
         "import sys\n"
-        "from duecourse_cli.main import main\n"
+        "from duecourse.cli.main import main\n"
         "main(['--help'], standalone_mode=False)\n"
         "print(sorted(name for name in ('httpx', 'rich', 'botocore') if name in sys.modules))\n"
     )

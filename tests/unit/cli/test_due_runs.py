@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse_cli.due_runs import DueRuns, due_runs
-from duecourse_cli.models import Page, Run
+from duecourse.cli.due_runs import DueRuns, due_runs
+from duecourse.client.models import Page, Run
 from tests.unit.cli.served import RUN, duecourse, served
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)

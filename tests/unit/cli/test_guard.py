@@ -9,9 +9,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from click.testing import CliRunner, Result
 
-from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.commands.guard import guarded
-from duecourse_cli.terminal import UsageError
+from duecourse.cli.commands.guard import guarded
+from duecourse.cli.terminal import UsageError
+from duecourse.client import ApiError, ApiUnreachableError
 
 
 def ended_by(error: BaseException | None, *, stopping_is_normal: bool = False) -> Result:

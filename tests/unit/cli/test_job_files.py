@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from duecourse_cli.main import main
+from duecourse.cli.main import main
 from tests.unit.cli.served import told
 
 HTML = b"<html><body>Welcome</body></html>"

@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 from click.testing import CliRunner, Result
 
-from duecourse_cli.main import main
+from duecourse.cli.main import main
 
 NEW_YORK = ("--tz", "America/New_York")
 SPRING = ("--after", "2026-03-07T12:00:00Z")

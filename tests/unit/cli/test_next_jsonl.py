@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse_cli.cases import MAX_LINE_BYTES, answer, answer_cases
+from duecourse.cli.cases import MAX_LINE_BYTES, answer, answer_cases
 from tests.support.waiting import PATIENCE_SECONDS
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
@@ -197,7 +197,7 @@ def test_any_bytes_are_answered_by_one_line(line: bytes) -> None:
 
 @contextmanager
 def command() -> Iterator[tuple[IO[bytes], IO[bytes], subprocess.Popen[bytes]]]:
-    program = [sys.executable, "-c", "from duecourse_cli.main import main; main(['next', '--jsonl'])"]
+    program = [sys.executable, "-c", "from duecourse.cli.main import main; main(['next', '--jsonl'])"]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -233,7 +233,7 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
 def test_it_imports_neither_aws_nor_what_draws_tables() -> None:
     program = (
         "import sys\n"
-        "from duecourse_cli.main import main\n"
+        "from duecourse.cli.main import main\n"
         "main(['next', '--jsonl'], standalone_mode=False)\n"
         "print(sorted({'boto3', 'httpx', 'pydantic', 'rich', 'zoneinfo'} & set(sys.modules)), file=sys.stderr)\n"
     )

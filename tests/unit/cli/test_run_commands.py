@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from duecourse_cli.main import COMMANDS, main
+from duecourse.cli.main import COMMANDS, main
 from tests.unit.cli.served import told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}

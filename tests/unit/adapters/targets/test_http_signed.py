@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.targets.targets import Failed, HttpTarget, Succeeded
-from duecourse_cli.webhooks import WebhookError, verify
+from duecourse.webhooks import WebhookError, verify
 from tests.support.calls import a_call
 from tests.support.http_target import answering, http_target
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from duecourse_cli.doctor.check import Check, CheckStatus
-from duecourse_cli.doctor.examine import examine
-from duecourse_cli.doctor.facts import Skew
-from duecourse_cli.doctor.stage import Stage
-from duecourse_cli.doctor.tables import bucket_of, watermarks
+from duecourse.cli.doctor.check import Check, CheckStatus
+from duecourse.cli.doctor.examine import examine
+from duecourse.cli.doctor.facts import Skew
+from duecourse.cli.doctor.stage import Stage
+from duecourse.cli.doctor.tables import bucket_of, watermarks
 
 QUEUES = ("LaneHighUrl", "LaneNormalUrl", "LaneLowUrl", "LaneLongUrl", "ShardQueueUrl", "DeadLetterQueueUrl")
 

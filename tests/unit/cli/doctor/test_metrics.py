@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from duecourse_cli.doctor import metrics, queues
-from duecourse_cli.doctor.facts import Function, Quotas, Skew, Table
-from duecourse_cli.doctor.stage import Stage
+from duecourse.cli.doctor import metrics, queues
+from duecourse.cli.doctor.facts import Function, Quotas, Skew, Table
+from duecourse.cli.doctor.stage import Stage
 
 NOW = 1.8e9
 OUTPUTS = {"TickFunction": "tick-1", "ApiFunction": "api-1", "JobsTable": "jobs-1", "RunsTable": "runs-1"}

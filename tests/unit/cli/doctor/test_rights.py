@@ -9,6 +9,8 @@ from pathlib import Path
 import botocore.session
 from botocore import xform_name
 
+from tests.support.source import PACKAGE
+
 ROOT = Path(__file__).resolve().parents[4]
 SERVICES = ("cloudformation", "cloudwatch", "dynamodb", "events", "lambda", "sqs")
 
@@ -24,7 +26,7 @@ def named() -> set[str]:
 
 def used() -> set[str]:
     """Operations that the code calls or pages through, of the services that it asks."""
-    sources = (ROOT / "cli" / "duecourse_cli" / "doctor").glob("*.py")
+    sources = (PACKAGE / "duecourse" / "cli" / "doctor").glob("*.py")
     code = "\n".join(source.read_text() for source in sources)
     called = set(re.findall(r"\.\s*(\w+)\(", code)) | set(re.findall(r'get_paginator\("(\w+)"\)', code))
     asked = set(re.findall(r'clients\("(\w+)"\)', code))

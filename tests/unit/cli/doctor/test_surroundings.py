@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse_cli.doctor import surroundings
-from duecourse_cli.doctor.check import CheckStatus
-from duecourse_cli.doctor.facts import Alarm, Alarms, AuditState, Found, Function, Queue, Quotas, RepairState, Table
+from duecourse.cli.doctor import surroundings
+from duecourse.cli.doctor.check import CheckStatus
+from duecourse.cli.doctor.facts import Alarm, Alarms, AuditState, Found, Function, Queue, Quotas, RepairState, Table
 
 DAY, OLD = 86_400.0, 1e7
 OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse_cli.doctor import verdicts
-from duecourse_cli.doctor.check import Check, CheckStatus, exit_status, span
-from duecourse_cli.doctor.facts import Cursors, Due, LastTick, QuarantinedCursor, Shards, Skew, Slot, Source, Watermarks
+from duecourse.cli.doctor import verdicts
+from duecourse.cli.doctor.check import Check, CheckStatus, exit_status, span
+from duecourse.cli.doctor.facts import Cursors, Due, LastTick, QuarantinedCursor, Shards, Skew, Slot, Source, Watermarks
 
 OLD = 1e6
 OK, WARNING, BAD, UNKNOWN = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD, CheckStatus.UNKNOWN

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duecourse_cli.local.emulator.emulator import guarded, refusal
+from duecourse.cli.local.emulator.emulator import guarded, refusal
 
 PORT = 4599
 OURS = ("Host", f"127.0.0.1:{PORT}")

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console
 
-from duecourse_cli.local.demo.console import Screen, run_line
-from duecourse_cli.local.demo.verdict import DemoCheck, DemoResult, figures
-from duecourse_cli.models import Run
+from duecourse.cli.local.demo.console import Screen, run_line
+from duecourse.cli.local.demo.verdict import DemoCheck, DemoResult, figures
+from duecourse.client.models import Run
 
 DUE = datetime(2026, 11, 21, 9, 0, 20, tzinfo=UTC)
 RUN = Run("tick.20261121T090020Z", "tick", "SUCCEEDED", None, DUE, DUE, 0.0421, 1, 4, None, 1, {})

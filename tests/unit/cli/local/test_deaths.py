@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from duecourse_cli.local.demo.dead_letters import alarm_names, dead_run_ids, job_of
+from duecourse.cli.local.demo.dead_letters import alarm_names, dead_run_ids, job_of
 
 NOTICES = (
     {"TopicArn": "deaths", "Message": json.dumps({"job_id": "a", "run_id": "a.1"})},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from botocore.compat import HAS_CRT
 
-from duecourse_cli.local.emulator import environment
+from duecourse.cli.local.emulator import environment
 
 USERS = {
     "PATH": "/usr/bin",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse_cli.local.demo.verdict import figures, rank
+from duecourse.cli.local.demo.verdict import figures, rank
 
 
 def test_no_starts_have_no_figures() -> None:

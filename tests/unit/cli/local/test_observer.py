@@ -12,12 +12,12 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from rich.console import Console
 
-from duecourse_cli.client import ApiUnreachableError
-from duecourse_cli.local.demo.console import Screen
-from duecourse_cli.local.demo.dead_letters import Topics
-from duecourse_cli.local.demo.observer import Observer
-from duecourse_cli.local.demo.receiver import CallLog
-from duecourse_cli.models import Page, Run
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.dead_letters import Topics
+from duecourse.cli.local.demo.observer import Observer
+from duecourse.cli.local.demo.receiver import CallLog
+from duecourse.client import ApiUnreachableError
+from duecourse.client.models import Page, Run
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

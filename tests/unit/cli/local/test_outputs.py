@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse_cli.local.deployment import Outputs, api_id
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.deployment import Outputs, api_id
+from duecourse.cli.terminal import CliError
 
 FOUND = {
     "ApiUrl": "https://7dbf4306.execute-api.us-east-1.amazonaws.com/",

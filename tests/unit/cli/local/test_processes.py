@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from duecourse_cli.local.emulator import process
-from duecourse_cli.local.emulator.environment import free_port
-from duecourse_cli.local.emulator.ministack import MiniStack, last_line
-from duecourse_cli.local.emulator.process import Stopped, stoppable
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.emulator import process
+from duecourse.cli.local.emulator.environment import free_port
+from duecourse.cli.local.emulator.ministack import MiniStack, last_line
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.terminal import CliError
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 STUBBORN = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duecourse_cli.local.deployment import CdkProgress
+from duecourse.cli.local.deployment import CdkProgress
 
 STACK = "Duecourse-local"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duecourse_cli.local.project import check_python, find_cdk, find_node, find_root, node_major
-from duecourse_cli.terminal import CliError
+from duecourse.cli.local.project import check_python, find_cdk, find_node, find_root, node_major
+from duecourse.cli.terminal import CliError
 
 
 def program(folder: Path, name: str, body: str) -> None:
@@ -25,7 +25,7 @@ def test_the_checkout_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
 
 
 def test_outside_a_checkout_the_commands_own_one_is_used(tmp_path: Path) -> None:
-    assert (find_root(tmp_path) / "cli" / "duecourse_cli").is_dir()
+    assert (find_root(tmp_path) / "layers" / "duecourse").is_dir()
 
 
 def test_a_missing_node_is_said(tmp_path: Path) -> None:

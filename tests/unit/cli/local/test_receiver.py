@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import httpx
 
-from duecourse_cli.local.demo.receiver import FAIL_PATH, NOTICE_PATH, OK_PATH, CallLog, Receiver
+from duecourse.cli.local.demo.receiver import FAIL_PATH, NOTICE_PATH, OK_PATH, CallLog, Receiver
 from tests.support.waiting import PATIENCE_SECONDS
 
 HEADERS = {

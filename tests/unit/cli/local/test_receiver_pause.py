@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from duecourse_cli.local.demo.receiver import FAIL_PATH, MAX_SECONDS, OK_PATH, CallLog, Receiver, thinking_seconds
+from duecourse.cli.local.demo.receiver import FAIL_PATH, MAX_SECONDS, OK_PATH, CallLog, Receiver, thinking_seconds
 from tests.support.waiting import PATIENCE_SECONDS
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from duecourse_cli.local.emulator.environment import free_port, is_taken
-from duecourse_cli.local.settings import Settings, choose, locked
-from duecourse_cli.terminal import CliError, UsageError
+from duecourse.cli.local.emulator.environment import free_port, is_taken
+from duecourse.cli.local.settings import Settings, choose, locked
+from duecourse.cli.terminal import CliError, UsageError
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duecourse_cli.local.project import digest
+from duecourse.cli.local.project import digest
 
 
 @pytest.fixture

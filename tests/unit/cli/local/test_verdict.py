@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse_cli.local.demo.receiver import ReceivedCall
-from duecourse_cli.local.demo.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
-from duecourse_cli.models import Run
+from duecourse.cli.local.demo.receiver import ReceivedCall
+from duecourse.cli.local.demo.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
+from duecourse.client.models import Run
 
 START = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 UNTIL = START + timedelta(seconds=25)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse_cli.client import ApiError, ApiUnreachableError
-from duecourse_cli.local.demo.watcher import RunWatcher
-from duecourse_cli.models import Page, Run
+from duecourse.cli.local.demo.watcher import RunWatcher
+from duecourse.client import ApiError, ApiUnreachableError
+from duecourse.client.models import Page, Run
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 

@@ -1,0 +1,71 @@
+"""`duecourse doctor`: the first look at a stage that does not do what it should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import click
+
+from duecourse.cli.terminal import Command, plain, say
+
+STAGE_HELP = """\
+The stage to look at, with your AWS credentials and region; the local stack of this checkout if left out.
+[env: DUECOURSE_STAGE]"""
+
+COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta"}
+
+
+@click.command(cls=Command, example="duecourse doctor --stage prod")
+@click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def doctor(stage: str, as_json: bool) -> None:
+    """Check a stage: do its jobs fire, does it keep up, did anything fail?
+
+    Checks the tick, the rules that start functions, shards and watermarks, overdue entries, quarantined cursors, every
+    queue, dead letters, alarms, errors and throttles, the account's quotas, the last audits and this machine's clock.
+    It changes nothing. Each finding has the first step and the section of docs/runbooks.md.
+
+    The exit status is 0 if nothing is bad, 1 if something is, 2 if the stage or a part of it could not be checked and
+    nothing else is bad.
+    """
+    from duecourse.cli.doctor.check import exit_status
+    from duecourse.cli.doctor.examine import Examined, examine
+    from duecourse.cli.doctor.stage import clients_for, find_stage
+    from duecourse.cli.output import print_json
+
+    found = find_stage(stage, clients_for(stage))
+    findings: list[Examined] = []
+    if not as_json:
+        click.echo(f"{found.stack} at {datetime.fromtimestamp(found.now, UTC):%Y-%m-%d %H:%M:%SZ}")
+    for finding in examine(found):
+        findings.append(finding)
+        if not as_json:
+            _show(finding.check.name, finding.check.verdict, finding.check.says)
+            _remedy(finding.check.do, finding.check.runbook)
+    status = exit_status([finding.check for finding in findings])
+    if as_json:
+        checks = [finding.document() for finding in findings]
+        at = datetime.fromtimestamp(found.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        print_json({"stage": stage, "at": at, "exit_status": status, "checks": checks})
+    else:
+        click.echo(_summary([finding.check.verdict for finding in findings]))
+    raise SystemExit(status)
+
+
+def _show(name: str, verdict: str, says: str) -> None:
+    click.echo(f"{click.style(f'{verdict:<8}', fg=COLOURS[verdict])} {plain(f'{name:<13} {says}')}")
+
+
+def _remedy(do: str | None, runbook: str | None) -> None:
+    for line in _present((None if do is None else f"first: {do}", None if runbook is None else f"see {runbook}")):
+        say(f"{'':<23}{line}")
+
+
+def _present(lines: Iterable[str | None]) -> list[str]:
+    return [line for line in lines if line]
+
+
+def _summary(verdicts: Sequence[str]) -> str:
+    counted = [f"{verdicts.count(each)} {each}" for each in ("bad", "warning", "unknown", "ok") if each in verdicts]
+    return ", ".join(counted)

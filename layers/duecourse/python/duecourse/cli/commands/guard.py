@@ -1,0 +1,32 @@
+"""Failures and signals of the long-running commands become one line and an exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.cli.local.emulator.process import Stopped, stoppable
+from duecourse.cli.terminal import CliError, plain
+from duecourse.client import ApiError, ApiUnreachableError
+
+
+@contextmanager
+def guarded(*, stopping_is_normal: bool = False) -> Iterator[None]:
+    """Run the block until it ends or somebody stops it."""
+    try:
+        with stoppable():
+            yield
+    except Stopped as stopped:
+        click.echo("stopped; nothing is left running", err=True)
+        raise SystemExit(0 if stopping_is_normal else stopped.exit_code) from None
+    except ApiError as error:
+        raise CliError(plain(f"the API refused: {error}")) from error
+    except ApiUnreachableError as error:
+        raise CliError(str(error)) from error
+    except (BotoCoreError, ClientError) as error:
+        raise CliError(f"the local stack did not answer as it should: {error}") from error
+    except OSError as error:
+        raise CliError(f"{error.strerror or error} {error.filename or ''}".strip()) from error

@@ -1,0 +1,171 @@
+"""`duecourse jobs`: create, get, list, pause, resume, delete and history.
+
+Job documents that people write are read as strictly as the API does, so that nothing is lost on the way to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from typing import IO, Any, NoReturn
+
+import click
+
+from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.output import print_changes, print_jobs, print_json
+from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.client.models import Job
+
+CREATE_EXAMPLE = """\
+echo '{"id": "hello", "schedule": "rate(10 seconds)",
+       "target": {"type": "http", "url": "https://example.com/hook"}}' | duecourse jobs create"""
+
+
+@click.group(cls=Group, example='duecourse jobs list --api "$DUECOURSE_API"')
+def jobs() -> None:
+    """Create, show, list, pause and delete jobs."""
+
+
+def _read(document: IO[str]) -> dict[str, Any]:
+    if document.isatty():
+        click.echo("type the job's JSON, then Ctrl-D; or give a file: duecourse jobs create job.json", err=True)
+    try:
+        return read_job(document.read())
+    except ValueError as error:
+        raise UsageError(plain(f"{document.name}: {error}")) from error
+
+
+@jobs.command(cls=Command, example=CREATE_EXAMPLE)
+@click.argument("document", type=click.File("r", encoding="utf-8"), default="-")
+@answer_options
+def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Create a job from a JSON file, or from standard input."""
+    job = _read(document)
+    with connected(api, sign) as client:
+        created = client.create_job(job)
+    _show(created, as_json)
+
+
+@jobs.command(cls=Command, example="duecourse jobs get nightly --json")
+@click.argument("job_id", metavar="JOB")
+@answer_options
+def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show one job."""
+    with connected(api, sign) as client:
+        job = client.get_job(job_id)
+    _show(job, as_json)
+
+
+@jobs.command("list", cls=Command, example="duecourse jobs list --json")
+@answer_options
+def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
+    """List all jobs."""
+    with connected(api, sign) as client:
+        found = list(client.all_jobs())
+    if as_json:
+        print_json([job.document for job in found])
+    else:
+        print_jobs(found)
+
+
+@jobs.command(cls=Command, example="duecourse jobs pause nightly")
+@click.argument("job_id", metavar="JOB")
+@answer_options
+def pause(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Stop a job from firing; running runs continue."""
+    with connected(api, sign) as client:
+        job = client.pause_job(job_id)
+    _show(job, as_json)
+
+
+@jobs.command(cls=Command, example="duecourse jobs resume nightly --catch-up")
+@click.argument("job_id", metavar="JOB")
+@click.option("--catch-up", is_flag=True, help="Treat what the pause covered as missed, by the job's policy.")
+@answer_options
+def resume(job_id: str, catch_up: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Let a paused job fire again; occurrences during the pause are skipped, unless --catch-up is given."""
+    with connected(api, sign) as client:
+        job = client.resume_job(job_id, catch_up=catch_up)
+    _show(job, as_json)
+
+
+@jobs.command(cls=Command, example="duecourse jobs delete nightly --yes")
+@click.argument("job_id", metavar="JOB")
+@yes_option
+@api_options
+def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
+    """Delete a job; its runs that have not started do not run."""
+    with connected(api, sign) as client:
+        if not yes:
+            confirm(f"Delete {job_id}, and its runs that have not started?")
+        client.delete_job(job_id)
+    say(f"{job_id} is deleted")
+
+
+@jobs.command(cls=Command, example="duecourse jobs history nightly")
+@click.argument("job_id", metavar="JOB")
+@page_options("changes")
+@answer_options
+def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show who changed a job, and what, newest first."""
+    with connected(api, sign) as client:
+        page = client.job_history(job_id, limit=limit, cursor=cursor)
+    if as_json:
+        print_json({"items": [change.document for change in page.items], "next_cursor": page.next_cursor})
+        return
+    print_changes(page.items)
+    if page.next_cursor:
+        say(f"more: duecourse jobs history {job_id} --cursor {page.next_cursor}")
+
+
+def _show(job: Job, as_json: bool) -> None:
+    if as_json:
+        print_json(job.document)
+    else:
+        print_jobs([job])
+
+
+def read_job(text: str) -> dict[str, Any]:
+    """The document. Raises ValueError with what is wrong, in one line."""
+    try:
+        job = json.loads(
+            text, parse_constant=_no_constant, parse_float=_number, parse_int=_whole, object_pairs_hook=_members
+        )
+        json.dumps(job, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON ({error})") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("a text holds half of a character (a surrogate); send the whole one") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(job, dict):
+        raise ValueError("a job is a JSON object")  # noqa: TRY004  (not the caller's mistake but the text's)
+    return job
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"this is not JSON: {name} is no number")
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits[:40]} is larger than any number can be; send it as text")
+    return number
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError as error:
+        raise ValueError(f"a number has {len(digits)} digits; send it as text") from error
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"one object names {json.dumps(name[:100])} twice; keep one of them")
+        members[name] = value
+    return members

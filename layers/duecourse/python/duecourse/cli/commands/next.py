@@ -1,0 +1,102 @@
+"""`duecourse next`: when a schedule fires. Asks nobody: neither AWS nor a running stack nor any configuration."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+import orjson
+
+from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
+from duecourse.cli.terminal import Command, UsageError
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec
+from duecourse.domain.schedules.parsed_input import read_instant
+
+EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
+OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold"}
+"""What the engine calls a field -> its option, where that is not the same word."""
+
+
+# Values are plain text to click, so that whatever is wrong with one is said in one line, in the engine's words.
+@click.command("next", cls=Command, example=EXAMPLE)
+@click.argument("expression", metavar="SCHEDULE", required=False)
+@click.option("--tz", default="UTC", show_default=True, metavar="ZONE", help="IANA time zone, such as Europe/Berlin.")
+@click.option("--after", metavar="INSTANT", help="Only what comes after this instant (ISO-8601).  [default: now]")
+@click.option(
+    "--count", default=str(DEFAULT_COUNT), show_default=True, metavar="N", help=f"How many, 1 to {MAX_COUNT}."
+)
+@click.option("--start", metavar="INSTANT", help="The window begins with this instant.")
+@click.option("--end", metavar="INSTANT", help="The window ends before this instant.")
+@click.option("--dst-gap", default="next", show_default=True, metavar="next|skip", help="Fixed times the clock skips.")
+@click.option(
+    "--dst-fold",
+    default="first",
+    show_default=True,
+    metavar="first|second|both",
+    help="Fixed times the clock shows twice.",
+)
+@click.option("--anchor", metavar="INSTANT", help="Where a rate counts from.  [default: --start, else --after]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--jsonl", is_flag=True, help="Answer cases from standard input, one JSON object a line.")
+def next_command(
+    expression: str | None, after: str | None, count: str, as_json: bool, jsonl: bool, **more: str
+) -> None:
+    """Show when a schedule fires next, and what daylight saving does to it.
+
+    SCHEDULE is cron such as "0 9 * * 1", "rate(5 minutes)", "at(2026-01-31T09:00:00)" or another form. It is also
+    shown in words. Neither AWS nor a running stack is needed.
+
+    With --jsonl each line of standard input is a case {"expr", "tz"?, "after", "count"?, "anchor"?, "start"?, "end"?,
+    "dst_gap"?, "dst_fold"?}. One line answers each, in the same order: {"next": [instants]} or {"error": "..."}. A line
+    that is not a case, even a blank one, is answered by an error too.
+    """
+    if jsonl:
+        if expression is not None:
+            raise UsageError("--jsonl reads schedules from standard input; leave the SCHEDULE out")
+        _answer_cases()
+        return
+    if expression is None:
+        raise UsageError('schedule: is missing; write one such as duecourse next "0 9 * * 1"')
+    from duecourse.cli.preview_text import preview_text
+    from duecourse.domain.schedules.schedule_preview import preview_schedule
+
+    try:
+        since = int(time.time()) if after is None else read_instant("after", after)
+        preview = preview_schedule(_spec(expression, **more), since, _count(count))
+    except ScheduleError as error:
+        raise UsageError(f"{OPTIONS.get(error.field, _named(error.field))}: {error.detail}") from None
+    if as_json:
+        click.echo(orjson.dumps(preview.document(), option=orjson.OPT_INDENT_2))
+    else:
+        click.echo(preview_text(preview, more["tz"], since))
+
+
+def _spec(
+    expression: str, tz: str, dst_gap: str, dst_fold: str, anchor: str | None, start: str | None, end: str | None
+) -> ScheduleSpec:
+    def instant(field: str, text: str | None) -> int | None:
+        return None if text is None else read_instant(field, text)
+
+    return ScheduleSpec(
+        expression, tz, dst_gap, dst_fold, instant("anchor", anchor), instant("start", start), instant("end", end)
+    )
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= MAX_COUNT):
+        raise ScheduleError("count", f"must be a whole number from 1 to {MAX_COUNT}")
+    return int(text)
+
+
+def _named(field: str) -> str:
+    return field if field == "schedule" else f"--{field}"
+
+
+def _answer_cases() -> None:
+    try:
+        answer_cases(sys.stdin.buffer, sys.stdout.buffer)
+    except BrokenPipeError:
+        # Nobody reads any more, so there is nothing left to do; without this the interpreter complains at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

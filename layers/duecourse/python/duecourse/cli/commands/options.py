@@ -1,0 +1,112 @@
+"""The options that commands share: which API, paging, JSON, and questions before what cannot be undone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+import httpx
+
+from duecourse.cli.terminal import CliError, UsageError, plain
+from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client.signing import Bearer, SigV4, needs_signature
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask first; for scripts.")
+
+
+def confirm(question: str) -> None:
+    """Go on only after a yes. Raises click.Abort for a no, UsageError where nobody can answer."""
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise UsageError("nobody answered; nothing was done: give --yes where there is no terminal") from None
+    if not agreed:
+        raise click.Abort
+
+
+TOKEN = "duecourse.cli.token"
+"""Where the context keeps the token, so that not every command need pass it on."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def api_options(command: F) -> F:
+    """Add `--api`, `--sign` and `--token` to a command; the token goes by the context."""
+    command = click.option(
+        "--token",
+        envvar="DUECOURSE_TOKEN",
+        metavar="TOKEN",
+        expose_value=False,
+        callback=_remember,
+        help="Show this token (a JWT) instead of signing; safer in the environment.  [env: DUECOURSE_TOKEN]",
+    )(command)
+    command = click.option(
+        "--sign/--no-sign",
+        default=None,
+        help="Sign the calls with your AWS credentials (on by itself where the address is API Gateway's own and there "
+        "is no token).",
+    )(command)
+    return click.option(
+        "--api",
+        envvar="DUECOURSE_API",
+        metavar="URL",
+        help="Address of the API: the stack's output ApiUrl, or what `duecourse local` prints.  [env: DUECOURSE_API]",
+    )(command)
+
+
+def answer_options(command: F) -> F:
+    """The same, and `--json`."""
+    return api_options(json_option(command))
+
+
+def page_options(items: str) -> Callable[[F], F]:
+    """Add `--limit` and `--cursor` to a command that lists `items`."""
+
+    def add(command: F) -> F:
+        command = click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")(command)
+        bounds, described = click.IntRange(1, 100), f"How many {items} at most."
+        return click.option("--limit", type=bounds, default=20, show_default=True, help=described)(command)
+
+    return add
+
+
+@contextmanager
+def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
+    """A client for that address; what it raises becomes one line."""
+    if not api:
+        raise UsageError("no API address: give --api URL or set DUECOURSE_API")
+    token: str | None = click.get_current_context().meta.get(TOKEN)
+    if token and sign:
+        raise UsageError("a call is signed or shows a token: leave out --sign, or --token and DUECOURSE_TOKEN")
+    try:
+        auth = _auth(api, sign, token)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        with Client(api, auth=auth) as client:
+            yield client
+    except ApiError as error:
+        raise CliError(plain(str(error))) from error
+    except UnicodeEncodeError as error:
+        raise UsageError("an id or a cursor holds half of a character; nothing was asked for") from error
+    except ApiUnreachableError as error:
+        raise CliError(plain(f"{error}; is the stack up, and is --api right?")) from error
+
+
+def _remember(context: click.Context, _option: click.Parameter, token: str | None) -> None:
+    context.meta[TOKEN] = token
+
+
+def _auth(api: str, sign: bool | None, token: str | None) -> httpx.Auth | None:
+    """Raises ValueError for a token that is none and for missing credentials."""
+    if token:
+        return Bearer(token)
+    wanted = needs_signature(api) if sign is None else sign
+    return SigV4.from_environment(api) if wanted else None

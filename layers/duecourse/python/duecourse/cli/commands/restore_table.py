@@ -1,0 +1,108 @@
+"""`duecourse restore-table`: copies a table that DynamoDB restored over the stage's own (docs/upgrading.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import click
+
+from duecourse.cli.terminal import CliError, Command
+from duecourse.client.aws_session import own_session
+
+BATCH = 25
+"""Most items of one BatchWriteItem (Amazon DynamoDB API Reference, "BatchWriteItem")."""
+PROGRESS_ITEMS = 10_000
+MIN_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.1, 20.0
+
+Item = dict[str, Any]
+
+
+@click.command(cls=Command, example="duecourse restore-table duecourse-restored Duecourse-prod-Jobs --delete-others")
+@click.argument("restored")
+@click.argument("table")
+@click.option("--tenant", metavar="ID", help="Restore this tenant's items only.")
+@click.option("--delete-others", is_flag=True, help="Delete items that the restored table does not have.")
+def restore_table(restored: str, table: str, tenant: str | None, delete_others: bool) -> None:
+    """Copy the items of RESTORED into TABLE, which the stage works with.
+
+    DynamoDB restores into a new table. This command copies the items into the stage's own table, which keeps its name,
+    its stream and its alarms. Stop the functions first: nothing may write to that table meanwhile. The command can be
+    repeated: it writes existing items again. It needs your AWS credentials and region.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        client = own_session().create_client("dynamodb")
+        progress = lambda text: click.echo(text, err=True)  # noqa: E731
+        click.echo(restore(client, restored, table, tenant=tenant, delete_others=delete_others, progress=progress))
+    except (BotoCoreError, ClientError, ValueError) as problem:
+        raise CliError(f"{problem}\n(of {restored} into {table}; it can be repeated)") from problem
+
+
+def restore(
+    client: Any,
+    restored: str,
+    table: str,
+    *,
+    tenant: str | None = None,
+    delete_others: bool = False,
+    sleep: Callable[[float], None] = time.sleep,
+    progress: Callable[[str], None] = lambda _: None,
+) -> str:
+    """Copy every item; what was done. `tenant` leaves everybody else's items as they are. With `delete_others` what the
+    restored table does not have is deleted: it was written after the moment that was restored. Raises ValueError for a
+    table that is to be restored into itself.
+    """
+    if restored == table:
+        raise ValueError(f"{table} is named twice: name the restored table first, then the stage's own")
+
+    def write(items: Iterator[Item], request: Callable[[Item], Item], done: str) -> Iterator[Item]:
+        """Write items in batches, and yield each."""
+        written = 0
+        while batch := list(islice(items, BATCH)):
+            _write(client, table, list(map(request, batch)), sleep)
+            yield from batch
+            written += len(batch)
+            if written % PROGRESS_ITEMS < len(batch):
+                progress(f"{written // PROGRESS_ITEMS * PROGRESS_ITEMS:,} items {done}")
+
+    copied = write(_items(client, restored, tenant), lambda item: {"PutRequest": {"Item": item}}, "restored")
+    kept = {_name(item) for item in copied}
+    deleted = 0
+    if delete_others:
+        others = (item for item in _items(client, table, tenant) if _name(item) not in kept)
+        deleted = sum(1 for _ in write(others, lambda item: {"DeleteRequest": {"Key": _key(item)}}, "deleted"))
+    return f"{len(kept)} items restored, {deleted} deleted"
+
+
+def _items(client: Any, table: str, tenant: str | None) -> Iterator[Item]:
+    for page in client.get_paginator("scan").paginate(TableName=table, ConsistentRead=True):
+        yield from (item for item in page["Items"] if tenant is None or _belongs(item, tenant))
+
+
+def _belongs(item: Item, tenant: str) -> bool:
+    """`JOB#acme#nightly`, `TAG#acme#billing`, `TENANT#acme`; shards and the clock are nobody's."""
+    kind, _, rest = item["PK"]["S"].partition("#")
+    return kind in {"JOB", "TAG", "TENANT"} and rest.partition("#")[0] == tenant
+
+
+def _key(item: Item) -> Item:
+    return {name: item[name] for name in ("PK", "SK")}
+
+
+def _name(item: Item) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]
+
+
+def _write(client: Any, table: str, requests: list[Item], sleep: Callable[[float], None]) -> None:
+    """One batch; what is throttled out of it is sent again, ever more slowly."""
+    wait = MIN_WAIT_SECONDS
+    while requests:
+        answer = client.batch_write_item(RequestItems={table: requests})
+        requests = answer.get("UnprocessedItems", {}).get(table, [])
+        if requests:
+            sleep(wait)
+            wait = min(2 * wait, MAX_WAIT_SECONDS)

@@ -1,0 +1,152 @@
+"""`duecourse workflows`: put, list, show, runs, watch and delete."""
+
+from __future__ import annotations
+
+import time
+from typing import IO
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from duecourse.cli.commands.jobs import read_job
+from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.commands.runs import runs as list_runs
+from duecourse.cli.output import (
+    print_json,
+    print_workflow,
+    print_workflow_run,
+    print_workflows,
+    workflow_run_table,
+)
+from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
+from duecourse.client import Client
+from duecourse.client.workflow_models import WorkflowRun
+
+POLL_SECONDS = 2.0
+PUT_EXAMPLE = """\
+echo '{"schedule": "0 2 * * *", "jobs": {
+         "extract": {"job": {"target": {"type": "http", "url": "https://example.com/extract"}}},
+         "load": {"after": ["extract"], "job": {"target": {"type": "http", "url": "https://example.com/load"}}}}}' \\
+  | duecourse workflows put nightly"""
+
+
+@click.group(cls=Group, example="duecourse workflows show nightly.20261121T020000Z")
+def workflows() -> None:
+    """Put, show, watch and delete workflows: jobs that run after other jobs."""
+
+
+@workflows.command(cls=Command, example=PUT_EXAMPLE)
+@click.argument("workflow_id", metavar="WORKFLOW")
+@click.argument("document", type=click.File("r", encoding="utf-8"), default="-")
+@click.option("--dry-run", is_flag=True, help="Check it, and say what would be created and changed; write nothing.")
+@answer_options
+def put(workflow_id: str, document: IO[str], dry_run: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Create or replace a workflow from a JSON file, or from standard input."""
+    try:
+        asked = read_job(document.read())
+    except ValueError as error:
+        raise UsageError(plain(f"{document.name}: {error}")) from error
+    with connected(api, sign) as client:
+        made = client.put_workflow(workflow_id, asked, dry_run=dry_run)
+    if as_json:
+        print_json(made.document)
+        return
+    print_workflow(made)
+    for said, ids in (("created", made.created), ("changed", made.changed)):
+        if ids:
+            say(f"{'would be ' if dry_run else ''}{said}: {', '.join(ids)}")
+    if not made.created and not made.changed:
+        say("nothing would change" if dry_run else "nothing has changed")
+
+
+@workflows.command("list", cls=Command, example="duecourse workflows list")
+@page_options("workflows")
+@answer_options
+def list_workflows(limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """List workflows."""
+    with connected(api, sign) as client:
+        page = client.list_workflows(limit=limit, cursor=cursor)
+    if as_json:
+        print_json({"items": [each.document for each in page.items], "next_cursor": page.next_cursor})
+        return
+    print_workflows(page.items)
+    if page.next_cursor:
+        say(f"more: duecourse workflows list --cursor {page.next_cursor}")
+
+
+@workflows.command(cls=Command, example="duecourse workflows show nightly.20261121T020000Z")
+@click.argument("name", metavar="WORKFLOW|RUN")
+@answer_options
+def show(name: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show a workflow with its jobs, or one of its runs with the state of each job."""
+    with connected(api, sign) as client:
+        if "." in name:
+            run = client.workflow_run(name)
+            print_json(run.document) if as_json else print_workflow_run(run)
+            return
+        found = client.get_workflow(name)
+    if as_json:
+        print_json(found.document)
+    else:
+        print_workflow(found)
+
+
+@workflows.command(cls=Command, example="duecourse workflows watch nightly")
+@click.argument("name", metavar="WORKFLOW|RUN")
+@click.option("--every", type=click.FloatRange(0.2, 60), default=POLL_SECONDS, show_default=True, help="Seconds.")
+@answer_options
+def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Follow a run, of a workflow the newest that has begun, until it ends.
+
+    The exit code is 0 where it succeeded, else 1.
+    """
+    with connected(api, sign) as client:
+        run = _follow(client, name if "." in name else _newest(client, name), every, quiet=as_json)
+    if as_json:
+        print_json(run.document)
+    if run.state != "SUCCEEDED":
+        raise CliError(plain(f"{run.id} is {run.state}: {run.error or run.reason or 'see its jobs'}"))
+
+
+@workflows.command(cls=Command, example="duecourse workflows delete nightly --yes")
+@click.argument("workflow_id", metavar="WORKFLOW")
+@yes_option
+@api_options
+def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
+    """Delete a workflow; its runs are cancelled, its jobs stay."""
+    with connected(api, sign) as client:
+        client.get_workflow(workflow_id)  # a job of that name is not deleted by this
+        if not yes:
+            confirm(f"Delete {workflow_id}, and cancel its runs?")
+        client.delete_job(workflow_id)
+    say(f"{workflow_id} is deleted; its jobs stay")
+
+
+def _newest(client: Client, workflow_id: str) -> str:
+    """The newest run that has begun. Raises CliError where there is none."""
+    for run in client.runs(workflow_id, limit=20).items:
+        if run.state not in ("QUEUED", "SKIPPED"):
+            return run.id
+    raise CliError(plain(f"no run of {workflow_id} has begun; start one: POST /v1/jobs/{workflow_id}/run"))
+
+
+def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:
+    run = client.workflow_run(run_id)
+    console = Console(highlight=False)
+    if quiet or not console.is_terminal:
+        while not run.is_final:
+            time.sleep(every)
+            run = client.workflow_run(run_id)
+        if not quiet:
+            print_workflow_run(run)
+        return run
+    with Live(workflow_run_table(run), console=console, auto_refresh=False) as live:
+        while not run.is_final:
+            time.sleep(every)
+            run = client.workflow_run(run_id)
+            live.update(workflow_run_table(run), refresh=True)
+    return run
+
+
+workflows.add_command(list_runs, "runs")

@@ -1,0 +1,97 @@
+"""One look at everything, each thing by itself: what cannot be looked at hides nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import partial
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.cli.doctor import metrics, queues, surroundings, tables, verdicts
+from duecourse.cli.doctor.check import Check, unknown
+from duecourse.cli.doctor.facts import Queue
+from duecourse.cli.doctor.stage import Stage
+from duecourse.cli.doctor.tables import audit, patrol
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """How one thing is looked at: `gather` asks AWS, `judge` is pure."""
+
+    name: str
+    gather: Callable[[Stage], Any]
+    judge: Callable[[Any], Check]
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A check with the facts that it judged; None where they could not be had."""
+
+    check: Check
+    facts: Any = None
+
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return {**asdict(self.check), "facts": _plain(self.facts)}
+
+
+def examinations(stage: Stage) -> Iterator[Examination]:
+    """What there is to look at, in the order in which a run is made: clock, index, lanes, end, surroundings."""
+    yield Examination("clock", lambda stage: stage.skew, verdicts.clock)
+    yield Examination("tick", tables.tick, verdicts.tick)
+    yield Examination("rules", queues.rules, verdicts.rules)
+    yield Examination("event sources", queues.sources, verdicts.event_sources)
+    yield Examination("shards", tables.shards, verdicts.shards)
+    yield Examination("watermarks", tables.watermarks, verdicts.watermarks)
+    yield Examination("due index", tables.due, verdicts.due)
+    yield Examination("cursors", tables.cursors, verdicts.cursors)
+    yield Examination("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
+    for name, output in queues.lanes(stage).items():
+        yield Examination(f"lane {name}", partial(queues.queue, name=name, output=output), surroundings.lane)
+    letters = partial(queues.queue, name="dead letters", output="DeadLetterQueueUrl")
+    yield Examination("dead letters", letters, surroundings.dead_letters)
+    if "ArchiveFailuresQueueUrl" in stage.outputs:
+        letters = partial(queues.queue, name="archive", output="ArchiveFailuresQueueUrl")
+        yield Examination("archive", letters, surroundings.archive_letters)
+    yield Examination("alarms", metrics.alarms, surroundings.alarms)
+    if "AuditFunction" in stage.outputs:
+        yield Examination("audit", audit, surroundings.audit)
+    if "PatrolFunction" in stage.outputs:
+        yield Examination("patrol", patrol, surroundings.patrol)
+    if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
+        return
+    yield Examination("functions", metrics.functions, surroundings.functions)
+    yield Examination("tables", metrics.tables, surroundings.tables)
+    yield Examination("quotas", queues.quotas, surroundings.quotas)
+
+
+def examine(stage: Stage) -> Iterator[Examined]:
+    """Look at everything, in order."""
+    for look in examinations(stage):
+        try:
+            facts = look.gather(stage)
+        except ClientError as error:
+            yield Examined(
+                unknown(look.name, f"{error.operation_name}: {error.response['Error'].get('Message', error)}")
+            )
+        except BotoCoreError as error:
+            yield Examined(unknown(look.name, str(error)))
+        except KeyError as missing:
+            # An output or an attribute that this version of the command knows and that stage does not have.
+            yield Examined(unknown(look.name, f"{missing.args[0]} is missing"))
+        else:
+            yield Examined(look.judge(facts), facts)
+
+
+def _rounds(stage: Stage) -> tuple[Queue, int | None]:
+    """The shard queue, and how many shards are ticked."""
+    return queues.queue(stage, "shards", "ShardQueueUrl"), tables.highest(stage)
+
+
+def _plain(facts: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(facts, list | tuple):
+        return [_plain(each) for each in facts]
+    return asdict(facts) if is_dataclass(facts) and not isinstance(facts, type) else facts

@@ -1,0 +1,105 @@
+"""The stage that is looked at: its outputs, its age, the clients, and the time by AWS's clock."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from duecourse.cli.doctor.facts import Skew
+from duecourse.cli.local.emulator import aws
+from duecourse.cli.local.emulator.environment import STAGE as LOCAL
+from duecourse.cli.terminal import UsageError
+from duecourse.client.aws_session import own_session
+
+CONNECT_SECONDS, READ_SECONDS = 5, 20
+
+Clients = Callable[[str], Any]
+"""A boto3 client by the name of its service."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A deployed stage; `now` is the time (UTC seconds) by AWS's clock when the look began."""
+
+    name: str
+    outputs: Mapping[str, str]
+    age: float
+    now: float
+    skew: Skew
+    clients: Clients
+
+    @property
+    def stack(self) -> str:
+        """The name of its stack, with which the names of its alarms begin."""
+        return f"Duecourse-{self.name}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it stands on the emulator, which keeps no metrics of its own and has no quotas."""
+        return self.name == LOCAL
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """Each function of the outputs by the first part of its output's name: `Tick`, `ExecuteHigh`."""
+        ours = {name: value for name, value in self.outputs.items() if name.endswith("Function")}
+        return {name.removesuffix("Function"): value for name, value in ours.items()}
+
+
+def find_stage(name: str, clients: Clients) -> Stage:
+    """The stage of that name. Raises UsageError (exit status 2) where there is none, or it cannot be asked."""
+    stack = f"Duecourse-{name}"
+    try:
+        asked = time.time()
+        answer = clients("cloudformation").describe_stacks(StackName=stack)
+        answered = time.time()
+    except ClientError as error:
+        raise UsageError(
+            f"the stack {stack} cannot be read: {error.response['Error'].get('Message', error)}"
+        ) from error
+    except BotoCoreError as error:
+        raise UsageError(f"AWS cannot be asked: {error}") from error
+    (found,) = answer["Stacks"]
+    skew = _skew(answer["ResponseMetadata"]["HTTPHeaders"].get("date", ""), asked, answered)
+    now = answered - skew.ahead
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", ())}
+    return Stage(name, outputs, now - found["CreationTime"].timestamp(), now, skew, clients)
+
+
+def clients_for(name: str) -> Clients:
+    """Clients with the caller's credentials and region; for the local stage such as reach this machine alone.
+
+    Raises UsageError where no local stack runs.
+    """
+    if name == LOCAL:
+        from duecourse.cli.local.local import running_endpoint
+
+        endpoint = os.environ.get("AWS_ENDPOINT_URL") or running_endpoint()
+        if endpoint is None:
+            raise UsageError("no local stack is running here: start it with `duecourse local`, or name a --stage")
+        return cache(lambda service: aws.client(endpoint, service))
+    return cache(_of_the_caller)
+
+
+def _of_the_caller(service: str) -> Any:
+    from botocore.config import Config
+
+    config = Config(
+        retries={"mode": "standard", "max_attempts": 3}, connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS
+    )
+    return own_session().create_client(service, config=config)
+
+
+def _skew(date: str, asked: float, answered: float) -> Skew:
+    """The header says whole seconds, cut off. Without one the clocks are taken to agree."""
+    try:
+        theirs = parsedate_to_datetime(date).timestamp() + 0.5
+    except ValueError:
+        return Skew(0.0)
+    return Skew((asked + answered) / 2 - theirs)

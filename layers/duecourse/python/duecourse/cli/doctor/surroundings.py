@@ -1,0 +1,237 @@
+"""What the facts about queues, alarms, functions, tables, quotas, audit and index repair mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from duecourse.cli.doctor.check import Check, CheckStatus, bad, fine, runbook, span, warning
+from duecourse.cli.doctor.facts import Alarms, AuditState, Function, Queue, Quotas, RepairState, Table
+
+PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
+"""How long (s) the oldest message of a lane may be there beyond the time for which it may have been held back. A
+stage's alarms have the same numbers unless its configuration says otherwise (`patience_seconds`)."""
+
+HELD_SECONDS = 900.0
+"""CloudWatch counts a message's age from its sending, and SQS holds it back for so long at most."""
+
+IN_FLIGHT_QUOTA = 120_000
+"""Of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
+
+ROUND_SECONDS = 150.0
+"""A round takes up to 46 s, and the next tick of its shard waits for its end."""
+
+CROWD = 1_000
+CONCURRENCY_SHARE = 0.8
+MIN_CONCURRENCY = 100
+"""New accounts have less than the usual 1,000 (AWS Lambda Developer Guide, "Lambda quotas"); AWS keeps 100 unreserved
+("Configuring reserved concurrency for a function"), so with fewer nothing can be reserved for the clock."""
+
+ERROR_SHARE = 0.05
+CLOCKWORK = ("Tick", "Dispatch")
+
+DAY = 86_400.0
+AUDIT_SECONDS = 3 * 3_600.0
+"""It has a turn every hour."""
+
+PATROL_FINDS: Mapping[str, str] = {
+    "EntriesBelowWatermark": "entries below their watermark (moved)",
+    "CursorsOutsideIndex": "cursors of active jobs outside the index (put back)",
+    "CursorsSetAsideFound": "cursors quarantined",
+}
+"""What index repair counts, worst first; each has an alarm of its name."""
+
+
+def lane(found: Queue) -> Check:
+    """Whether the workers of a lane keep up."""
+    name = f"lane {found.name}"
+    said = f"{found.visible} wait, {found.delayed} are held until their second, {found.in_flight} are being worked on"
+    where = runbook("oldestmessage")
+    if found.in_flight > CONCURRENCY_SHARE * IN_FLIGHT_QUOTA:
+        why = f"{said}: SQS hands out {IN_FLIGHT_QUOTA} at once and no more"
+        return bad(name, why, "spread the jobs over other lanes", where)
+    allowed = HELD_SECONDS + PATIENCE.get(found.name, 300.0)
+    if found.visible and found.oldest is not None and found.oldest > allowed:
+        return Check(
+            name,
+            CheckStatus.BAD if found.oldest > 2 * allowed else CheckStatus.WARNING,
+            f"{said}; the oldest was sent {span(found.oldest)} ago: runs of this lane start late",
+            "are its workers throttled, failing, or at their maximum concurrency? Are its targets slow?",
+            where,
+        )
+    if found.visible > CROWD and found.oldest is None:
+        return warning(name, said, "look again in a minute: does the number fall?", where)
+    return fine(name, said)
+
+
+def shard_queue(found: Queue, shards: int | None) -> Check:
+    """Whether rounds begin soon after their tick."""
+    said = f"{found.visible} rounds wait, {found.in_flight} are under way"
+    old = found.oldest is not None and found.oldest > ROUND_SECONDS
+    if not old and (shards is None or found.visible <= 2 * shards):
+        return fine("shard queue", said)
+    age = "" if found.oldest is None else f", the oldest for {span(found.oldest)}"
+    return Check(
+        "shard queue",
+        CheckStatus.BAD if old else CheckStatus.WARNING,
+        f"{said}{age}: the dispatcher does not keep up with the ticks",
+        "is the dispatcher throttled or failing? Is its reserved concurrency too small for the shards?",
+        runbook("rounds-not-starting"),
+    )
+
+
+def dead_letters(found: Queue) -> Check:
+    """Whether runs died that nobody has looked after."""
+    if not (count := found.visible + found.in_flight):
+        return fine("dead letters", "none waits")
+    return bad(
+        "dead letters",
+        f"messages of dead runs that wait, for 14 days at most: {count}",
+        "duecourse dead-letters list, mend the target, duecourse dead-letters redrive",
+        runbook("dead-letters-waiting"),
+    )
+
+
+def archive_letters(found: Queue) -> Check:
+    """Whether expired runs wait to be archived by hand."""
+    if not (count := found.visible + found.in_flight):
+        return fine("archive", "nothing waits that could not be archived")
+    return bad(
+        "archive",
+        f"batches of expired runs that could not be archived: {count}; the stream forgets them after 24 hours",
+        "mend the cause, then give them to the archive function again, as the runbook says",
+        runbook("archiveletterswaiting"),
+    )
+
+
+def alarms(found: Alarms) -> Check:
+    """What CloudWatch says by itself."""
+    if not found.all:
+        return Check(
+            "alarms",
+            CheckStatus.UNKNOWN,
+            "no alarm of this stage was found: nobody learns of it when it stands still",
+            "look at the alarms in CloudWatch; deploy the stage again if they are gone",
+            "docs/operations.md#alarms-and-notices",
+        )
+    if not found.ringing:
+        return fine("alarms", f"none of {found.all} rings")
+    named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)
+    return bad(
+        "alarms",
+        f"{len(found.ringing)} of {found.all} ring: {named}",
+        "each has a section in the runbooks",
+        ", ".join(sorted({each.runbook for each in found.ringing})),
+    )
+
+
+def functions(found: Sequence[Function]) -> Check:
+    """Errors and throttles of the last hour. The tick's and the dispatcher's are bad, a worker's from 5 % on."""
+    failing = [each for each in found if each.errors or each.throttles]
+    if not failing:
+        return fine("functions", f"no error and no throttle of {len(found)} functions in the last hour")
+    bad = any(
+        each.errors + each.throttles > ERROR_SHARE * max(each.invocations, 1.0)
+        or (each.name in CLOCKWORK and each.throttles)
+        for each in failing
+    )
+    told = ", ".join(
+        f"{each.name} {each.errors:.0f} errors and {each.throttles:.0f} throttles of {each.invocations:.0f}"
+        for each in failing
+    )
+    first = max(failing, key=lambda each: each.errors + each.throttles)
+    section = "function-errors" if first.errors >= first.throttles else "functionthrottles"
+    return Check(
+        "functions",
+        CheckStatus.BAD if bad else CheckStatus.WARNING,
+        f"in the last hour: {told}",
+        f"look at the log of {first.name} (errors), and at concurrency (throttles)",
+        runbook(section),
+    )
+
+
+def tables(found: Sequence[Table]) -> Check:
+    """Requests that DynamoDB refused in the last hour; most were repeated and succeeded."""
+    throttled = [each for each in found if each.throttled]
+    if not throttled:
+        return fine("tables", "no request was throttled in the last hour")
+    told = ", ".join(f"{each.name} {each.throttled:.0f}" for each in throttled)
+    return warning(
+        "tables",
+        f"requests throttled in the last hour: {told}",
+        "a burst that grew faster than the table: see warm throughput in docs/sizing.md",
+        runbook("tablethrottles"),
+    )
+
+
+def quotas(found: Quotas) -> Check:
+    """Whether the account leaves the stage its executions."""
+    where = "docs/operations.md#quotas-to-raise"
+    most = "" if found.most is None else f", at most {found.most:.0f} at once in the last hour"
+    said = f"{found.concurrency} concurrent executions, {found.unreserved} of them unreserved{most}"
+    if found.concurrency < MIN_CONCURRENCY:
+        return warning(
+            "quotas",
+            f"{said}: a young account's quota, too small for a stage in use",
+            "raise it (Service Quotas, AWS Lambda, Concurrent executions)",
+            where,
+        )
+    if found.most is not None and found.most > CONCURRENCY_SHARE * found.concurrency:
+        return Check(
+            "quotas",
+            CheckStatus.BAD if found.most >= found.concurrency else CheckStatus.WARNING,
+            f"{said}: beyond it everything in the account is throttled",
+            "find out who uses it; raise it, or lower max_concurrency of the lanes",
+            where,
+        )
+    return fine("quotas", said)
+
+
+def audit(found: AuditState) -> Check:
+    """Whether the completeness audit goes on, and what it has found in the last day."""
+    if found.last is None or found.last > AUDIT_SECONDS:
+        if found.last is None and found.stack_age < AUDIT_SECONDS:
+            return fine("audit", "the stack is new; its first audit is still to come")
+        since = "ever" if found.last is None else f"for {span(found.last)}"
+        return warning(
+            "audit",
+            f"no audit has got on {since}; it has its turn every hour",
+            "look at the log of the audit function (actions audit_failed, audit_waits)",
+            runbook("auditsfailed"),
+        )
+    recent = [each for each in found.found if each.age < DAY]
+    if not recent:
+        older = f"; {len(found.found)}{'+' if found.more else ''} findings of the last 30 days" if found.found else ""
+        return fine("audit", f"nothing was found lost or doubled in the last day{older}")
+    told = ", ".join(f"{each.count} {each.kind} of {each.job} from {each.first}" for each in recent[:5])
+    lost = any(each.kind == "lost" for each in recent)
+    return bad(
+        "audit",
+        f"found in the last day: {told}",
+        "duecourse runs JOB, then a backfill of what is missing" if lost else "compare the two records",
+        runbook("occurrenceslost" if lost else "occurrencesdoubled"),
+    )
+
+
+def patrol(found: RepairState) -> Check:
+    """Whether the daily index repair runs, and what the last one found."""
+    if found.begun is None or found.begun > 2 * DAY:
+        if found.begun is None and found.stack_age < 2 * DAY:
+            return fine("patrol", "the stack is new; its first index repair is still to come")
+        since = "ever" if found.begun is None else f"for {span(found.begun)}"
+        return warning(
+            "patrol",
+            f"no index repair has begun {since}; one begins every day",
+            "look at the log of the patrol function (action patrol_failed)",
+            runbook("patrolsfailed"),
+        )
+    when = f"the last one began {span(found.begun)} ago" + ("" if found.ended else " and is under way")
+    wrong = {each: found.counts[each] for each in PATROL_FINDS if found.counts.get(each)}
+    if not wrong:
+        return fine("patrol", f"{when}; it found nothing that stands wrong")
+    told = ", ".join(f"{PATROL_FINDS[each]}: {count}" for each, count in wrong.items())
+    return bad(
+        "patrol",
+        f"{when} and found {told}",
+        "its log names them (actions entry_below_watermark, cursor_outside_index, cursor_found_set_aside)",
+        runbook(next(iter(wrong)).lower()),
+    )

@@ -1,0 +1,227 @@
+"""Facts from the jobs table and its index `due`, and from what audit and index repair leave in it.
+
+Items are read by their attributes, which docs/operations.md lists under "Where the data lies".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+from duecourse.cli.doctor.facts import (
+    AuditState,
+    Cursors,
+    Due,
+    Found,
+    LastTick,
+    QuarantinedCursor,
+    RepairState,
+    Shards,
+    Slot,
+    Watermarks,
+)
+from duecourse.cli.doctor.queues import rule_of
+from duecourse.cli.doctor.stage import Stage
+
+HOUR = 3600
+LAG_SECONDS = 2 * HOUR
+"""How far a watermark stays behind now, at least."""
+
+LOOKAHEAD_SECONDS = 300
+BATCH = 100
+"""Keys of one BatchGetItem, at most (Amazon DynamoDB API Reference)."""
+
+MAX_ENTRIES = 100
+"""Entries of a slot that are read; more of them are told as "at least"."""
+
+MAX_SHARDS, MAX_OLD_BUCKETS, SIDE_BY_SIDE = 256, 6, 8
+MAX_PAGES = 8
+"""Pages of 1 MB of the jobs table searched for quarantined cursors: 1,000 read units, a hundredth of a cent."""
+
+
+def bucket_of(instant: float) -> str:
+    """The hour of an instant: `2026-11-21T06`."""
+    return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%dT%H")
+
+
+def bucket_start(bucket: str) -> int:
+    """Its first second (UTC)."""
+    return int(datetime.strptime(f"{bucket}+0000", "%Y-%m-%dT%H%z").timestamp())
+
+
+def tick(stage: Stage) -> LastTick:
+    """The item TICK/LAST, and the rule whose target the tick is."""
+    item = item_of(stage, "TICK", "LAST")
+    age = None if item is None else stage.now - float(item["at"]["N"])
+    return LastTick(age, rule_of(stage, stage.outputs["TickFunction"]), stage.age)
+
+
+def shards(stage: Stage) -> Shards:
+    """The item SHARDS/HIGHEST, and what the functions that write slots have been given."""
+    configured = {}
+    for name, function in stage.functions.items():
+        found = stage.clients("lambda").get_function_configuration(FunctionName=function)
+        count = found.get("Environment", {}).get("Variables", {}).get("DUECOURSE_SHARDS")
+        if count is not None:
+            configured[name] = int(count)
+    return Shards(highest(stage), configured, stage.age)
+
+
+def highest(stage: Stage) -> int | None:
+    """The largest shard count ever used; None where none is recorded."""
+    item = item_of(stage, "SHARDS", "HIGHEST")
+    return None if item is None else int(item["shards"]["N"])
+
+
+def watermarks(stage: Stage) -> Watermarks:
+    """The items SHARD#<n>/WATERMARK of every shard ever used."""
+    could = bucket_start(bucket_of(stage.now - LAG_SECONDS))
+    found = _watermarks(stage)
+    behind = {n: None if bucket is None else max(could - bucket_start(bucket), 0) for n, bucket in found.items()}
+    return Watermarks(behind, stage.age)
+
+
+def due(stage: Stage) -> Due:
+    """What is due and still in the index, from each shard's watermark on; and what will be within the lookahead."""
+    marks = _watermarks(stage)
+    looked_at = sorted(marks)[:MAX_SHARDS]
+    slots = [f"{bucket}/{shard:04d}" for shard in looked_at for bucket in _buckets(marks[shard], stage.now)]
+    database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
+
+    def read(slot: str) -> tuple[str, list[int], bool, int]:
+        overdue, more = _entries(database, table, slot, 0, int(stage.now))
+        coming, _ = _entries(database, table, slot, int(stage.now) + 1, int(stage.now) + LOOKAHEAD_SECONDS)
+        return slot, overdue, more, len(coming)
+
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        read_slots = list(threads.map(read, slots))
+    late = [Slot(slot, len(when), more, stage.now - min(when)) for slot, when, more, _ in read_slots if when]
+    late.sort(key=lambda each: each.oldest, reverse=True)
+    soon = [count for *_, count in read_slots]
+    return Due(late, sum(soon), max(soon, default=0) >= MAX_ENTRIES, len(marks) - len(looked_at))
+
+
+def cursors(stage: Stage) -> Cursors:
+    """Cursors (and timers) with an `error` and no `slot`, in the first pages of the table. A job that is not ACTIVE
+    keeps its error until it is resumed, and does not fire for another reason: it is left out.
+    """
+    database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
+    found: list[dict[str, Any]] = []
+    looked_at, complete = 0, False
+    start: dict[str, Any] = {}
+    for _ in range(MAX_PAGES):
+        page = database.scan(
+            TableName=table,
+            FilterExpression="attribute_exists(#error) AND attribute_not_exists(#slot) AND SK <> :job",
+            ProjectionExpression="PK, SK, #error",
+            ExpressionAttributeNames={"#error": "error", "#slot": "slot"},
+            ExpressionAttributeValues={":job": {"S": "JOB"}},
+            **start,
+        )
+        looked_at += page["ScannedCount"]
+        found += page["Items"]
+        complete = "LastEvaluatedKey" not in page
+        if complete:
+            break
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    jobs = _items(stage, {item["PK"]["S"] for item in found if item["SK"]["S"] == "CURSOR"}, "JOB")
+    idle = {name for name, job in jobs.items() if job["state"]["S"] != "ACTIVE"}
+    aside = [item for item in found if item["SK"]["S"] != "CURSOR" or item["PK"]["S"] not in idle]
+    return Cursors([QuarantinedCursor(_job(item), item["error"]["S"]) for item in aside], looked_at, complete)
+
+
+def _job(item: Mapping[str, Any]) -> str:
+    return "/".join(item["PK"]["S"].split("#")[1:]) or str(item["PK"]["S"])
+
+
+def _entries(database: Any, table: str, slot: str, since: int, until: int) -> tuple[list[int], bool]:
+    """When (UTC seconds) the first entries of a slot between two instants are due; whether there are more."""
+    answer = database.query(
+        TableName=table,
+        IndexName="due",
+        KeyConditionExpression="#slot = :slot AND #due BETWEEN :since AND :until",
+        ProjectionExpression="#due",
+        ExpressionAttributeNames={"#slot": "slot", "#due": "due"},
+        ExpressionAttributeValues={":slot": {"S": slot}, ":since": {"N": str(since)}, ":until": {"N": str(until)}},
+        Limit=MAX_ENTRIES,
+    )
+    return [int(item["due"]["N"]) for item in answer["Items"]], "LastEvaluatedKey" in answer
+
+
+def _buckets(watermark: str | None, now: float) -> Iterator[str]:
+    """The oldest hours from the watermark on, and those around now."""
+    recent = {bucket_of(now - HOUR), bucket_of(now), bucket_of(now + LOOKAHEAD_SECONDS)}
+    first = bucket_start(watermark or bucket_of(now - LAG_SECONDS))
+    old = {bucket_of(first + hour * HOUR) for hour in range(MAX_OLD_BUCKETS)}
+    yield from sorted(bucket for bucket in old | recent if bucket <= bucket_of(now + LOOKAHEAD_SECONDS))
+
+
+def _watermarks(stage: Stage) -> dict[int, str | None]:
+    names = {f"SHARD#{number}": number for number in range(highest(stage) or 0)}
+    found: dict[int, str | None] = dict.fromkeys(names.values())
+    return found | {names[name]: item["bucket"]["S"] for name, item in _items(stage, names, "WATERMARK").items()}
+
+
+def _items(stage: Stage, partitions: Iterable[str], sort: str) -> dict[str, dict[str, Any]]:
+    """One item of each of these partitions of the jobs table, where there is one, by its partition."""
+    database, table = stage.clients("dynamodb"), stage.outputs["JobsTable"]
+    keys = [{"PK": {"S": name}, "SK": {"S": sort}} for name in partitions]
+    found: dict[str, dict[str, Any]] = {}
+    for begin in range(0, len(keys), BATCH):
+        answer = database.batch_get_item(RequestItems={table: {"Keys": keys[begin : begin + BATCH]}})
+        found |= {each["PK"]["S"]: each for each in answer["Responses"].get(table, ())}
+        for put_off in (answer.get("UnprocessedKeys") or {}).get(table, {}).get("Keys", ()):
+            # One by one: botocore repeats single reads, later each time, and gives up after some.
+            if (item := item_of(stage, put_off["PK"]["S"], sort)) is not None:
+                found[put_off["PK"]["S"]] = item
+    return found
+
+
+def item_of(stage: Stage, partition: str, sort: str) -> dict[str, Any] | None:
+    """One item of the jobs table, read strongly; None where there is none."""
+    item: dict[str, Any] | None = (
+        stage.clients("dynamodb")
+        .get_item(
+            TableName=stage.outputs["JobsTable"], Key={"PK": {"S": partition}, "SK": {"S": sort}}, ConsistentRead=True
+        )
+        .get("Item")
+    )
+    return item
+
+
+def audit(stage: Stage) -> AuditState:
+    """The items AUDIT#TURNS and AUDIT#FINDINGS, a page of each."""
+    turns, _ = _partition(stage, "AUDIT#TURNS")
+    last = max((float(turn["saved_at"]["N"]) for turn in turns), default=None)
+    items, more = _partition(stage, "AUDIT#FINDINGS")
+    found = sorted((_found(item, stage.now) for item in items), key=lambda each: each.age)
+    return AuditState(None if last is None else stage.now - last, found, more, stage.age)
+
+
+def patrol(stage: Stage) -> RepairState:
+    """The item PATROL/LAST."""
+    item = item_of(stage, "PATROL", "LAST")
+    if item is None:
+        return RepairState(None, False, {}, stage.age)
+    counts = {name: int(count) for name, count in json.loads(item["counts"]["S"]).items()}
+    return RepairState(stage.now - float(item["begun_at"]["N"]), "finished_at" in item, counts, stage.age)
+
+
+def _partition(stage: Stage, name: str) -> tuple[list[dict[str, Any]], bool]:
+    """The items of a partition, the last ones first, as far as one request gives them."""
+    answer = stage.clients("dynamodb").query(
+        TableName=stage.outputs["JobsTable"],
+        KeyConditionExpression="PK = :partition",
+        ExpressionAttributeValues={":partition": {"S": name}},
+        ScanIndexForward=False,
+    )
+    return answer["Items"], "LastEvaluatedKey" in answer
+
+
+def _found(item: dict[str, Any], now: float) -> Found:
+    first = datetime.fromtimestamp(int(item["first"]["N"]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    job = f"{item['tenant']['S']}/{item['job_id']['S']}"
+    return Found(item["kind"]["S"], job, first, int(item["count"]["N"]), now - float(item["found_at"]["N"]))

@@ -1,0 +1,201 @@
+"""What the facts about clock, tick, shards and the due index mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from duecourse.cli.doctor.check import Check, CheckStatus, bad, fine, runbook, span, warning
+from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Shards, Skew, Source, Watermarks
+
+SKEW_WARNING, SKEW_BAD = 5.0, 240.0
+"""AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
+
+TICK_WARNING, TICK_BAD = 120.0, 180.0
+"""One tick a minute; what is due within the lookahead of five minutes is enqueued already. So the API's health."""
+
+FRESH = 300.0
+"""A stack so young may still wait for its first tick."""
+
+WATERMARK_OK, WATERMARK_BAD = 3_600, 4 * 3_600
+"""It moves once an hour, in the first round after the hour."""
+
+OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
+"""The API sends what is due at once and leaves the claim to the next round, a minute later."""
+
+SHOWN = 5
+
+PROBLEM, OF_THE_FUNCTION = "PROBLEM", "PROBLEM: Function call failed"
+"""How Lambda says of an event source that it could not hand over its last batch (AWS Lambda API Reference,
+"EventSourceMappingConfiguration": LastProcessingResult). A function's own failures have alarms of their own."""
+
+PASSING = ("Creating", "Enabling", "Updating")
+
+
+def clock(found: Skew) -> Check:
+    """This machine against AWS: signed requests fail when it is far off; it does not touch the stage."""
+    ahead = f"{span(abs(found.ahead))} {'ahead of' if found.ahead > 0 else 'behind'} AWS's"
+    if abs(found.ahead) < SKEW_WARNING:
+        return fine("clock", "this machine's clock agrees with AWS's")
+    verdict = CheckStatus.BAD if abs(found.ahead) > SKEW_BAD else CheckStatus.WARNING
+    return Check(
+        "clock",
+        verdict,
+        f"this machine's clock is {ahead}: signed requests fail from five minutes on, and one-off jobs made here are "
+        "off by as much; the stage itself is not affected",
+        "set the clock (NTP); ages in this report are counted by AWS's clock",
+    )
+
+
+def tick(found: LastTick) -> Check:
+    """Whether the stage's own clock goes."""
+    where = runbook("ticks-missing")
+    if found.rule != "ENABLED":
+        state = "is missing" if found.rule is None else f"is {found.rule}"
+        return bad(
+            "tick",
+            f"the rule that starts the tick once a minute {state}: nothing fires beyond what is enqueued (14 minutes)",
+            "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
+            where,
+        )
+    if found.age is None:
+        if found.stack_age < FRESH:
+            said = f"no tick has come since the stack was made {span(found.stack_age)} ago; one comes every minute"
+            return fine("tick", f"{said}; runs until then are those that the API has sent at once")
+        return bad("tick", "no tick has ever come: nothing fires", "look at the tick's log", where)
+    said = f"the last tick came {span(found.age)} ago"
+    if found.age <= TICK_WARNING:
+        return fine("tick", said)
+    verdict = CheckStatus.BAD if found.age > TICK_BAD else CheckStatus.WARNING
+    more = "; it comes once a minute, and what it has not enqueued by its second is late"
+    return Check("tick", verdict, said + more, "look at the tick's log, errors and throttles", where)
+
+
+def rules(found: ClockRules) -> Check:
+    """Whether those are started who look for what went wrong; the tick's rule is looked at with the tick."""
+    off = {name: state for name, state in found.states.items() if state != "ENABLED"}
+    if not off:
+        return fine("rules", f"those of {', '.join(found.states) or 'no function'} are enabled")
+    told = ", ".join(f"{name} {'has none' if state is None else state}" for name, state in off.items())
+    return bad(
+        "rules",
+        f"rules that do not start their function: {told}; what it looks for is not found",
+        "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
+        runbook("maintenance-silent"),
+    )
+
+
+def event_sources(found: Sequence[Source]) -> Check:
+    """Whether every queue and the stream are read: one that is off is silent, and what it holds waits or is gone."""
+    off = [each for each in found if each.state not in ("Enabled", *PASSING)]
+    ill = [each for each in found if each not in off and (each.result or "").startswith(PROBLEM)]
+    passing = [each for each in found if each.state in PASSING]
+    told = [f"{each.name} {'has none' if each.state is None else 'is ' + each.state}" for each in off]
+    told += [f"{each.name} says {each.result}" for each in ill]
+    told += [f"{each.name} is {each.state}" for each in passing if each not in ill]
+    if not told:
+        return fine("event sources", f"those of {', '.join(each.name for each in found)} are enabled")
+    first = (off + ill + passing)[0].name
+    where = {"shards": runbook("rounds-not-starting"), "archive": runbook("archive-silent")}
+    bad = off or any(each.result != OF_THE_FUNCTION for each in ill)
+    return Check(
+        "event sources",
+        CheckStatus.BAD if bad else CheckStatus.WARNING,
+        f"event sources that do not hand over what they read: {', '.join(told)}",
+        "enable it (aws lambda update-event-source-mapping), give back its rights, or make it again: see the runbook",
+        where.get(first, runbook("workersidle")),
+    )
+
+
+def shards(found: Shards) -> Check:
+    """Whether every shard that cursors may stand in is ticked."""
+    where = "docs/sizing.md#raising-them"
+    configured = set(found.configured.values())
+    if found.highest is None:
+        if found.stack_age < FRESH:
+            return fine("shards", "the stack is new; no shard has been used yet")
+        return bad(
+            "shards",
+            "the record of the largest shard count ever used (SHARDS/HIGHEST) is missing: jobs in shards beyond the "
+            f"configured {max(configured, default=0)} would never be found",
+            "if the count was ever larger, put the record back from a backup of the table",
+            where,
+        )
+    if len(configured) > 1:
+        told = ", ".join(f"{name} {count}" for name, count in sorted(found.configured.items()))
+        return warning(
+            "shards",
+            f"the functions have different shard counts ({told}): a deployment is under way, or was broken off",
+            "no job is lost by it; finish the deployment",
+            where,
+        )
+    now = max(configured, default=found.highest)
+    if found.highest < now:
+        return warning(
+            "shards",
+            f"{now} shards are configured, {found.highest} have been used: the next tick records it",
+            "look again in two minutes; if it stays, look at the tick",
+            where,
+        )
+    more = "" if found.highest == now else f"; {found.highest} were used once and all of them are ticked"
+    return fine("shards", f"{now} configured{more}")
+
+
+def watermarks(found: Watermarks) -> Check:
+    """Whether rounds come to their end in every shard."""
+    where = runbook("watermark-behind")
+    silent = sorted(shard for shard, behind in found.behind.items() if behind is None)
+    known = ((behind, shard) for shard, behind in found.behind.items() if behind is not None)
+    late = sorted((each for each in known if each[0] > WATERMARK_OK), reverse=True)
+    if late:
+        worst = ", ".join(f"shard {shard} by {span(behind)}" for behind, shard in late[:SHOWN])
+        verdict = CheckStatus.BAD if late[0][0] > WATERMARK_BAD else CheckStatus.WARNING
+        return Check(
+            "watermarks",
+            verdict,
+            f"{len(late)} of {len(found.behind)} shards are behind ({worst}): old entries of the index cannot be "
+            "worked off, and every round reads through them",
+            "look at what the rounds of that shard log (actions dispatched, round_stopped, claims_refused)",
+            where,
+        )
+    if silent and found.stack_age > FRESH:
+        return warning(
+            "watermarks",
+            f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
+            "normal for minutes after the count was raised; otherwise look at the dispatcher's log",
+            where,
+        )
+    return fine("watermarks", f"none of {len(found.behind)} shards is behind")
+
+
+def due(found: Due) -> Check:
+    """Whether what is due has been enqueued."""
+    soon = f"{found.soon}{'+' if found.soon_more else ''} entries are due within the lookahead"
+    if found.left_out:
+        soon += f"; {found.left_out} shards were left out"
+    late = [slot for slot in found.overdue if slot.oldest > OVERDUE_OK]
+    if not late:
+        return fine("due index", f"nothing is overdue; {soon}")
+    entries = sum(slot.entries for slot in late)
+    plus = "+" if any(slot.more for slot in late) else ""
+    worst = ", ".join(f"{slot.slot}: {slot.entries}{'+' if slot.more else ''}" for slot in late[:SHOWN])
+    return Check(
+        "due index",
+        CheckStatus.BAD if late[0].oldest > OVERDUE_BAD else CheckStatus.WARNING,
+        f"{entries}{plus} entries are overdue and not claimed, the oldest by {span(late[0].oldest)} ({worst}); {soon}",
+        "the dispatcher does not keep up, or does not run: look at the tick, the shard queue and its log",
+        runbook("jobs-not-firing"),
+    )
+
+
+def cursors(found: Cursors) -> Check:
+    """Whether a job was taken out of the index."""
+    part = "" if found.complete else f" (of the first {found.looked_at} items; index repair reads all)"
+    if not found.aside:
+        return fine("cursors", f"none is quarantined{part}")
+    named = "; ".join(f"{each.job}: {each.error[:120]}" for each in found.aside[:SHOWN])
+    return bad(
+        "cursors",
+        f"{len(found.aside)} jobs do not fire since their cursor was quarantined{part}: {named}",
+        "correct what the error names by an edit of the job's schedule, which writes its cursor anew",
+        runbook("cursorssetaside"),
+    )

@@ -1,0 +1,106 @@
+"""The dead-letter queue and the topics of the local stack, watched without taking anything away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.cli.local.deployment import Outputs
+from duecourse.cli.local.emulator import aws
+
+DEPTH_METRIC = "ApproximateNumberOfMessagesVisible"
+NOBODYS = "no job"
+
+
+class LocalDeadLetters:
+    """Looks into the dead-letter queue; what it reads stays visible to everybody else."""
+
+    def __init__(self, endpoint: str, queue_url: str) -> None:
+        self._sqs = aws.client(endpoint, "sqs")
+        self._queue_url = queue_url
+
+    def depth(self) -> int:
+        """How many messages wait there."""
+        answer = self._sqs.get_queue_attributes(
+            QueueUrl=self._queue_url, AttributeNames=["ApproximateNumberOfMessages"]
+        )
+        return int(answer["Attributes"]["ApproximateNumberOfMessages"])
+
+    def waiting_jobs(self) -> frozenset[str]:
+        """The jobs of the messages that wait there (of ten at most); the messages are left where they are."""
+        answer = self._sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+        return frozenset(job_of(message["Body"]) for message in answer.get("Messages", ()))
+
+
+def job_of(body: str) -> str:
+    """The job of a message in the dead-letter queue; anybody may have sent one there."""
+    try:
+        return str(json.loads(body)["job_id"])
+    except (ValueError, KeyError, TypeError):
+        return NOBODYS
+
+
+class QueueDepthMetric:
+    """Copies the depth of the dead-letter queue into CloudWatch, which AWS does by itself and MiniStack does not.
+
+    Only so can the alarm on the queue fire here.
+    """
+
+    def __init__(self, endpoint: str, queue_url: str) -> None:
+        self._cloudwatch = aws.client(endpoint, "cloudwatch")
+        self._queue = queue_url.rsplit("/", 1)[-1]
+
+    def put(self, depth: int) -> None:
+        """Report the depth under the name that AWS gives it."""
+        self._cloudwatch.put_metric_data(
+            Namespace="AWS/SQS",
+            MetricData=[
+                {
+                    "MetricName": DEPTH_METRIC,
+                    "Dimensions": [{"Name": "QueueName", "Value": self._queue}],
+                    "Value": depth,
+                    "Unit": "Count",
+                }
+            ],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics that tell of deaths and of alarms."""
+
+    deaths: str
+    alarms: str
+
+    @classmethod
+    def of(cls, outputs: Outputs) -> Topics:
+        """Those of a deployed stack."""
+        return cls(outputs.deaths_topic_arn, outputs.alarms_topic_arn)
+
+    def deliver_to(self, endpoint: str, url: str) -> None:
+        """Have both delivered to the receiver, and to no receiver of an earlier start."""
+        sns = aws.client(endpoint, "sns")
+        for topic in (self.deaths, self.alarms):
+            for found in sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]:
+                if found["Protocol"] == "http" and found["Endpoint"] != url:
+                    sns.unsubscribe(SubscriptionArn=found["SubscriptionArn"])
+            sns.subscribe(TopicArn=topic, Protocol="http", Endpoint=url, ReturnSubscriptionArn=True)
+
+
+def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
+    """The runs that the notices of this topic tell of."""
+    found = []
+    for notice in notices:
+        if notice.get("TopicArn") == topic:
+            message = json.loads(notice["Message"])
+            found.append(str(message.get("run_id", "")))
+    return tuple(found)
+
+
+def alarm_names(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
+    """The alarms that the notices of this topic tell of."""
+    return tuple(
+        str(json.loads(notice["Message"]).get("AlarmName", "")) for notice in notices if notice.get("TopicArn") == topic
+    )

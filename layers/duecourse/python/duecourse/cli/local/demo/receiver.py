@@ -1,0 +1,193 @@
+"""A small HTTP server on loopback that plays the jobs' target and the topics' subscriber, and what it has seen.
+
+`/ok` answers well and `/fail` does not; both think for a while first when they are asked to (`/ok?seconds=20`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+from duecourse.cli.local.emulator.emulator import refusal
+from duecourse.cli.local.emulator.environment import LOOPBACK
+from duecourse.client.models import instant
+
+OK_PATH = "/ok"
+FAIL_PATH = "/fail"
+NOTICE_PATH = "/notices"
+CONFIRM_SECONDS = 5.0
+MAX_SECONDS = 900.0
+Visit = Callable[[str], None]
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedCall:
+    """One call of a target, at the moment it arrived."""
+
+    run_id: str
+    job_id: str
+    scheduled_at: datetime | None
+    attempt: int
+    arrived_at: datetime
+    status: int
+
+    @classmethod
+    def from_headers(cls, headers: Mapping[str, str], arrived_at: datetime, status: int) -> ReceivedCall:
+        """Read what Duecourse says in the headers of each call."""
+        attempt = headers.get("X-Duecourse-Attempt", "")
+        return cls(
+            run_id=headers.get("X-Duecourse-Run-Id", ""),
+            job_id=headers.get("X-Duecourse-Job-Id", ""),
+            scheduled_at=instant(headers.get("X-Duecourse-Scheduled-At")),
+            attempt=int(attempt) if attempt.isdigit() else 0,
+            arrived_at=arrived_at,
+            status=status,
+        )
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the target answered well."""
+        return self.status < 400
+
+    @property
+    def lateness_seconds(self) -> float | None:
+        """How long after its instant the call arrived; negative if it came early."""
+        return None if self.scheduled_at is None else (self.arrived_at - self.scheduled_at).total_seconds()
+
+
+class CallLog:
+    """Calls and notices, written by the receiver's threads and read by the demo's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: list[ReceivedCall] = []
+        self._notices: list[Mapping[str, Any]] = []
+
+    def add_call(self, call: ReceivedCall) -> None:
+        """A target was called."""
+        with self._lock:
+            self._calls.append(call)
+
+    def add_notice(self, notice: Mapping[str, Any]) -> None:
+        """A topic delivered this."""
+        with self._lock:
+            self._notices.append(notice)
+
+    @property
+    def calls(self) -> tuple[ReceivedCall, ...]:
+        """All calls so far."""
+        with self._lock:
+            return tuple(self._calls)
+
+    @property
+    def notices(self) -> tuple[Mapping[str, Any], ...]:
+        """All notices so far."""
+        with self._lock:
+            return tuple(self._notices)
+
+    def of_run(self, run_id: str) -> tuple[ReceivedCall, ...]:
+        """The calls of one run."""
+        return tuple(call for call in self.calls if call.run_id == run_id)
+
+
+def visit_directly(url: str) -> None:
+    """Fetch an address without any proxy; how a subscription is confirmed."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    direct.open(url, timeout=CONFIRM_SECONDS).close()
+
+
+def thinking_seconds(query: str) -> float:
+    """How long a call asks its answer to take; what is no number asks for nothing."""
+    try:
+        wished = float(parse_qs(query).get("seconds", ["0"])[0])
+    except ValueError:
+        return 0.0
+    return min(wished, MAX_SECONDS) if wished > 0 else 0.0
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, port: int, log: CallLog, visit: Visit, pause: Pause) -> None:
+        self.log = log
+        self.visit = visit
+        self.pause = pause
+        super().__init__((LOOPBACK, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that went away is its own affair."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+        """The demo prints runs, not requests."""
+
+    def do_POST(self) -> None:
+        arrived_at = datetime.now(UTC)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if (why := refusal(self.headers.items(), self.server.server_port)) is not None:
+            self._answer(403, {"title": "Forbidden", "status": 403, "detail": why})
+            return
+        asked = urlsplit(self.path)
+        path = asked.path
+        if path == NOTICE_PATH:
+            self._answer(200)
+            self._notice(body)
+            return
+        status = {OK_PATH: 200, FAIL_PATH: 500}.get(path, 404)
+        self.server.log.add_call(ReceivedCall.from_headers(dict(self.headers.items()), arrived_at, status))
+        if seconds := thinking_seconds(asked.query):
+            self.server.pause(seconds)
+        self._answer(status)
+
+    def _answer(self, status: int, document: Mapping[str, object] | None = None) -> None:
+        body = json.dumps({"received": status < 400} if document is None else document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _notice(self, body: bytes) -> None:
+        envelope = json.loads(body)
+        if envelope.get("Type") == "SubscriptionConfirmation":
+            url = envelope.get("SubscribeURL", "")
+            if urlsplit(url).hostname == LOOPBACK:
+                self.server.visit(url)
+        elif envelope.get("Type") == "Notification":
+            self.server.log.add_notice(envelope)
+
+
+class Receiver:
+    """The server in threads of its own. Used as a context."""
+
+    def __init__(self, log: CallLog, port: int = 0, visit: Visit = visit_directly, pause: Pause = time.sleep) -> None:
+        self._server = _Server(port, log, visit, pause)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="receiver", daemon=True)
+        self.port: int = self._server.server_address[1]
+        self.url = f"http://{LOOPBACK}:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

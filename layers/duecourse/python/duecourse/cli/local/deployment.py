@@ -1,0 +1,178 @@
+"""The project's CDK app, deployed to MiniStack by the CDK CLI just as it is deployed to AWS.
+
+What has not changed is not made again: synthesis is left out where the app is made from what it was made from before,
+the deployment where the stack has that very template. Assets are named by their content, so the template tells of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from duecourse.cli.local.emulator import aws, environment, process
+from duecourse.cli.local.emulator.environment import ACCOUNT, REGION, STACK_NAME, STAGE
+from duecourse.cli.local.project import Project, digest
+from duecourse.cli.terminal import CliError
+
+LOCAL_API_PATH = "/_aws/execute-api/"
+
+_RESOURCE = re.compile(r"\|\s*(\d+)/(\d+)\s*\|[^|]*\|\s*([A-Z_]+)\s*\|\s*(\S+)")
+_PUBLISHED = re.compile(r"success: Published")
+_SYNTHESISED = re.compile(r"Synthesis time: ([\d.]+)s")
+KEPT_LINES = 12
+STOP_SECONDS = 5.0
+TOOLKIT = "CDKToolkit"
+Say = Callable[[str], None]
+Step = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs that the local stack's helpers need."""
+
+    api_url: str
+    dead_letter_queue_url: str
+    deaths_topic_arn: str
+    alarms_topic_arn: str
+    tick_function: str
+
+    @classmethod
+    def from_mapping(cls, found: Mapping[str, str]) -> Outputs:
+        """Read them by the names they have in every stage."""
+        try:
+            return cls(
+                api_url=found["ApiUrl"],
+                dead_letter_queue_url=found["DeadLetterQueueUrl"],
+                deaths_topic_arn=found["DeathsTopicArn"],
+                alarms_topic_arn=found["AlarmsTopicArn"],
+                tick_function=found["TickFunction"],
+            )
+        except KeyError as missing:
+            raise CliError(f"the stack {STACK_NAME} has no output {missing.args[0]}") from missing
+
+    def local_api(self, endpoint: str) -> str:
+        """The API's address on this machine; MiniStack serves the default stage without naming it."""
+        return f"{endpoint}{LOCAL_API_PATH}{api_id(self.api_url)}"
+
+
+def api_id(url: str) -> str:
+    """The id in `https://<id>.execute-api...` or `http://127.0.0.1:<port>/_aws/execute-api/<id>/...`."""
+    parts = urlsplit(url)
+    if LOCAL_API_PATH in parts.path:
+        return parts.path.split(LOCAL_API_PATH, 1)[1].split("/", 1)[0]
+    return (parts.hostname or "").split(".", 1)[0]
+
+
+class CdkProgress:
+    """Takes the lines one by one and says the few that a person wants to see."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._published = 0
+        self._quarters = 0
+
+    def line(self, text: str) -> None:
+        """One line of the CDK CLI."""
+        if found := _SYNTHESISED.search(text):
+            self._say(f"synthesised in {float(found.group(1)):.0f} s")
+        elif _PUBLISHED.search(text):
+            self._published += 1
+        elif "creating CloudFormation changeset" in text:
+            if self._published:
+                self._say(f"{self._published} assets published")
+        elif "FAILED" in text or text.startswith(("❌", "Error")):
+            self._say(text.strip())
+        elif found := _RESOURCE.search(text):
+            self._resource(int(found.group(1)), int(found.group(2)), found.group(4))
+        elif "(no changes)" in text:
+            self._say("nothing has changed")
+
+    def _resource(self, done: int, total: int, kind: str) -> None:
+        quarter = min(4 * done // total, 4)  # an update counts resources that it leaves alone, too
+        if quarter > self._quarters:
+            self._quarters = quarter
+            self._say(f"{done} of {total} resources, now {kind}")
+
+
+class Deployment:
+    """One deployment of stage `local`; `work` keeps what was synthesised, and the digest of what that was made from."""
+
+    def __init__(
+        self,
+        project: Project,
+        *,
+        endpoint: str,
+        work: Path,
+        temporary: Path,
+        inherited: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._project = project
+        self._endpoint = endpoint
+        self._work = work
+        self._synthesised = work / "cdk.out"
+        self._template = self._synthesised / f"{STACK_NAME}.template.json"
+        self._made_from = work / "made-from"
+        self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary)
+
+    def deploy(self, step: Step) -> Outputs:
+        """Deploy the stack, unless it stands there already as it would be; its outputs."""
+        sources = digest(self._project.root)
+        known = self._made_from.exists() and self._template.exists()
+        unchanged = known and self._made_from.read_text() == sources
+        if unchanged and self._stands():
+            step("cdk deploy", "nothing has changed")
+        else:
+            self._bootstrap(lambda text: step("cdk bootstrap", text))
+            if not unchanged:
+                self._made_from.unlink(missing_ok=True)  # what is half synthesised is made from nothing
+            self._deploy(unchanged, lambda text: step("cdk deploy", text))
+            self._made_from.write_text(sources)
+        stack = aws.stack(self._endpoint, STACK_NAME)
+        if stack is None:
+            raise CliError(f"the stack {STACK_NAME} is not complete, although it was deployed")
+        return Outputs.from_mapping({each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]})
+
+    def _stands(self) -> bool:
+        """Whether the stack has the template that was synthesised last."""
+        if aws.stack(self._endpoint, STACK_NAME) is None:
+            return False
+        deployed = aws.template(self._endpoint, STACK_NAME)
+        return bool(deployed == json.loads(self._template.read_text()))
+
+    def _bootstrap(self, say: Say) -> None:
+        """Make the bucket and the roles that deployments need, unless they are there already."""
+        if aws.stack(self._endpoint, TOOLKIT) is not None:
+            return
+        say("making the deployment bucket and roles")
+        # In a folder without an app: inside the project the CLI would synthesise it first, for nothing.
+        self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"], self._work, say, "cdk bootstrap failed")
+
+    def _deploy(self, unchanged: bool, say: Say) -> None:
+        say(f"{'deploying' if unchanged else 'synthesising'} the app with stage {STAGE}")
+        app = ["--app"] if unchanged else ["-c", f"stage={STAGE}", "--output"]
+        command = ["deploy", STACK_NAME, *app, str(self._synthesised)]
+        command += ["--require-approval", "never", "--progress", "events"]
+        self._run(command, self._project.root, say, "cdk deploy failed")
+
+    def _run(self, arguments: Sequence[str], folder: Path, say: Say, failure: str) -> None:
+        command = [str(self._project.node), str(self._project.cdk.resolve()), *arguments, "--no-notices", "--ci"]
+        progress = CdkProgress(say)
+        last: deque[str] = deque(maxlen=KEPT_LINES)
+        child = process.start(command, environment=self._environment, folder=folder, output=subprocess.PIPE)
+        try:
+            for raw in child.stdout or ():
+                if line := raw.decode(errors="replace").rstrip():
+                    last.append(line)
+                    progress.line(line)
+            status = child.wait()
+        finally:
+            process.stop(child, STOP_SECONDS)
+        if status:
+            raise CliError(f"{failure} (exit status {status}); its last lines:\n" + "\n".join(f"  {x}" for x in last))

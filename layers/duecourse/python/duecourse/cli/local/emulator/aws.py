@@ -1,0 +1,82 @@
+"""AWS calls to the local endpoint, for what only the demo and the local stack need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from duecourse.cli.local.emulator.environment import REGION, STACK_NAME
+from duecourse.cli.terminal import CliError
+
+ERROR_BYTES = 2_000
+"""How much of a failing function's answer is shown."""
+
+READ_SECONDS = 120
+"""The emulator answers within milliseconds, but a stack is created within one request, be the machine ever so busy."""
+NOTHING_OF_THE_USERS = {
+    "profile": (None, None, None, None),
+    "config_file": (None, None, "/dev/null", None),
+    "credentials_file": (None, None, "/dev/null", None),
+}
+
+PREFIX = f"{STACK_NAME}-"
+
+
+def client(endpoint: str, service: str) -> Any:
+    """A boto3 client that can only reach the local endpoint."""
+    import botocore.session
+    from botocore.config import Config
+
+    session = botocore.session.Session(session_vars=NOTHING_OF_THE_USERS)
+    session.set_credentials("test", "test")
+    retries = {"mode": "standard", "max_attempts": 3}
+    config = Config(retries=retries, connect_timeout=5, read_timeout=READ_SECONDS, proxies={})
+    return session.create_client(service, region_name=REGION, endpoint_url=endpoint, config=config)
+
+
+def stack(endpoint: str, name: str) -> Mapping[str, Any] | None:
+    """What CloudFormation says of a stack that is complete; None where there is no such one."""
+    from botocore.exceptions import ClientError
+
+    try:
+        (found,) = client(endpoint, "cloudformation").describe_stacks(StackName=name)["Stacks"]
+    except ClientError:
+        return None
+    complete: bool = found["StackStatus"] in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+    return found if complete else None
+
+
+def template(endpoint: str, name: str) -> Any:
+    """The template of a stack that exists."""
+    return client(endpoint, "cloudformation").get_template(StackName=name)["TemplateBody"]
+
+
+def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
+    """Invoke a function and wait for its end. Raises CliError where it fails."""
+    answer = client(endpoint, "lambda").invoke(FunctionName=function, Payload=payload)
+    told = answer["Payload"].read()  # to its end: only then is the connection given back
+    if "FunctionError" in answer:
+        raise CliError(f"the function {function} failed: {told[:ERROR_BYTES].decode(errors='replace')}")
+
+
+def logged(endpoint: str, function: str, limit: int) -> Iterator[str]:
+    """The last lines of every function whose name contains the word, oldest first."""
+    logs = client(endpoint, "logs")
+    found: list[tuple[int, str, str]] = []
+    for name, group in _log_groups(client(endpoint, "lambda")):
+        if function.casefold() in name.casefold():
+            for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group):
+                found += [(event["timestamp"], name, event["message"].rstrip()) for event in page["events"]]
+    for timestamp, name, message in sorted(found, key=lambda event: event[0])[-limit:]:
+        yield f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S} {name}  {message}"
+
+
+def _log_groups(functions: Any) -> Iterator[tuple[str, str]]:
+    """Each function of the stack by its short name, with the group that it logs to."""
+    for page in functions.get_paginator("list_functions").paginate():
+        for function in page["Functions"]:
+            name = function["FunctionName"]
+            if name.startswith(PREFIX):
+                group = function.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{name}"
+                yield name.removeprefix(PREFIX).split("Function", 1)[0], group

@@ -1,0 +1,110 @@
+"""Ports of the loopback interface, and environments of processes that reach the local stack and nothing else of AWS."""
+
+from __future__ import annotations
+
+import random
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from duecourse.cli.terminal import UsageError
+
+LOOPBACK = "127.0.0.1"
+FOR_SERVERS = range(10_240, 32_768)
+"""Systems take the ports of outgoing connections from above these (Linux from 32768, others from 49152): one of those
+that is free now may be taken by any connection before a server listens on it, or at its next start.
+"""
+
+ACCOUNT = "000000000000"
+REGION = "us-east-1"
+STAGE = "local"
+STACK_NAME = f"Duecourse-{STAGE}"
+DROPPED = ("AWS_", "CDK_", "DUECOURSE_", "MINISTACK_", "LAMBDA_", "LOCALSTACK_", "PYTEST_")
+DIRECT = f"{LOOPBACK},localhost"
+
+
+def free_port() -> int:
+    """A port that nobody uses right now, and that no outgoing connection will use."""
+    return next(port for port in random.sample(FOR_SERVERS, len(FOR_SERVERS)) if not is_taken(port))
+
+
+def is_taken(port: int) -> bool:
+    """Whether a server could not listen on this port now (one that was closed a moment ago is free)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+        return False
+
+
+def require_free(port: int, remedy: str) -> int:
+    """The same port, or one clear line when it is taken."""
+    if is_taken(port):
+        raise UsageError(f"port {port} is taken: {remedy}")
+    return port
+
+
+def credentials() -> dict[str, str]:
+    """The well-known test credentials; no profile or file of the user's is read."""
+    return {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
+    """What the user's environment says, without anything that could lead to a real account."""
+    kept = {name: value for name, value in inherited.items() if not name.startswith(DROPPED)}
+    no_proxy = ",".join(part for part in (kept.get("NO_PROXY") or kept.get("no_proxy"), DIRECT) if part)
+    path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
+    return {
+        **kept,
+        **credentials(),
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
+        "PATH": path,
+        "TMPDIR": str(temporary),
+        "PYTHONUNBUFFERED": "1",
+        "BOTO_DISABLE_CRT": "true",  # Lambda has no awscrt: the functions' requests are signed here as they are there
+    }
+
+
+def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary: Path, kept: bool) -> dict[str, str]:
+    """MiniStack on loopback only, with its files in `state`; what it knows is saved there when it is `kept`."""
+    return {
+        **base(inherited, temporary),
+        "BIND_HOST": LOOPBACK,
+        "MINISTACK_HOST": LOOPBACK,
+        "GATEWAY_PORT": str(port),
+        "MINISTACK_REGION": REGION,
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        "PERSIST_STATE": "1" if kept else "0",
+        "STATE_DIR": str(state),
+        "S3_PERSIST": "1",
+        "S3_DATA_DIR": str(state / "s3"),
+        "DOCKER_HOST": f"unix://{temporary / 'no-docker'}",  # its container sweeps are none of our business
+    }
+
+
+def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict[str, str]:
+    """The CDK CLI, sent to the local stack."""
+    return {
+        **base(inherited, temporary),
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ENDPOINT_URL_S3": endpoint,
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CDK_VALIDATION": "false",  # CloudFormation's rules take ten seconds to load; this stage is not for AWS
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+        "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION": "20",
+        "NODE_NO_WARNINGS": "1",
+        "NO_COLOR": "1",
+    }

@@ -1,0 +1,157 @@
+"""The local stack that stays: its data are kept from one start to the next."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from duecourse.cli.local.demo.console import Screen
+from duecourse.cli.local.demo.dead_letters import Topics
+from duecourse.cli.local.demo.jobs import DemoJob, demo_jobs
+from duecourse.cli.local.demo.observer import Observer, observe
+from duecourse.cli.local.demo.receiver import NOTICE_PATH, OK_PATH, CallLog, Receiver
+from duecourse.cli.local.emulator import aws
+from duecourse.cli.local.emulator.environment import LOOPBACK, REGION, is_taken
+from duecourse.cli.local.project import Project, find_root
+from duecourse.cli.local.settings import Settings, choose, locked
+from duecourse.cli.local.stack import DataFolder, Stack, local_stack
+from duecourse.client import ApiError, Client
+
+FOLDER = Path(".duecourse") / "local"
+LOCK = "lock"
+CONFLICT = 409
+POLL_SECONDS = 1.0
+NEW_JOBS = timedelta(seconds=10)
+
+
+def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
+    """A first job, its runs, and how AWS tools reach the stack."""
+    job = {
+        "id": "hello",
+        "schedule": "rate(10 seconds)",
+        "target": {"type": "http", "url": receiver + OK_PATH},
+        "payload": {"hello": "world"},
+    }
+    yield "The stack is up and keeps its data in .duecourse/local; Ctrl-C stops it."
+    yield ""
+    yield "  # a first job, with curl"
+    yield f"  curl '{api}/v1/jobs' -H 'Content-Type: application/json' -d '{json.dumps(job)}'"
+    yield "  # the same API for the duecourse command"
+    yield f"  export DUECOURSE_API={api}"
+    yield "  .venv/bin/duecourse runs hello"
+    yield "  # the stack for AWS tools"
+    yield (
+        f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION={REGION}"
+    )
+    yield "  # what the functions log"
+    yield "  .venv/bin/duecourse local logs execute"
+
+
+def running_endpoint() -> str | None:
+    """Where the kept stack of this checkout answers; None where it does not run."""
+    settings = Settings.read(find_root(Path.cwd()) / FOLDER)
+    return None if settings is None or not is_taken(settings.port) else f"http://{LOOPBACK}:{settings.port}"
+
+
+def place_of(project: Project) -> DataFolder:
+    """Where the kept stack of this checkout lives."""
+    folder = project.root / FOLDER
+    return DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
+
+
+def run_local(project: Project, screen: Screen, *, port: int | None, fresh: bool) -> None:
+    """Start everything and stay until somebody stops it."""
+    place = place_of(project)
+    with locked(place.folder) as announce:
+        kept = None if fresh else Settings.read(place.folder)
+        settings = choose(kept, port)
+        if fresh:
+            clear(place)
+        place.make()
+        settings.write(place.folder)
+        try:
+            _run(project, screen, place, settings, kept, announce)
+        finally:
+            shutil.rmtree(place.temporary, ignore_errors=True)
+
+
+def clear(place: DataFolder) -> None:
+    """Forget everything that was kept."""
+    for each in place.folder.iterdir():
+        if each.is_dir():
+            shutil.rmtree(each)
+        elif each.name != LOCK:
+            each.unlink()
+
+
+def _run(
+    project: Project,
+    screen: Screen,
+    place: DataFolder,
+    settings: Settings,
+    kept: Settings | None,
+    announce: Callable[[str], None],
+) -> None:
+    log = CallLog()
+    with (
+        Receiver(log, settings.receiver_port) as receiver,
+        local_stack(project, place, settings.port, screen.step) as stack,
+        Client(stack.api, trust_env=False, timeout=aws.READ_SECONDS) as client,
+    ):
+        announce(stack.api)
+        screen.step("receiver", receiver.url)
+        observer = observe(stack, client, log, screen, NEW_JOBS)
+        observer.follow(job.id for job in client.all_jobs())
+        observer.prime()
+        # The rule's own tick is a minute away, and what was off for longer than three calls itself late until one came.
+        aws.invoke(stack.endpoint, stack.outputs.tick_function)
+        client.health()
+        Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
+        moved = kept is not None and kept.receiver_port != settings.receiver_port
+        for job in demo_jobs(receiver.url, datetime.now(UTC)):
+            _post(client, job, screen, anew=moved and job.every is not None)
+        observer.follow(job.id for job in client.all_jobs())
+        screen.line()
+        for line in hints(stack.api, stack.endpoint, receiver.url):
+            screen.line(line)
+        screen.line()
+        _stay(stack, client, observer)
+
+
+def _post(client: Client, job: DemoJob, screen: Screen, *, anew: bool) -> None:
+    if anew:  # the receiver had to move, and the job calls the old address
+        _delete(client, job.id)
+    try:
+        created = client.create_job(job.document)
+    except ApiError as error:
+        if error.status != CONFLICT:
+            raise
+        kept = client.get_job(job.id)
+        screen.step("kept", f"{job.id}: {kept.schedule}, {kept.state}")
+    else:
+        screen.step("posted", f"{job.id}: {created.schedule}")
+
+
+def _delete(client: Client, job_id: str) -> None:
+    try:
+        client.delete_job(job_id)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+
+
+def _stay(stack: Stack, client: Client, observer: Observer) -> None:
+    """Only the emulator's end ends this: whatever else fails may be well again at the next look."""
+    listed_at = datetime.now(UTC)
+    while True:
+        stack.ministack.require_running()
+        now = datetime.now(UTC)
+        if now - listed_at >= NEW_JOBS:
+            listed_at = now
+            observer.follow_new(lambda: [job.id for job in client.all_jobs()])
+        observer.look(now)
+        time.sleep(POLL_SECONDS)

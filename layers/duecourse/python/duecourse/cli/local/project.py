@@ -1,0 +1,107 @@
+"""The checkout that the command belongs to, the tools that it needs there, and what the CDK app is made from, as one
+digest: the same digest, the same template and assets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from duecourse.cli.terminal import CliError
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_NODE = 20
+
+SOURCES = (
+    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
+    *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
+)
+"""Files and folders of a checkout; those that are not there count as such."""
+
+_NOT_READ = ("__pycache__", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A checkout whose tools are there."""
+
+    root: Path
+    cdk: Path
+    node: Path
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder at or above `start` with the CDK app; otherwise the checkout this command was built from."""
+    for folder in (start, *start.parents, *Path(__file__).resolve().parents):
+        if (folder / "cdk.json").is_file() and (folder / "app.py").is_file():
+            return folder
+    raise CliError("no Duecourse checkout here (app.py and cdk.json): run this inside one")
+
+
+def check_python(version: tuple[int, int] = (sys.version_info.major, sys.version_info.minor)) -> None:
+    """One clear line when the interpreter is too old."""
+    if version < OLDEST_PYTHON:
+        found, needed = (".".join(map(str, each)) for each in (version, OLDEST_PYTHON))
+        raise CliError(f"Python {found} is too old: install Python {needed} or newer and run `make setup`")
+
+
+def node_major(version: str) -> int:
+    """20 from `v20.20.2`."""
+    found = re.match(r"v?(\d+)\.", version.strip())
+    return int(found.group(1)) if found else 0
+
+
+def find_node(path: str | None = None) -> Path:
+    """Node, new enough for the CDK CLI."""
+    found = shutil.which("node", path=path)
+    if found is None:
+        raise CliError(f"Node is missing: the CDK CLI needs Node {OLDEST_NODE} or newer; install it and try again")
+    try:
+        version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CliError(f"Node does not run ({found}): {error}") from error
+    if node_major(version) < OLDEST_NODE:
+        raise CliError(f"Node {version.strip()} is too old: the CDK CLI needs Node {OLDEST_NODE} or newer ({found})")
+    return Path(found)
+
+
+def find_cdk(root: Path) -> Path:
+    """The CDK CLI that `make setup` installs into the project."""
+    cdk = root / "node_modules" / ".bin" / "cdk"
+    if not cdk.exists():
+        raise CliError("the CDK CLI is missing (node_modules/.bin/cdk): run `make setup`")
+    return cdk
+
+
+def find_project(start: Path, path: str | None = None) -> Project:
+    """The checkout with all its tools, or one line that says what is missing."""
+    check_python()
+    root = find_root(start)
+    return Project(root=root, node=find_node(path), cdk=find_cdk(root))
+
+
+def digest(root: Path) -> str:
+    """Of every file that synthesis reads, and of the interpreter that it builds the layers for."""
+    whole = hashlib.sha256(f"{sys.version} {sys.platform} {platform.machine()}".encode())
+    for file in _files(root):
+        whole.update(f"\n{file.relative_to(root)} ".encode())
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for name in SOURCES:
+        top = root / name
+        found = [top] if top.is_file() else sorted(each for each in top.rglob("*") if each.is_file())
+        yield from (file for file in found if not _left_out(file.relative_to(root)))
+
+
+def _left_out(file: Path) -> bool:
+    return any(part.startswith(_NOT_READ) for part in file.parts)

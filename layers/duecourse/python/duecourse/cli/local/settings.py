@@ -1,0 +1,77 @@
+"""What a kept local stack must find again: its ports, since queue addresses and jobs contain them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from duecourse.cli.local.emulator.environment import free_port, is_taken, require_free
+from duecourse.cli.terminal import CliError, UsageError
+
+FILE = "settings.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The ports of a kept local stack."""
+
+    port: int
+    receiver_port: int
+
+    @classmethod
+    def read(cls, folder: Path) -> Settings | None:
+        """The settings of an earlier start; None before the first."""
+        file = folder / FILE
+        if not file.exists():
+            return None
+        try:
+            found = json.loads(file.read_text())
+            return cls(port=int(found["port"]), receiver_port=int(found["receiver_port"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise CliError(f"{file} is not readable ({error}); start afresh with `duecourse local --fresh`") from error
+
+    def write(self, folder: Path) -> None:
+        """Keep them for the next start."""
+        (folder / FILE).write_text(json.dumps(asdict(self)) + "\n")
+
+
+def choose(kept: Settings | None, wanted_port: int | None) -> Settings:
+    """The ports of this start: those of the earlier one, the one that was asked for, or free ones."""
+    if kept is None:
+        if wanted_port is not None:
+            require_free(wanted_port, "choose another with --port, or leave it out")
+        return Settings(port=wanted_port or free_port(), receiver_port=free_port())
+    if wanted_port not in {None, kept.port}:
+        raise UsageError(
+            f"the kept stack lives on port {kept.port} (its queues' addresses contain it): leave out --port, "
+            f"or begin afresh with `duecourse local --fresh --port {wanted_port}`"
+        )
+    require_free(kept.port, "the kept stack needs it; free it, or begin afresh with `duecourse local --fresh`")
+    return kept if not is_taken(kept.receiver_port) else Settings(port=kept.port, receiver_port=free_port())
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[Callable[[str], None]]:
+    """Hold the folder, so that two local stacks do not share their data. What is yielded takes the API's address, once
+    it is known, for whoever comes second.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.seek(0)
+            where = lock.read() or "it is still starting"
+            raise UsageError(f"a local stack is running already: {where} (its data are in {folder})") from error
+
+        def announce(address: str) -> None:
+            lock.truncate(0)
+            lock.write(address)
+            lock.flush()
+
+        announce("")
+        yield announce

@@ -1,0 +1,83 @@
+"""MiniStack with the project's stack in it, for as long as a context lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from duecourse.cli.local.deployment import Deployment, Outputs, Step
+from duecourse.cli.local.emulator.ministack import SAVE_SECONDS, MiniStack
+from duecourse.cli.local.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """Where a stack keeps what it writes: its state, what was synthesised, temporary files, its log.
+
+    What a stack that is `kept` knows is saved when it stops, for the next start.
+    """
+
+    folder: Path
+    log: Path
+    kept: bool = False
+
+    @property
+    def state(self) -> Path:
+        """MiniStack's saved state."""
+        return self.folder / "ministack"
+
+    @property
+    def work(self) -> Path:
+        """What the CDK CLI writes."""
+        return self.folder / "cdk"
+
+    @property
+    def temporary(self) -> Path:
+        """Temporary files of all child processes."""
+        return self.folder / "tmp"
+
+    def make(self) -> None:
+        """Make the folders."""
+        for folder in (self.state, self.work, self.temporary, self.log.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack that is up."""
+
+    ministack: MiniStack
+    outputs: Outputs
+
+    @property
+    def endpoint(self) -> str:
+        """MiniStack's address, for AWS clients."""
+        return self.ministack.endpoint
+
+    @property
+    def api(self) -> str:
+        """The address of Duecourse's API."""
+        return self.outputs.local_api(self.endpoint)
+
+
+@contextmanager
+def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> Iterator[Stack]:
+    """Start MiniStack, deploy the stack into it, and stop it whatever happens."""
+    place.make()
+    step("MiniStack", f"starting on 127.0.0.1:{port}")
+    with MiniStack(
+        port=port, state=place.state, temporary=place.temporary, log=place.log, kept=place.kept
+    ) as ministack:
+        step("MiniStack", f"ready; its log is {place.log}")
+        try:
+            deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
+            stack = Stack(ministack=ministack, outputs=deployment.deploy(step))
+            step("API", stack.api)
+            yield stack
+        finally:
+            if not ministack.has_ended:
+                step("MiniStack", f"saving its state, for {SAVE_SECONDS:.0f} s at most" if place.kept else "stopping")
+            if not ministack.stop() and place.kept:
+                step("MiniStack", "its state was NOT saved in time: the next start has that of the last stop")

@@ -1,0 +1,56 @@
+"""The `duecourse` command. Subcommands are imported when they are called, so that each starts fast."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+import click
+
+from duecourse.cli.terminal import Group
+
+COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
+    "demo": ("duecourse.cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
+    "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
+    "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
+    "local": ("duecourse.cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
+    "next": ("duecourse.cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
+    "restore-table": (
+        "duecourse.cli.commands.restore_table",
+        "restore_table",
+        "Copy a restored table over the stage's own.",
+    ),
+    "run": ("duecourse.cli.commands.runs", "run", "Show, cancel or redrive one run."),
+    "runs": ("duecourse.cli.commands.runs", "runs", "Show the runs of a job, newest first."),
+    "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
+}
+
+
+class LazyGroup(Group):
+    """A group that knows its commands by name and imports only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, without importing any."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help, again without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, example="duecourse demo", context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="duecourse", message="duecourse %(version)s")
+def main() -> None:
+    """Duecourse: a job scheduler made of AWS serverless parts."""

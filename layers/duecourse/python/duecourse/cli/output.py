@@ -1,0 +1,242 @@
+"""Answers for people (tables) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from duecourse.cli.due_runs import DueRuns
+from duecourse.cli.terminal import escaped, plain
+from duecourse.client.models import Change, Job, Run, instant
+from duecourse.client.workflow_models import Workflow, WorkflowRun
+
+PIPE_WIDTH = 200
+"""Columns of a table for whom nobody knows how many there are."""
+
+MIN_ERROR_STATUS = 20
+"""Columns that an error keeps before ids are folded for it, too."""
+
+GAP = 2
+"""Columns between two cells."""
+
+STATE_COLOURS = {
+    "SUCCEEDED": "green",
+    "ACTIVE": "green",
+    "DEAD": "red",
+    "CANCELLED": "red",
+    "RETRYING": "yellow",
+    "WAITING": "cyan",
+    "SKIPPED": "yellow",
+    "PAUSED": "yellow",
+    "RUNNING": "cyan",
+    "DUE": "cyan",
+}
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(escaped(json.dumps(document, indent=2, ensure_ascii=False)))
+
+
+def coloured(state: str, reason: str | None = None) -> Text:
+    """A state in its colour, with what it says of why."""
+    return Text.assemble((plain(state), STATE_COLOURS.get(state, "")), plain(f" ({reason})" if reason else ""))
+
+
+def moment(value: datetime | None) -> str:
+    """An instant as people read it, in UTC."""
+    return "-" if value is None else value.strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def lateness(seconds: float | None) -> str:
+    """How late a run started: `+0.042 s`."""
+    return "-" if seconds is None else f"{seconds:+.3f} s"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, spare: str = "") -> None:
+    """Columns that say nothing are left out, and the `spare` one where there is no room. Nothing is cut off: what does
+    not fit is folded, errors first.
+    """
+    listed = [[cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row] for row in rows]
+    widths = {index: max((row[index].cell_len for row in listed), default=1) for index in range(len(columns))}
+    wanted = [index for index, width in widths.items() if width]
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+
+    def whole() -> bool:
+        """Whether each column fits as it is, and the error in some lines."""
+        least = [MIN_ERROR_STATUS if columns[index] == "error" else widths[index] for index in wanted]
+        titles = [len(columns[index]) for index in wanted]
+        return sum(GAP + max(pair) for pair in zip(least, titles, strict=True)) - GAP <= console.width
+
+    if not whole():
+        wanted = [index for index in wanted if columns[index] != spare]
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    fits = whole()
+    for index in wanted:
+        table.add_column(columns[index], no_wrap=fits and columns[index] != "error", overflow="fold")
+    for row in listed:
+        table.add_row(*(row[index] for index in wanted))
+    console.print(table)
+
+
+def print_changes(changes: Iterable[Change]) -> None:
+    """Who changed a job, as a table."""
+    rows = [(moment(change.at), change.principal, change.action, change.what) for change in changes]
+    _table(("at", "principal", "action", "what"), rows)
+
+
+def print_jobs(jobs: Iterable[Job]) -> None:
+    """Jobs as a table."""
+    _table(
+        ("job", "state", "schedule", "next occurrence", "error"),
+        (
+            (job.id, coloured(job.state), job.schedule or "when asked", moment(job.next_occurrence), job.error or "")
+            for job in jobs
+        ),
+    )
+
+
+def print_dead_letters(runs: Iterable[Run]) -> None:
+    """Dead runs of any job as a table; their ids are what `duecourse run redrive` takes."""
+    _table(
+        ("run", "died", "attempts", "code", "error"),
+        (
+            (
+                run.id,
+                moment(instant(run.document.get("finished_at"))),
+                f"{run.attempts}/{run.max_attempts}",
+                run.code or "",
+                run.error or "",
+            )
+            for run in runs
+        ),
+        spare="attempts",
+    )
+
+
+def print_run(run: Run) -> None:
+    """One run, a field a line; what says nothing is left out."""
+    cancelling = " (it is to end)" if run.cancel_requested and not run.is_final else ""
+    fields: dict[str, str | Text | None] = {
+        "run": run.id,
+        "job": run.job_id,
+        "state": coloured(run.state, run.reason) + cancelling,
+        "occurrence": moment(run.occurrence),
+        "started": _moment_of(run, "started_at"),
+        "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
+        "attempts": f"{run.attempts}/{run.max_attempts}",
+        "in line since": _moment_of(run, "waiting_since") if run.state == "QUEUED" else None,
+        "complete by": _moment_of(run, "waiting_until"),
+        "heartbeat by": _moment_of(run, "heartbeat_until"),
+        "finished": _moment_of(run, "finished_at"),
+        "code": run.code,
+        "error": run.error,
+        "result": _result(run),
+    }
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value in fields.items():
+        if value:
+            said = value if isinstance(value, Text) else plain(value)
+            console.print(Text.assemble((f"{name:<14}", "bold"), said))
+
+
+def _moment_of(run: Run, name: str) -> str | None:
+    found = instant(run.document.get(name))
+    return None if found is None else moment(found)
+
+
+def _result(run: Run) -> str | None:
+    """The result itself, or where it can be fetched."""
+    if url := run.document.get("result_url"):
+        seconds = run.document.get("result_url_seconds")
+        return f"{run.document.get('result_bytes') or '?'} bytes, for {seconds or 'some'} s at {url}"
+    result = run.document.get("result")
+    return None if result is None else json.dumps(result, ensure_ascii=False)
+
+
+def print_workflows(workflows: Iterable[Workflow]) -> None:
+    """Workflows as a table."""
+    rows = [
+        (each.id, coloured(each.state), each.schedule or "on request", moment(each.next_occurrence))
+        for each in workflows
+    ]
+    _table(("workflow", "state", "schedule", "next occurrence"), rows)
+
+
+def print_workflow(workflow: Workflow) -> None:
+    """A workflow and its jobs, each with the rule by which it starts."""
+    print_workflows([workflow])
+    click.echo()
+    rows = [
+        (
+            job_id,
+            ", ".join(job["after"]),
+            job["when"] if job["after"] else "",
+            " ".join(
+                [f"{name} {job[name]}" for name in ("not_before", "only") if job[name]]
+                + ["may fail"] * bool(job["may_fail"])
+            ),
+        )
+        for job_id, job in workflow.jobs.items()
+    ]
+    _table(("job", "after", "when", "also"), rows)
+
+
+def workflow_run_table(run: WorkflowRun) -> Table:
+    """The jobs of a workflow's run, each with its state and what it waits for."""
+    title = Text.assemble((plain(run.id), "bold"), "  ", coloured(run.state, run.reason))
+    if run.deadline is not None and not run.is_final:
+        title.append(f"  until {moment(run.deadline)}")
+    table = Table("job", "state", "attempts", "waits for", "error", box=None, title=title, title_justify="left")
+    for job in run.jobs:
+        state = coloured(job.state, job.reason)
+        if job.given:
+            state.append(" (not run again)")
+        table.add_row(
+            Text(plain(job.id)),
+            state,
+            str(job.attempts or ""),
+            Text(plain(", ".join(job.waits_for))),
+            Text(plain(job.error or "")),
+        )
+    return table
+
+
+def print_workflow_run(run: WorkflowRun) -> None:
+    """A workflow's run, and what became of each of its jobs."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    console.print(workflow_run_table(run))
+    if run.error:
+        console.print(Text(plain(run.error)))
+
+
+def print_runs(runs: DueRuns) -> None:
+    """Runs of one job as a table, below one line for all that are not due."""
+    if runs.ahead:
+        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead))}")
+    _table(
+        ("run", "occurrence", "state", "late", "attempts", "error"),
+        (
+            (
+                run.id,
+                moment(run.occurrence),
+                coloured(run.state, run.reason),
+                lateness(run.lateness_seconds),
+                f"{run.attempts}/{run.max_attempts}",
+                run.error or "",
+            )
+            for run in runs.due
+        ),
+        spare="occurrence",  # the id has it, too
+    )

@@ -1,0 +1,86 @@
+"""How calls say who makes them: a token, or a SigV4 signature for stages that stand behind the IAM authorizer."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from duecourse.client.aws_session import own_session
+
+SERVICE = "execute-api"
+SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
+
+
+def needs_signature(api: str) -> bool:
+    """Whether this address is one of API Gateway's own, which stages with the IAM authorizer have."""
+    host = urlsplit(api).hostname or ""
+    return host.endswith(SIGNED_HOSTS) and f".{SERVICE}." in host
+
+
+def region_of(api: str) -> str | None:
+    """The region that an API Gateway host names: `abc.execute-api.eu-central-1.amazonaws.com`."""
+    parts = (urlsplit(api).hostname or "").split(".")
+    return parts[parts.index(SERVICE) + 1] if SERVICE in parts[:-1] else None
+
+
+class Bearer(httpx.Auth):
+    """Shows the same token with each request."""
+
+    def __init__(self, token: str) -> None:
+        """`token` as the issuer gave it. Raises ValueError for what no header can carry."""
+        if not token.isascii() or not token.isprintable() or not token or " " in token:
+            raise ValueError("the token is none: one word of letters, digits and punctuation is wanted")
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the header and send."""
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+
+class SigV4(httpx.Auth):
+    """Signs each request with the credentials that botocore finds."""
+
+    requires_request_body = True
+
+    def __init__(self, credentials: Any, region: str) -> None:
+        self._credentials = credentials
+        self._region = region
+
+    @classmethod
+    def from_environment(cls, api: str, region: str | None = None) -> SigV4:
+        """Use the usual AWS credentials; the region comes from the address where none is given. Raises ValueError."""
+        from botocore.exceptions import BotoCoreError
+
+        session = own_session()
+        try:
+            credentials = session.get_credentials()
+        except BotoCoreError as error:
+            raise ValueError(f"no AWS credentials to sign with: {error}") from error
+        found = region or region_of(api) or session.get_config_variable("region")
+        if credentials is None:
+            raise ValueError(
+                "no AWS credentials were found to sign with; give --token, or set AWS_PROFILE or AWS_ACCESS_KEY_ID"
+            )
+        if not found:
+            raise ValueError("no region was found to sign for; set AWS_REGION")
+        return cls(credentials, found)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the signature's headers and send."""
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+
+        signed = AWSRequest(
+            method=request.method,
+            url=str(request.url),
+            data=request.content,
+            headers={name: request.headers[name] for name in ("host", "content-type") if name in request.headers},
+        )
+        SigV4Auth(self._credentials, SERVICE, self._region).add_auth(signed)
+        for name, value in signed.headers.items():
+            request.headers[name] = value
+        yield request

@@ -1,0 +1,70 @@
+"""For receivers of signed calls: is a request from Duecourse, as it was sent, and recent?
+
+    from duecourse.webhooks import WebhookError, verify
+
+    @app.post("/report")
+    async def report(request):
+        try:
+            call_id = verify(request.headers, await request.body(), os.environ["WEBHOOK_SECRET"])
+        except WebhookError:
+            return Response(status_code=401)
+        ...  # call_id is the same on every attempt of a run: work on each id once
+
+Any library of Standard Webhooks does the same; this one needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+
+TOLERANCE_SECONDS = 300
+"""How far a call's timestamp may be from the receiver's clock, either way: what is older may be a replay."""
+
+_VERSION = "v1,"
+
+
+class WebhookError(Exception):
+    """The request is not to be trusted: answer 401 and do nothing of what it says."""
+
+
+def verify(
+    headers: Mapping[str, str],
+    body: bytes,
+    secret: str,
+    *,
+    now: float | None = None,
+    tolerance_seconds: float = TOLERANCE_SECONDS,
+) -> str:
+    """The id of a call whose signature is good.
+
+    `body` is what was received, byte for byte: JSON that was read and written again has other bytes. `secret` is
+    `whsec_...`, or several with blanks between them, of which one has to fit. `now` is UTC seconds, the machine's clock
+    if left out.
+
+    Raises WebhookError; ValueError where the secret is none.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    try:
+        call_id, timestamp, signatures = (given[f"webhook-{name}"] for name in ("id", "timestamp", "signature"))
+    except KeyError as missing:
+        raise WebhookError(f"the header {missing.args[0]} is missing") from None
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
+        raise WebhookError("webhook-timestamp is no number of seconds")
+    if abs((time.time() if now is None else now) - int(timestamp)) > tolerance_seconds:
+        raise WebhookError("webhook-timestamp is too far from this clock")
+    signed = f"{call_id}.{timestamp}.".encode(errors="replace") + body
+    good = [b64encode(hmac.digest(key, signed, "sha256")) for key in _keys(secret)]
+    found = [word.removeprefix(_VERSION).encode() for word in signatures.split() if word.startswith(_VERSION)]
+    if not any(hmac.compare_digest(one, other) for one in good for other in found):
+        raise WebhookError("no signature fits")
+    return call_id
+
+
+def _keys(secret: str) -> list[bytes]:
+    words = secret.split()
+    if not words or not all(word.startswith("whsec_") for word in words):
+        raise ValueError("a signing secret is whsec_ and base64")
+    return [b64decode(word.removeprefix("whsec_"), validate=True) for word in words]

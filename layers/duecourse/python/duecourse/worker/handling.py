@@ -1,0 +1,133 @@
+"""What a worker does with one message: fence, work, report, delete."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.worker.keeper import Keeper
+from duecourse.worker.queue import TaskMessage, TaskMessageError, TaskQueue, WorkerRun, read_run
+from duecourse.worker.report import (
+    MAX_RETRY_AFTER,
+    Completion,
+    DoNotRetry,
+    Failure,
+    Report,
+    ReportOutcome,
+    Retry,
+    persistently,
+    refused_result,
+    report_of,
+    report_of_raised,
+    verdict_of,
+)
+
+log = logging.getLogger("duecourse.worker")
+
+MAX_HIDDEN_SECONDS = 43_200
+"""SQS hides a message for twelve hours at most (quota "Message visibility timeout"), all extensions included."""
+
+Task = Callable[[WorkerRun], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """Handles messages, several at a time from threads of its caller. It never raises for what a task does."""
+
+    queue: TaskQueue
+    client: Client
+    task: Task
+    hidden_seconds: int = field(kw_only=True)
+    clock: Callable[[], float] = field(kw_only=True)
+    """Gives seconds and only goes on."""
+    pause: Callable[[float], object] = field(kw_only=True)
+    """Waits for so many seconds."""
+
+    def handle(self, received: TaskMessage) -> None:
+        """Work on a message. It is deleted when its run is done with; otherwise it shows itself again by and by."""
+        try:
+            run = read_run(received.body)
+        except TaskMessageError as error:
+            # Left to the queue's own redrive policy: deleting what somebody else sent here is not ours to do.
+            log.error("a message is not from Duecourse and stays in the queue: it %s", error)  # noqa: TRY400
+            return
+        keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
+        run = replace(run, beat=keeper.beat)
+        keeper.beat()  # fencing: what is over, or is to end, is not begun
+        if keeper.over():
+            self.queue.delete(received)
+            return
+        with keeper:
+            report = self._perform(run)
+            if run.token is None:
+                done_with = self._settle(received, run, report)
+            else:
+                done_with = keeper.over() or self._report(run, run.token, report)
+        if done_with:
+            self.queue.delete(received)
+
+    def _perform(self, run: WorkerRun) -> Report:
+        if run.cancelled.is_set():
+            return Failure("cancelled before the work began", retryable=False)
+        try:
+            returned = self.task(run)
+        except (Retry, DoNotRetry) as asked:
+            log.info("run %s: %s: %s", run.run_id, type(asked).__name__, asked)
+            return report_of_raised(asked)
+        except (Exception, SystemExit) as raised:
+            log.warning("run %s: attempt %d failed", run.run_id, run.attempt, exc_info=raised)
+            return report_of_raised(raised)
+        return report_of(returned)
+
+    def _settle(self, received: TaskMessage, run: WorkerRun, report: Report) -> bool:
+        """Nobody waits for this run's end, so the queue alone remembers a failure: its message comes back."""
+        if isinstance(report, Completion) or report.retryable is False:
+            return True
+        if report.retry_after is not None:
+            wish = int(min(report.retry_after, MAX_RETRY_AFTER, MAX_HIDDEN_SECONDS - self.hidden_seconds))
+            self.queue.hide(received, wish)
+        log.info("run %s: its message stays in the queue", run.run_id)
+        return False
+
+    def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
+        """Tell the API; whether the message is done with."""
+        try:
+            persistently(lambda: self._tell(run, token, report), self.pause)
+        except ApiUnreachableError as error:
+            log.error("run %s: not reported, it will be worked on again: %s", run.run_id, error)  # noqa: TRY400
+            return False
+        except ApiError as error:
+            return self._refused(run, token, report, error)
+        log.info("run %s: attempt %d is %s", run.run_id, run.attempt, _word(report))
+        return True
+
+    def _tell(self, run: WorkerRun, token: str, report: Report) -> None:
+        match report:
+            case Completion(result):
+                self.client.complete(run.run_id, token, result)
+            case Failure():
+                self.client.fail(
+                    run.run_id,
+                    token,
+                    report.error,
+                    code=report.code,
+                    retryable=report.retryable,
+                    retry_after=report.retry_after,
+                )
+
+    def _refused(self, run: WorkerRun, token: str, report: Report, error: ApiError) -> bool:
+        match verdict_of(error):
+            case ReportOutcome.OVER:
+                log.info("run %s: its attempt %d is over, the work is abandoned: %s", run.run_id, run.attempt, error)
+                return True
+            case ReportOutcome.BAD_RESULT if isinstance(report, Completion):
+                return self._report(run, token, refused_result(error))
+            case ReportOutcome.BAD_RESULT | ReportOutcome.REFUSED | ReportOutcome.LATER:
+                log.error("run %s: not reported, it will be worked on again: %s", run.run_id, error)
+                return False
+
+
+def _word(report: Report) -> str:
+    return "completed" if isinstance(report, Completion) else "failed"

@@ -1,0 +1,110 @@
+"""Keeps a message hidden and its run alive while a task works on it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from threading import Event, RLock, Thread
+from types import TracebackType
+from typing import Self
+
+from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.worker.queue import TaskMessage, TaskQueue, WorkerRun
+from duecourse.worker.report import ReportOutcome, verdict_of
+from duecourse.worker.rhythm import Rhythm
+
+log = logging.getLogger("duecourse.worker")
+
+
+class Keeper:
+    """One message's extensions and heartbeats. As a context manager it does them from a thread of its own."""
+
+    def __init__(
+        self,
+        queue: TaskQueue,
+        received: TaskMessage,
+        run: WorkerRun,
+        client: Client,
+        *,
+        hidden_seconds: int,
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` gives seconds and only goes on; `hidden_seconds` is how long the message was hidden just now."""
+        self._queue = queue
+        self._received = received
+        self._run = run
+        self._client = client
+        self._hidden_seconds = hidden_seconds
+        self._clock = clock
+        self._rhythm = Rhythm.starting(clock(), hidden_seconds, beats=run.token is not None)
+        self._lock = RLock()  # a task may send a heartbeat while the thread sends one
+        self._done = Event()
+        self._thread = Thread(target=self._keep, name=f"keep {run.run_id}", daemon=True)
+        self._over = False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def over(self) -> bool:
+        """Whether the API has said that the attempt is over: nothing is to be reported any more."""
+        return self._over
+
+    def tick(self) -> float:
+        """Do what is due; the seconds until something is due again."""
+        with self._lock:
+            now = self._clock()
+            if now >= self._rhythm.extend_at:
+                self._queue.hide(self._received, self._hidden_seconds)
+                self._rhythm = self._rhythm.extended(now, self._hidden_seconds)
+            if self._rhythm.beat_at is not None and now >= self._rhythm.beat_at:
+                self.beat()
+            return self._rhythm.seconds_to_next(self._clock())
+
+    def beat(self) -> None:
+        """Send a heartbeat now; sets the run's `cancelled` when the work is not wanted any more."""
+        if self._run.token is None:
+            return
+        with self._lock:
+            if self._over:
+                return
+            try:
+                answer = self._client.heartbeat(self._run.run_id, self._run.token)
+            except ApiUnreachableError as error:
+                log.warning("run %s: no heartbeat: %s", self._run.run_id, error)
+                self._rhythm = self._rhythm.unheard(self._clock())
+            except ApiError as error:
+                self._refused(error)
+            else:
+                self._rhythm = self._rhythm.beaten(self._clock(), answer.seconds_left)
+                if answer.cancel_requested and not self._run.cancelled.is_set():
+                    log.info("run %s: it is to end (%s)", self._run.run_id, answer.reason or "cancelled")
+                    self._run.cancelled.set()
+
+    def _refused(self, error: ApiError) -> None:
+        if verdict_of(error) is ReportOutcome.OVER:
+            self._over = True
+            self._rhythm = self._rhythm.silent()
+            self._run.cancelled.set()
+            log.info("run %s: its attempt %d is over: %s", self._run.run_id, self._run.attempt, error)
+        else:
+            log.warning("run %s: the heartbeat was refused: %s", self._run.run_id, error)
+            self._rhythm = self._rhythm.unheard(self._clock(), error.retry_after)
+
+    def _keep(self) -> None:
+        while not self._done.is_set():
+            self._done.wait(self._attempt())
+
+    def _attempt(self) -> float:
+        try:
+            return self.tick()
+        except Exception:
+            # Whatever it is, the message must stay hidden and the run alive for as long as the task works.
+            log.exception("run %s: keeping it alive failed", self._run.run_id)
+            return 1.0

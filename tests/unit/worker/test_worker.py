@@ -1,0 +1,375 @@
+"""The worker helper: what becomes of a message, of its run and of the worker itself."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import threading
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from duecourse.worker import DoNotRetry, Retry, Worker
+from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.worker import BAD_TOKEN, EVENT, OVER, TOKEN, Api, Clock, MemoryQueue, without_callback, worker
+
+BODY = json.dumps(EVENT)
+BUSY = (503, {"type": "/problems/busy", "title": "Service Unavailable"})
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture
+def queue() -> MemoryQueue:
+    return MemoryQueue(BODY)
+
+
+def never(run):
+    raise AssertionError("this work is not wanted")
+
+
+def test_the_task_is_told_all_about_its_run(queue, api):
+    told = []
+    worker(queue, api, told.append).run_once()
+
+    (run,) = told
+    assert (run.run_id, run.job_id, run.tenant) == ("invoices.20261121T064700Z", "invoices", "acme")
+    assert (run.attempt, run.idempotency_key) == (1, "invoices-2026-W47")
+    assert (run.scheduled_at, run.due_at) == ("2026-11-21T06:47:00Z", "2026-11-21T06:47:00Z")
+    assert run.payload == {"customer": 7}
+    assert not run.cancelled.is_set()
+
+
+def test_what_the_task_returns_completes_the_run_and_the_message_is_deleted(queue, api):
+    assert worker(queue, api, lambda run: {"sent": run.payload["customer"]}).run_once() == 1
+
+    assert api.reports == [("complete", {"result": {"sent": 7}})]
+    assert api.tokens == {f"Bearer {TOKEN}"}
+    assert queue.deleted == [BODY]
+
+
+def test_the_message_is_deleted_only_after_the_api_has_accepted(queue, api):
+    api.will("complete", (403, {"message": "Forbidden"}))
+    worker(queue, api, lambda run: 1).run_once()
+    assert queue.deleted == []
+
+
+def test_an_exception_fails_the_run_under_the_name_of_its_type(queue, api):
+    def task(run):
+        raise KeyError("customer")
+
+    worker(queue, api, task).run_once()
+
+    assert api.reports == [("fail", {"error": "KeyError: 'customer'", "code": "KeyError"})]
+    assert queue.deleted == [BODY]
+
+
+def test_a_task_that_exits_fails_its_run_and_not_the_worker(api):
+    def task(run):
+        raise SystemExit(3)
+
+    queue = MemoryQueue(BODY, BODY)
+    assert worker(queue, api, task).run_once() == 2
+    assert api.reports == [("fail", {"error": "SystemExit: 3", "code": "SystemExit"})] * 2
+
+
+def test_a_task_can_forbid_another_attempt(queue, api):
+    def task(run):
+        raise DoNotRetry("no such customer", code="unknown-customer")
+
+    worker(queue, api, task).run_once()
+    assert api.reports == [("fail", {"error": "no such customer", "code": "unknown-customer", "retryable": False})]
+
+
+def test_a_task_can_ask_for_another_attempt_later(queue, api):
+    def task(run):
+        raise Retry("the printer is out of paper", after=600)
+
+    worker(queue, api, task).run_once()
+    assert api.reports == [("fail", {"error": "the printer is out of paper", "retryable": True, "retry_after": 600.0})]
+
+
+def test_a_result_that_is_no_json_ends_the_run_at_once(queue, api):
+    worker(queue, api, lambda run: {1, 2}).run_once()
+    ((word, said),) = api.reports
+    assert (word, said["code"], said["retryable"]) == ("fail", "callback.bad_result", False)
+    assert queue.deleted == [BODY]
+
+
+def test_a_result_that_the_api_refuses_ends_the_run_at_once(queue, api):
+    api.will("complete", (413, {"message": "Request Too Long"}))
+    worker(queue, api, lambda run: "x" * 9).run_once()
+    assert [word for word, _ in api.reports] == ["complete", "fail"]
+    assert api.reports[1][1]["retryable"] is False
+    assert queue.deleted == [BODY]
+
+
+@pytest.mark.parametrize("answer", [OVER, BAD_TOKEN], ids=["over", "foreign"])
+def test_an_attempt_that_is_over_is_not_begun(queue, api, answer):
+    api.will("heartbeat", answer)
+    worker(queue, api, never).run_once()
+    assert api.reports == []
+    assert queue.deleted == [BODY]
+
+
+@pytest.mark.parametrize("answer", [OVER, BAD_TOKEN], ids=["over", "foreign"])
+def test_work_of_an_attempt_that_ended_meanwhile_is_abandoned(queue, api, answer):
+    api.will("complete", answer)
+    worker(queue, api, lambda run: 1).run_once()
+    assert [word for word, _ in api.reports] == ["complete"]
+    assert queue.deleted == [BODY]
+
+
+def test_a_gateway_that_lets_nobody_in_does_not_make_an_attempt_over(queue, api):
+    api.will("heartbeat", (401, {"message": "Unauthorized"}))
+    api.will("complete", (401, {"message": "Unauthorized"}))
+    worker(queue, api, lambda run: 1).run_once()
+    assert queue.deleted == []
+
+
+def test_a_cancelled_run_that_nobody_works_on_yet_ends_without_work(queue, api):
+    api.will("heartbeat", (200, {"state": "WAITING", "cancel_requested": True, "reason": "cancelled"}))
+    worker(queue, api, never).run_once()
+    ((word, said),) = api.reports
+    assert (word, said["retryable"]) == ("fail", False)
+    assert queue.deleted == [BODY]
+
+
+def test_a_running_task_learns_of_its_cancellation_at_its_next_heartbeat(queue, api):
+    def task(run):
+        api.will("heartbeat", (200, {"state": "WAITING", "cancel_requested": True, "reason": "cancelled"}))
+        run.heartbeat()
+        assert run.cancelled.is_set()
+        raise DoNotRetry("cancelled")
+
+    worker(queue, api, task).run_once()
+    assert api.reports == [("fail", {"error": "cancelled", "retryable": False})]
+
+
+def test_a_task_whose_attempt_is_over_learns_it_and_reports_nothing(queue, api):
+    def task(run):
+        api.will("heartbeat", OVER)
+        run.heartbeat()
+        assert run.cancelled.is_set()
+
+    worker(queue, api, task).run_once()
+    assert api.reports == []
+    assert queue.deleted == [BODY]
+
+
+def test_a_report_outlasts_an_api_that_is_away_for_a_while(queue, api):
+    clock = Clock()
+    api.will("complete", None, BUSY, None, (429, {"message": "Too Many Requests"}))
+
+    worker(queue, api, lambda run: "done", clock).run_once()
+
+    assert api.reports == [("complete", {"result": "done"})] * 5
+    assert queue.deleted == [BODY]
+    assert clock.pauses[0] == 0
+    assert sorted(clock.pauses) == clock.pauses
+
+
+def test_an_api_that_stays_away_is_given_up_and_the_message_comes_back(queue, api, caplog):
+    clock = Clock()
+    api.will("complete", *[None] * 100)
+
+    worker(queue, api, lambda run: "done", clock).run_once()
+
+    assert queue.deleted == []
+    assert len(api.reports) == 13
+    assert max(clock.pauses) <= 30
+    assert "it will be worked on again" in caplog.text
+
+
+def test_work_begins_even_where_no_heartbeat_is_heard(queue, api):
+    api.will("heartbeat", None)
+    worker(queue, api, lambda run: 1).run_once()
+    assert api.reports == [("complete", {"result": 1})]
+
+
+def test_the_same_message_twice_is_worked_on_only_while_its_attempt_lasts(api):
+    queue, worked = MemoryQueue(BODY, BODY), []
+    api.will("heartbeat", (200, {"state": "WAITING"}), OVER)
+    worker(queue, api, worked.append).run_once()
+    assert len(worked) == 1
+    assert queue.deleted == [BODY, BODY]
+
+
+def test_a_message_without_a_callback_is_worked_on_and_just_deleted(api):
+    queue, worked = MemoryQueue(without_callback()), []
+    worker(queue, api, worked.append).run_once()
+    assert (len(worked), len(queue.deleted), api.said) == (1, 1, [])
+
+
+def test_a_failure_without_a_callback_leaves_its_message_to_the_queue(api):
+    def task(run):
+        raise ValueError
+
+    queue = MemoryQueue(without_callback())
+    worker(queue, api, task).run_once()
+    assert (queue.deleted, queue.hidden, api.said) == ([], [], [])
+
+
+def test_a_retry_without_a_callback_hides_its_message_for_so_long(api):
+    def task(run):
+        raise Retry(after=90)
+
+    queue = MemoryQueue(without_callback())
+    worker(queue, api, task).run_once()
+    assert (queue.deleted, queue.hidden) == ([], [(without_callback(), 90)])
+
+
+def test_a_failure_without_a_callback_that_is_final_is_deleted(api):
+    def task(run):
+        raise DoNotRetry
+
+    queue = MemoryQueue(without_callback())
+    worker(queue, api, task).run_once()
+    assert len(queue.deleted) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "hello",
+        "[]",
+        "{}",
+        json.dumps(EVENT | {"attempt": "1"}),
+        json.dumps(EVENT | {"callback": {"token": None}}),
+        json.dumps(EVENT | {"run_id": 3}),
+    ],
+)
+def test_a_message_of_somebody_else_stays_in_the_queue_and_holds_up_nobody(body, api, caplog):
+    queue, worked = MemoryQueue(body, BODY), []
+    worker(queue, api, worked.append).run_once()
+    assert len(worked) == 1
+    assert queue.deleted == [BODY]
+    assert "is not from Duecourse" in caplog.text
+
+
+def test_tokens_are_never_logged(queue, api, caplog):
+    caplog.set_level(logging.DEBUG, "duecourse.cli")
+    api.will("complete", *[None] * 100)
+
+    def task(run):
+        logging.getLogger("duecourse.worker").info("%r", run)
+
+    worker(queue, api, task).run_once()
+    assert "invoices.20261121T064700Z" in caplog.text
+    assert "abcdefghijklmnop" not in caplog.text
+
+
+def test_several_runs_are_worked_on_side_by_side(api):
+    both_at_work = threading.Barrier(2, timeout=PATIENCE_SECONDS)
+    queue = MemoryQueue(BODY, BODY)
+
+    worker(queue, api, lambda run: both_at_work.wait() and None, concurrency=2).run_once()
+
+    assert len(queue.deleted) == 2
+
+
+def test_a_stopped_worker_lets_its_task_end_and_begins_nothing_more(api):
+    queue = MemoryQueue(BODY, BODY)
+    made = worker(queue, api, lambda run: made.stop())
+
+    made.run()
+
+    assert len(api.reports) == 1
+    assert (queue.deleted, list(queue.waiting)) == ([BODY], [BODY])
+
+
+def test_what_arrives_while_the_worker_stops_is_given_back_at_once(api):
+    class Late(MemoryQueue):
+        def receive(self, *, hidden_seconds, wait_seconds):
+            made.stop()
+            return super().receive(hidden_seconds=hidden_seconds, wait_seconds=wait_seconds)
+
+    queue = Late(BODY)
+    made = worker(queue, api, never)
+
+    made.run()
+
+    assert queue.hidden == [(BODY, 0)]
+    assert (queue.deleted, api.said) == ([], [])
+
+
+def test_a_task_that_does_not_end_is_left_when_the_time_is_up(queue, api, caplog):
+    let_go = threading.Event()
+
+    def task(run):
+        made.stop()
+        let_go.wait(PATIENCE_SECONDS)
+
+    made = worker(queue, api, task, grace_seconds=0)
+    made.run()
+
+    assert "did not end within 0 s" in caplog.text
+    assert api.reports == []
+    let_go.set()
+
+
+def test_a_queue_that_does_not_answer_is_no_end_of_the_worker(api, caplog):
+    class Broken(MemoryQueue):
+        def receive(self, *, hidden_seconds, wait_seconds):
+            made.stop()
+            raise EndpointConnectionError(endpoint_url="http://127.0.0.1:9")
+
+    made = worker(Broken(), api, never)
+    made.run()
+    assert "the queue does not answer" in caplog.text
+
+
+def test_a_fault_of_the_worker_itself_costs_one_message_its_turn_only(api, caplog):
+    class Faulty(MemoryQueue):
+        def delete(self, received):
+            if not self.deleted:
+                self.deleted.append("lost")
+                raise RuntimeError("a fault")
+            super().delete(received)
+
+    queue = Faulty(BODY, BODY)
+    assert worker(queue, api, lambda run: None).run_once() == 2
+    assert queue.deleted == ["lost", BODY]
+    assert "could not be handled" in caplog.text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_worker_and_gives_the_handlers_back(number, api):
+    queue = MemoryQueue(BODY)
+    before = signal.getsignal(number)
+    asked = threading.Event()
+
+    def once():
+        if not asked.is_set():
+            asked.set()
+            os.kill(os.getpid(), number)
+
+    queue.on_empty = once
+    worker(queue, api, lambda run: None).run()
+
+    assert len(api.reports) == 1
+    assert signal.getsignal(number) is before
+
+
+def test_a_worker_needs_a_task_and_has_but_one(queue, api):
+    made = Worker(queue, client=api.client)
+    with pytest.raises(ValueError, match="no task"):
+        made.run_once()
+    made.task(never)
+    with pytest.raises(ValueError, match="has one task"):
+        made.task(never)
+
+
+def test_a_worker_says_what_it_cannot_do(queue, api, monkeypatch):
+    monkeypatch.delenv("DUECOURSE_API", raising=False)
+    with pytest.raises(ValueError, match="no API address"):
+        Worker(queue)
+    with pytest.raises(ValueError, match="concurrency"):
+        Worker(queue, client=api.client, concurrency=0)
+    with pytest.raises(ValueError, match="hidden_seconds"):
+        Worker(queue, client=api.client, hidden_seconds=5)
