@@ -1,0 +1,88 @@
+"""What `pip install duecourse` gives a program: the wheel as it is built, beside what it requires and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import PathDistribution, distribution
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.support.http_target import answering, http_target
+from tests.support.template import ROOT
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, unpacked as pip does it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = f"from hatchling.build import build_wheel; build_wheel({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    with ZipFile(built) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def needed(lines: list[str] | None, extra: str = "") -> set[str]:
+    """The distributions that these requirements ask for on this machine, and what those need."""
+    found: set[str] = set()
+    for requirement in map(Requirement, lines or ()):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            more = distribution(requirement.name).requires
+            found |= {requirement.name, *needed(more, *requirement.extras)}
+    return found
+
+
+def run(wheel: Path, tmp_path: Path, program: str, extra: str = "") -> str:
+    """What a program prints that has the wheel with what it requires, and nothing else."""
+    site = tmp_path / "site"
+    site.mkdir()
+    for package in needed(requirements(wheel), extra):
+        files = distribution(package).files or []
+        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            (site / top).symlink_to(Path(str(distribution(package).locate_file(top))))
+    lines = f"import sys; sys.path += {[str(wheel), str(site)]!r}\n{program}"
+    command = [sys.executable, "-I", "-S", "-c", lines]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def requirements(wheel: Path) -> list[str]:
+    (metadata,) = wheel.glob("*.dist-info")
+    return PathDistribution(metadata).requires or []
+
+
+def test_a_program_needs_an_http_client_and_time_zones_only(wheel: Path) -> None:
+    base = [Requirement(line) for line in requirements(wheel)]
+    assert [each.name for each in base if each.marker is None] == ["httpx", "tzdata"]
+    assert (wheel / "duecourse" / "py.typed").is_file()
+
+
+def test_the_client_works_with_nothing_but_its_dependencies(wheel: Path, tmp_path: Path) -> None:
+    job = b'{"id": "hello", "schedule": "rate(1 minute)", "state": "active"}'
+    with http_target(answering(200, job)) as api:
+        program = f"""
+from duecourse.client import Client
+with Client({api.url("")!r}, trust_env=False) as duecourse:
+    job = duecourse.create_job({{"id": "hello", "schedule": "rate(1 minute)", "target": {{}}}})
+print(job.id)
+import duecourse.webhooks
+print(sorted({{"boto3", "botocore", "pydantic", "click", "rich"}} & set(sys.modules)))
+"""
+        said = run(wheel, tmp_path, program)
+    assert said.splitlines() == ["hello", "[]"]
+
+
+def test_the_command_works_with_its_extra(wheel: Path, tmp_path: Path) -> None:
+    program = """
+from duecourse.cli.main import main
+main(["next", "0 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--after", "2026-11-22T00:00:00Z"])
+"""
+    assert "2026-11-22" in run(wheel, tmp_path, program, "cli")
