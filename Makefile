@@ -78,8 +78,9 @@ bench-line: setup ## a line of 20 runs on the local stack: when the next one sta
 bench-hops: setup ## workflows on the local stack: from a job to the next, 1,000 jobs in one PUT, 500 side by side whose workers die; seven minutes
 	$(BIN)/python -m benchmarks.hops
 
-openapi: setup ## write the API's document anew: openapi.json, the copy that is served, the table in docs/api.md
+openapi: setup ## write what is made from the API's code: openapi.json, the copy that is served, docs/api.md, the client's methods
 	$(BIN)/python -m duecourse.api.openapi openapi.json docs/api.md
+	$(BIN)/python -m scripts.client_code
 
 fuzz: setup ## by chance: the API against its own document for ten minutes (FUZZ_SECONDS=600), all that is drawn elsewhere
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz

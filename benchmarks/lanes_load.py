@@ -83,7 +83,7 @@ class Load:
         self.slowest_seconds = max(self.slowest_seconds, time.monotonic() - begin)
 
     def _starts(self, job: LaneJob) -> list[Start]:
-        return [Start.of(job.lane, run) for run in self.client.runs(job.id).items]
+        return [Start.of(job.lane, run) for run in self.client.list_runs(job.id).items]
 
 
 def _side_by_side(work: Callable[[T], R], items: Iterable[T], say: Say) -> list[R]:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from duecourse.cli.local.demo.verdict import LatenessFigures, figures
-from duecourse.client.models import Run, instant
+from duecourse.client.models import Run
+from duecourse.client.reading import instant
 
 PROMISE_SECONDS = 2.0
 """High and normal runs start that soon after their second, however many low ones wait."""

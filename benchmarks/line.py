@@ -113,7 +113,7 @@ class Measurement:
 
     def _start(self, job_id: str, times: int) -> None:
         for _ in range(times):
-            self.client.send("POST", f"jobs/{job_id}/run")
+            self.client.run_job(job_id)
 
     def _arrivals(self, job_id: str) -> list[datetime]:
         return sorted(call.arrived_at for call in self.log.calls if call.job_id == job_id)

@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.hops.workers import workers
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
+from duecourse.cli.commands.workflows import run_of
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
 from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
@@ -24,7 +25,7 @@ from duecourse.cli.local.project import find_project
 from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
 from duecourse.client import Client
-from duecourse.client.workflow_models import WorkflowRun
+from duecourse.client.models import WorkflowRun
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
@@ -101,7 +102,7 @@ class Measurement:
             {"id": name, "schedule": None, "overlap": "allow", "target": self._target(CALL_SECONDS)} for name in names
         ]
         for begin in range(0, MANY, BATCH):
-            self.client.call("POST", "jobs/batch", json={"jobs": jobs[begin : begin + BATCH]})
+            self.client.create_jobs(jobs[begin : begin + BATCH])
         first, *rest = names
         graph = {first: {}, **{name: {"after": [first]} for name in rest}}
         asked_at = time.monotonic()
@@ -162,17 +163,16 @@ class Measurement:
         self.client.put_workflow(workflow_id, {"schedule": None, "deadline_seconds": 3600, "jobs": jobs})
 
     def _start(self, workflow_id: str) -> str:
-        run_id: str = self.client.call("POST", f"jobs/{workflow_id}/run")["id"]
-        return run_id
+        return self.client.run_job(workflow_id).id
 
     def _ended(self, run_id: str, meanwhile: Callable[[], None]) -> WorkflowRun:
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self.client.run(run_id).is_final:
+        while not self.client.get_run(run_id).is_final:
             self.stack.ministack.require_running()
             self._require(time.monotonic() < deadline, f"{run_id} has not ended within {PATIENCE_SECONDS:.0f} s")
             meanwhile()
             time.sleep(0.2)
-        return self.client.workflow_run(run_id)
+        return run_of(self.client, run_id)
 
     def _require(self, met: bool, otherwise: str) -> None:
         if not met:

@@ -18,8 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from duecourse.client import Client
-from duecourse.client.api_call import ApiUnreachableError
+from duecourse.client import ApiUnreachableError, Client
 from tests.support.deployed import SOON_ONCE, invoke, send
 from tests.support.emulators import client, ministack
 from tests.support.http_target import HttpTargetServer, Seen, answering, http_target
@@ -85,7 +84,7 @@ class Stage:
     def complete(self, job_id: str) -> None:
         """Report the end of the run that was called last, with the token that it was called with."""
         called = self.calls(job_id)[-1].headers
-        self.api.complete(called["X-Duecourse-Run-Id"], called["X-Token"], {"rows": 3})
+        self.api.complete_run(called["X-Duecourse-Run-Id"], called["X-Token"], result={"rows": 3})
 
     def cursor(self, job_id: str) -> dict[str, Any]:
         key = {"PK": {"S": f"JOB#default#{job_id}"}, "SK": {"S": "CURSOR"}}
@@ -118,7 +117,7 @@ class Stage:
 
     def answers(self) -> bool:
         try:
-            return self.api.health()["status"] == "ok"
+            return self.api.get_health().status == "ok"
         except ApiUnreachableError:
             return False
 
@@ -153,7 +152,7 @@ def test_what_the_previous_release_left_in_flight_comes_to_its_right_end_exactly
     awaited("a run in line", lambda: stage.in_line("line"))
     stage.await_states("waiting", "WAITING")
     stage.await_states("dead", "DEAD")
-    awaited("the dead letter", lambda: stage.api.dead_letters().items)
+    awaited("the dead letter", lambda: stage.api.list_dead_runs().items)
 
     stage.let_workers_read(enabled=False)
     stage.await_states("retrying", "RETRYING")
@@ -172,8 +171,8 @@ def test_what_the_previous_release_left_in_flight_comes_to_its_right_end_exactly
     stage.await_states("line", "SUCCEEDED", "WAITING")
     stage.complete("line")
     stage.await_states("line", "SUCCEEDED", "SUCCEEDED")
-    (dead,) = stage.api.dead_letters().items
-    stage.api.redrive(dead.id)
+    (dead,) = stage.api.list_dead_runs().items
+    stage.api.redrive_run(dead.id)
     stage.await_states("dead", "SUCCEEDED")
 
     stage.dispatch()

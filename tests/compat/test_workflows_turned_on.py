@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.client import Client
-from duecourse.client.api_call import ApiError
+from duecourse.client import ApiError, Client
 from tests.support.deployed import deploy, send
 from tests.support.emulators import ministack
 from tests.support.http_target import HttpTargetServer, answering, http_target
@@ -38,9 +37,9 @@ def turn(endpoint: str, setting: str) -> None:
     send(endpoint, template("local", workflows=setting), "update")
 
 
-def run_id_of(api: Client, answer: dict[str, Any]) -> str:
-    run_id: str = answer["id"]
-    return awaited(f"a record of {run_id}", lambda: run_id if api.run(run_id).state != "QUEUED" else None)
+def begun(api: Client, job_id: str) -> str:
+    run_id = api.run_job(job_id).id
+    return awaited(f"a record of {run_id}", lambda: run_id if api.get_run(run_id).state != "QUEUED" else None)
 
 
 def calls(target: HttpTargetServer, job_id: str) -> list[dict[str, str]]:
@@ -61,17 +60,17 @@ def test_a_stage_refuses_workflows_until_they_are_on_and_ends_what_runs_when_the
             api.put_workflow("nightly", document)
         assert refused.value.status == 404
         assert "workflows-off" in str(refused.value.problem)
-        alone = run_id_of(api, dict(api.call("POST", "jobs/load/run")))
-        awaited("the job that is no member yet", lambda: api.run(alone).state == "SUCCEEDED")
+        alone = begun(api, "load")
+        awaited("the job that is no member yet", lambda: api.get_run(alone).state == "SUCCEEDED")
 
         turn(endpoint, "on")
         awaited("the routes of workflows", lambda: _put(api, document))
-        whole = run_id_of(api, dict(api.call("POST", "jobs/nightly/run")))
+        whole = begun(api, "nightly")
         (first,) = awaited("the first member's call", lambda: calls(target, "extract"))
 
         turn(endpoint, "off")
-        api.complete(first["X-Duecourse-Run-Id"], first["X-Token"], {"rows": 3})
-        awaited("the workflow's end", lambda: api.run(whole).state == "SUCCEEDED")
+        api.complete_run(first["X-Duecourse-Run-Id"], first["X-Token"], result={"rows": 3})
+        awaited("the workflow's end", lambda: api.get_run(whole).state == "SUCCEEDED")
         assert [each["X-Duecourse-Run-Id"] for each in calls(target, "load")] == [
             alone,
             f"load.{whole.partition('.')[2]}",

@@ -47,7 +47,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         stack = Stack(ministack, Outputs.from_mapping(deploy(ministack.endpoint)))
         with Client(stack.api, timeout=PATIENCE_SECONDS, trust_env=False) as client:
             Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
-            client.health()  # a cold start that no job's instant has to wait for
+            client.get_health()  # a cold start that no job's instant has to wait for
             yield System(stack, client, receiver, log)
 
 
@@ -57,6 +57,6 @@ def at(instant: datetime) -> str:
 
 def run_in(system: System, job_id: str, *states: str) -> Callable[[], Run | None]:
     def look() -> Run | None:
-        return next((run for run in system.client.runs(job_id).items if run.state in states), None)
+        return next((run for run in system.client.list_runs(job_id).items if run.state in states), None)
 
     return look

@@ -33,7 +33,7 @@ def http(system: System) -> Iterator[httpx.Client]:
         yield client
     for workflow in system.client.list_workflows(limit=100).items:  # which keep their jobs from being deleted
         system.client.delete_job(workflow.id)
-    for job in list(system.client.all_jobs()):
+    for job in list(system.client.list_jobs()):
         system.client.delete_job(job.id)
 
 

@@ -161,7 +161,7 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
         again.until(UP, START_SECONDS)
         assert again.api == address
         with Client(address, trust_env=False) as client:
-            assert client.health()["status"] == "ok"
+            assert client.get_health().status == "ok"
         assert (
             httpx.get(f"{address}/v1/jobs", headers={"Origin": "https://evil.example"}, trust_env=False).status_code
             == 403

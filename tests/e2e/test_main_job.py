@@ -67,7 +67,7 @@ def test_a_job_every_ten_seconds_runs_at_each_of_its_instants_once(system: Syste
     instants = [first + n * timedelta(seconds=10) for n in range(2)]
 
     def both() -> list[Run] | None:
-        runs = {run.occurrence: run for run in system.client.runs("ticking", limit=100).items}
+        runs = {run.occurrence: run for run in system.client.list_runs("ticking", limit=100).items}
         found = [runs[instant] for instant in instants if instant in runs and runs[instant].is_final]
         return found if len(found) == len(instants) else None
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver
-from duecourse.client import Client
-from duecourse.client.api_call import ApiUnreachableError
+from duecourse.client import ApiUnreachableError, Client
 from duecourse.client.models import Job
 from duecourse.domain.instants import to_iso
 from duecourse.domain.targets.targets import HttpTarget
@@ -88,7 +87,7 @@ class Raised:
     def answers(self) -> bool:
         """Whether the API's cold start is over."""
         try:
-            self.api.health()
+            self.api.get_health()
         except ApiUnreachableError:
             return False
         return True
@@ -100,7 +99,7 @@ class Raised:
         return all(due.values()) and all(due[job.id] <= self.succeeded(job.id) for job in jobs)
 
     def succeeded(self, job_id: str) -> set[datetime]:
-        return {run.occurrence for run in self.api.runs(job_id, limit=100).items if run.state == "SUCCEEDED"}
+        return {run.occurrence for run in self.api.list_runs(job_id, limit=100).items if run.state == "SUCCEEDED"}
 
     def calls(self) -> Mapping[tuple[str, datetime | None], int]:
         """How often each job was called for each of its instants."""

@@ -63,10 +63,10 @@ def ended(system: System, posted: dict[str, Job]) -> Callable[[str], Run]:
 def test_a_run_that_is_queued_and_cancelled_is_never_called(
     system: System, posted: dict[str, Job], ended: Callable[[str], Run]
 ) -> None:
-    (queued,) = system.client.runs("unwanted").items
+    (queued,) = system.client.list_runs("unwanted").items
     assert queued.state == "QUEUED"
 
-    assert system.client.cancel(queued.id).id == queued.id
+    assert system.client.cancel_run(queued.id).run.id == queued.id
 
     run = ended("unwanted")
     assert (run.state, run.attempts, run.document["started_at"]) == ("CANCELLED", 0, None)
@@ -92,7 +92,7 @@ def test_a_run_is_completed_by_a_worker_elsewhere_and_its_large_result_is_fetche
     run = ended("worked-on")
     assert (run.state, run.attempts) == ("SUCCEEDED", 1)
     assert [each.run_id for each in worked] == [run.id]
-    document = system.client.run(run.id).document
+    document = system.client.get_run(run.id).document
     assert document["result"] is None
     answer = httpx.get(document["result_url"], timeout=PATIENCE_SECONDS, trust_env=False)
     assert answer.json() == {"numbers": list(range(MANY))}
@@ -106,14 +106,14 @@ def test_a_death_is_listed_and_redriven_once_its_cause_is_gone(
     assert (dead.state, dead.attempts) == ("DEAD", 1)
     assert dead.code is not None
     assert "NonExistentQueue" in dead.code
-    assert [run.id for run in system.client.dead_letters("too-soon").items] == [dead.id]
-    assert dead.id in {run.id for run in system.client.dead_letters().items}
+    assert [run.id for run in system.client.list_dead_runs(job_id="too-soon").items] == [dead.id]
+    assert dead.id in {run.id for run in system.client.list_dead_runs().items}
 
     queue_url = sqs.create_queue(QueueName=LATER)["QueueUrl"]
-    assert system.client.redrive(dead.id).state == "DEAD"
+    assert system.client.redrive_run(dead.id).run.state == "DEAD"
 
     run = awaited("the redriven run's end", run_in(system, "too-soon", "SUCCEEDED", "CANCELLED"))
     assert (run.id, run.state, run.attempts) == (dead.id, "SUCCEEDED", 2)
-    assert system.client.dead_letters("too-soon").items == ()
+    assert system.client.list_dead_runs(job_id="too-soon").items == ()
     (message,) = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10)["Messages"]
     assert dead.id in message["Body"]

@@ -162,6 +162,6 @@ def test_the_client_shows_a_token(deployed: Deployed) -> None:
     token = Bearer(deployed.token("initech"))
     with Client(deployed.base, auth=token, timeout=PATIENCE_SECONDS, trust_env=False) as duecourse:
         made = duecourse.create_job({**BODY, "id": "reports"})
-        assert [job.id for job in duecourse.all_jobs()] == [made.id]
+        assert [job.id for job in duecourse.list_jobs()] == [made.id]
     with Client(deployed.base, trust_env=False) as duecourse, pytest.raises(ApiError, match="401"):
         duecourse.list_jobs()

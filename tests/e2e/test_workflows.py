@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from duecourse.cli.commands.workflows import run_of
 from duecourse.cli.local.demo.receiver import OK_PATH
 from duecourse.cli.local.emulator import aws
 from duecourse.cli.main import main
-from duecourse.client.workflow_models import WorkflowRun
+from duecourse.client.models import WorkflowRun
 from tests.support.waiting import awaited
 
 from .conftest import System
@@ -55,7 +55,7 @@ def states(run: WorkflowRun) -> dict[str, tuple[str, str | None]]:
 
 def ended(system: System, run_id: str, state: str) -> WorkflowRun:
     def look() -> WorkflowRun | None:
-        run = system.client.workflow_run(run_id)
+        run = run_of(system.client, run_id)
         return run if run.state == state else None
 
     return awaited(f"{run_id} is {state}", look)
@@ -70,9 +70,8 @@ def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_
     again = command(system, "put", "nightly", str(nightly))
     assert "nothing has changed" in again.output
 
-    started: dict[str, Any] = dict(system.client.call("POST", "jobs/nightly/run"))
-    run_id: str = started["id"]
-    awaited("the start", lambda: system.client.run(run_id).state != "QUEUED")
+    run_id = system.client.run_job("nightly").id
+    awaited("the start", lambda: system.client.get_run(run_id).state != "QUEUED")
     watched = command(system, "watch", run_id, "--every", "0.2")
     assert watched.exit_code == 1, watched.output
 
@@ -90,7 +89,7 @@ def test_a_workflow_whose_job_fails_shows_what_was_cut_and_goes_on_when_the_job_
     assert {job.run for job in dead.jobs} == {f"{job.id}.{local}" for job in dead.jobs}, "one instant in every id"
 
     aws.client(system.stack.endpoint, "sqs").create_queue(QueueName=LATER)
-    system.client.redrive(f"load-eu.{local}")
+    system.client.redrive_run(f"load-eu.{local}")
     done = ended(system, run_id, "SUCCEEDED")
     assert states(done) == dict.fromkeys(states(dead), ("SUCCEEDED", None))
     assert [len(system.log.of_run(f"{name}.{local}")) for name in ("extract", "load-us", "report", "alert")] == [1] * 4

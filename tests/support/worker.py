@@ -50,7 +50,7 @@ class Api:
         self.tokens: set[str | None] = set()
         self.answers: dict[str, deque[tuple[int, Any] | None]] = {}
         self._lock = Lock()
-        self.client = Client("http://127.0.0.1:9", transport=httpx.MockTransport(self._answer))
+        self.client = Client("http://127.0.0.1:9", transport=httpx.MockTransport(self._answer), retries=0)
 
     def will(self, word: str, *answers: tuple[int, Any] | None) -> None:
         """Answer like this, once each; afterwards all is well again."""

@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duecourse.cli.due_runs import DueRuns, due_runs
-from duecourse.client.models import Page, Run
+from duecourse.client import Page
+from duecourse.client.models import Run
+from tests.support.shown import shown_run
 from tests.unit.cli.served import RUN, duecourse, served
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
@@ -24,9 +26,7 @@ class History:
         self.asked = 0
 
     def _run(self, step: int) -> Run:
-        due = NOW + step * TEN_SECONDS
-        state = "QUEUED" if step > 0 else "SUCCEEDED"
-        return Run(f"tick.{step}", "tick", state, None, due, due, None, 1, 3, None, 1, {})
+        return shown_run(f"tick.{step}", NOW + step * TEN_SECONDS, "QUEUED" if step > 0 else "SUCCEEDED")
 
     def page(self, limit: int, cursor: str | None) -> Page[Run]:
         assert 1 <= limit <= 100

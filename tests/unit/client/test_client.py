@@ -34,7 +34,7 @@ RUN = {
 
 
 def client(answer: Callable[[httpx.Request], httpx.Response]) -> Client:
-    return Client("http://127.0.0.1:9/base/", transport=httpx.MockTransport(answer))
+    return Client("http://127.0.0.1:9/base/", transport=httpx.MockTransport(answer), retries=0)
 
 
 def test_a_job_is_posted_as_json_below_the_base_address() -> None:
@@ -69,7 +69,7 @@ def test_runs_come_in_pages() -> None:
         assert dict(request.url.params) == {"limit": "2", "cursor": "abc"}
         return httpx.Response(200, json={"items": [RUN], "next_cursor": "def"})
 
-    page = client(answer).runs("nightly", limit=2, cursor="abc")
+    page = client(answer).list_runs("nightly", limit=2, cursor="abc")
 
     assert page.next_cursor == "def"
     assert page.items[0].lateness_seconds == pytest.approx(0.042)
@@ -79,7 +79,7 @@ def test_runs_come_in_pages() -> None:
 def test_all_jobs_follow_the_cursor_to_the_end() -> None:
     pages = {None: {"items": [JOB], "next_cursor": "2"}, "2": {"items": [{**JOB, "id": "b"}], "next_cursor": None}}
 
-    found = client(lambda request: httpx.Response(200, json=pages[request.url.params.get("cursor")])).all_jobs()
+    found = client(lambda request: httpx.Response(200, json=pages[request.url.params.get("cursor")])).list_jobs()
 
     assert [job.id for job in found] == ["nightly", "b"]
 
@@ -109,7 +109,7 @@ def test_a_refusal_carries_the_problem_document() -> None:
 
 def test_a_refusal_without_a_problem_document_is_told_in_its_own_words() -> None:
     with pytest.raises(ApiError, match="502 Bad Gateway - <html> oops </html>"):
-        client(lambda _: httpx.Response(502, text="<html>\n oops </html>")).health()
+        client(lambda _: httpx.Response(502, text="<html>\n oops </html>")).get_health()
 
 
 def test_an_address_where_nobody_answers_is_named() -> None:
@@ -117,4 +117,4 @@ def test_an_address_where_nobody_answers_is_named() -> None:
         raise httpx.ConnectError("Connection refused", request=request)
 
     with pytest.raises(ApiUnreachableError, match=r"nothing answers at http://127.0.0.1:9/base \(Connection refused\)"):
-        client(refuse).health()
+        client(refuse).get_health()

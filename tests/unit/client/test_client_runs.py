@@ -33,6 +33,7 @@ class Api:
             "http://127.0.0.1:9/base/",
             auth=Signature(),
             transport=httpx.MockTransport(self._note),
+            retries=0,
         )
         self._answer = (status, document, headers)
 
@@ -53,7 +54,7 @@ class Api:
 def test_a_run_is_read_by_its_id():
     api = Api(document={**RUN, "code": "http.503", "cancel_requested": True})
 
-    run = api.client.run("nightly.20261121T030000Z")
+    run = api.client.get_run("nightly.20261121T030000Z")
 
     assert api.asked == ("GET", "/v1/runs/nightly.20261121T030000Z")
     assert (run.code, run.cancel_requested) == ("http.503", True)
@@ -61,16 +62,16 @@ def test_a_run_is_read_by_its_id():
 
 def test_a_run_id_is_quoted_in_the_path():
     api = Api(document=RUN)
-    api.client.run("../jobs")
+    api.client.get_run("../jobs")
     assert api.asked[1] == "/v1/runs/..%2Fjobs"
 
 
 def test_what_a_worker_says_is_authorised_by_the_token_alone_and_never_signed():
     beating = Api(document={"state": "WAITING"})
-    beating.client.heartbeat("a.b", TOKEN)
+    beating.client.heartbeat_run("a.b", TOKEN)
     completing, failing = Api(202, ACCEPTED), Api(202, ACCEPTED)
-    completing.client.complete("a.b", TOKEN, {"sent": 3})
-    failing.client.fail("a.b", TOKEN, "no paper")
+    completing.client.complete_run("a.b", TOKEN, result={"sent": 3})
+    failing.client.fail_run("a.b", TOKEN, "no paper")
 
     for api, word in ((beating, "heartbeat"), (completing, "complete"), (failing, "fail")):
         assert api.asked == ("POST", f"/v1/runs/a.b/{word}")
@@ -79,21 +80,21 @@ def test_what_a_worker_says_is_authorised_by_the_token_alone_and_never_signed():
 
 def test_everything_else_is_signed():
     api = Api(202, ACCEPTED)
-    api.client.cancel("a.b")
+    api.client.cancel_run("a.b")
     assert api.seen[0].headers["Authorization"].startswith("AWS4-")
 
 
 def test_a_result_is_sent_even_when_it_is_nothing():
     api = Api(202, ACCEPTED)
-    run = api.client.complete("a.b", TOKEN)
-    assert api.body == {"result": None}
-    assert run.state == "WAITING"
+    run = api.client.complete_run("a.b", TOKEN)
+    assert api.body == {}
+    assert run.run.state == "WAITING"
 
 
 def test_a_failure_says_only_what_it_was_given():
     plain, full = Api(202, ACCEPTED), Api(202, ACCEPTED)
-    plain.client.fail("a.b", TOKEN, "no paper")
-    full.client.fail("a.b", TOKEN, "no paper", code="paper", retryable=False, retry_after=0)
+    plain.client.fail_run("a.b", TOKEN, "no paper")
+    full.client.fail_run("a.b", TOKEN, "no paper", code="paper", retryable=False, retry_after=0)
     assert plain.body == {"error": "no paper"}
     assert full.body == {"error": "no paper", "code": "paper", "retryable": False, "retry_after": 0}
 
@@ -110,7 +111,7 @@ def test_the_time_left_until_the_next_heartbeat_is_counted_by_the_apis_clock():
         Date="Sat, 21 Nov 2026 06:47:30 GMT",
     )
 
-    heartbeat = api.client.heartbeat("a.b", TOKEN)
+    heartbeat = api.client.heartbeat_run("a.b", TOKEN)
 
     assert heartbeat.seconds_left == pytest.approx(30)
     assert heartbeat.waiting_until == datetime(2026, 11, 22, 6, 47, tzinfo=UTC)
@@ -118,7 +119,7 @@ def test_the_time_left_until_the_next_heartbeat_is_counted_by_the_apis_clock():
 
 def test_a_heartbeat_of_a_job_that_asks_for_none_has_no_time_left_to_count():
     api = Api(document={"state": "WAITING", "heartbeat_until": None}, Date="nonsense")
-    assert api.client.heartbeat("a.b", TOKEN).seconds_left is None
+    assert api.client.heartbeat_run("a.b", TOKEN).seconds_left is None
 
 
 def test_a_refusal_says_when_to_ask_again_and_who_refused():
@@ -126,9 +127,9 @@ def test_a_refusal_says_when_to_ask_again_and_who_refused():
     gateway = Api(401, {"message": "Unauthorized"})
 
     with pytest.raises(ApiError) as by_us:
-        busy.client.cancel("a.b")
+        busy.client.cancel_run("a.b")
     with pytest.raises(ApiError) as by_gateway:
-        gateway.client.cancel("a.b")
+        gateway.client.cancel_run("a.b")
 
     assert (by_us.value.retry_after, by_us.value.by_duecourse) == (7, True)
     assert (by_gateway.value.retry_after, by_gateway.value.by_duecourse) == (None, False)
@@ -136,16 +137,16 @@ def test_a_refusal_says_when_to_ask_again_and_who_refused():
 
 def test_a_run_is_cancelled_and_redriven_by_its_id():
     cancelling, redriving = Api(202, ACCEPTED), Api(202, ACCEPTED)
-    assert cancelling.client.cancel("a.b").id == RUN["id"]
-    assert redriving.client.redrive("a.b").id == RUN["id"]
+    assert cancelling.client.cancel_run("a.b").run.id == RUN["id"]
+    assert redriving.client.redrive_run("a.b").run.id == RUN["id"]
     assert cancelling.asked == ("POST", "/v1/runs/a.b/cancel")
     assert redriving.asked == ("POST", "/v1/runs/a.b/redrive")
 
 
 def test_dead_letters_come_in_pages_of_a_job_or_of_all():
     of_one, of_all = (Api(document={"items": [RUN], "next_cursor": "def"}) for _ in range(2))
-    page = of_one.client.dead_letters("nightly", limit=5, cursor="abc")
-    of_all.client.dead_letters()
+    page = of_one.client.list_dead_runs(job_id="nightly", limit=5, cursor="abc")
+    of_all.client.list_dead_runs()
     assert (page.items[0].id, page.next_cursor) == (RUN["id"], "def")
     assert dict(of_one.seen[0].url.params) == {"job_id": "nightly", "limit": "5", "cursor": "abc"}
     assert of_all.asked == ("GET", "/v1/dead-letters")
@@ -154,8 +155,8 @@ def test_dead_letters_come_in_pages_of_a_job_or_of_all():
 def test_dead_letters_are_redriven_by_what_was_asked_for():
     answer = {"redriven": 3, "refused": 1, "more": True}
     of_all, some = Api(document=answer), Api(document=answer)
-    of_all.client.redrive_dead_letters()
-    done = some.client.redrive_dead_letters("nightly", since="2026-11-21T00:00:00Z", limit=4)
+    of_all.client.redrive_dead_runs()
+    done = some.client.redrive_dead_runs(job_id="nightly", since="2026-11-21T00:00:00Z", limit=4)
     assert of_all.body == {}
     assert some.body == {"job_id": "nightly", "since": "2026-11-21T00:00:00Z", "limit": 4}
     assert (done.redriven, done.refused, done.more) == (3, 1, True)

@@ -13,9 +13,10 @@ from rich.console import Console
 from duecourse.cli.local.demo.console import Screen, run_line
 from duecourse.cli.local.demo.verdict import DemoCheck, DemoResult, figures
 from duecourse.client.models import Run
+from tests.support.shown import shown_run
 
 DUE = datetime(2026, 11, 21, 9, 0, 20, tzinfo=UTC)
-RUN = Run("tick.20261121T090020Z", "tick", "SUCCEEDED", None, DUE, DUE, 0.0421, 1, 4, None, 1, {})
+RUN = shown_run("tick.20261121T090020Z", DUE, lateness_seconds=0.0421, max_attempts=4)
 
 
 @pytest.mark.parametrize(

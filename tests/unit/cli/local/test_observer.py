@@ -16,12 +16,13 @@ from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.dead_letters import Topics
 from duecourse.cli.local.demo.observer import Observer
 from duecourse.cli.local.demo.receiver import CallLog
-from duecourse.client import ApiUnreachableError
-from duecourse.client.models import Page, Run
+from duecourse.client import ApiUnreachableError, Page
+from duecourse.client.models import Run
+from tests.support.shown import shown_run
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
-RUN = Run("tick.1", "tick", "QUEUED", None, NOW, NOW, None, 0, 3, None, 1, {})
+RUN = shown_run("tick.1", NOW, "QUEUED", attempts=0)
 
 
 class World:
@@ -52,7 +53,7 @@ class World:
         observer.follow(["tick"])
         return observer
 
-    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+    def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         assert (job_id, limit, cursor) == ("tick", 100, None)
         self.asked += 1
         if self.error:

@@ -11,6 +11,7 @@ import pytest
 from duecourse.cli.local.demo.receiver import ReceivedCall
 from duecourse.cli.local.demo.verdict import DemoResult, ExpectedRun, ObservedRun, is_complete, judge, occurrences
 from duecourse.client.models import Run
+from tests.support.shown import shown_run
 
 START = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 UNTIL = START + timedelta(seconds=25)
@@ -18,20 +19,7 @@ TEN = timedelta(seconds=10)
 
 
 def run(job_id: str, due: datetime, *, state: str = "SUCCEEDED", late: float | None = 0.02, attempts: int = 1) -> Run:
-    return Run(
-        id=f"{job_id}.{due:%H%M%S}",
-        job_id=job_id,
-        state=state,
-        reason=None,
-        occurrence=due,
-        due=due,
-        lateness_seconds=late,
-        attempts=attempts,
-        max_attempts=3,
-        error=None,
-        count=1,
-        document={},
-    )
+    return shown_run(f"{job_id}.{due:%H%M%S}", due, state, lateness_seconds=late, attempts=attempts)
 
 
 def call(of: Run, *, attempt: int = 1, status: int = 200, late: float = 0.03) -> ReceivedCall:

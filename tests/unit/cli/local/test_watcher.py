@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duecourse.cli.local.demo.watcher import RunWatcher
-from duecourse.client import ApiError, ApiUnreachableError
-from duecourse.client.models import Page, Run
+from duecourse.client import ApiError, ApiUnreachableError, Page
+from duecourse.client.models import Run
+from tests.support.shown import shown_run
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 
 
 def run(job_id: str, seconds: int, state: str = "QUEUED", attempts: int = 0) -> Run:
-    due = NOW + timedelta(seconds=seconds)
-    return Run(f"{job_id}.{seconds}", job_id, state, None, due, due, None, attempts, 3, None, 1, {})
+    return shown_run(f"{job_id}.{seconds}", NOW + timedelta(seconds=seconds), state, attempts=attempts)
 
 
 class Runs:
@@ -30,7 +30,7 @@ class Runs:
     def watched(self, *job_ids: str) -> RunWatcher:
         return RunWatcher(self, lambda job_id, error: self.told.append((job_id, str(error))), job_ids)
 
-    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+    def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         del limit
         self.asked.append((job_id, cursor))
         if (job_id, cursor) in self.errors:

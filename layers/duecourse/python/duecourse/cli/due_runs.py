@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from duecourse.client.models import Page, Run
+from duecourse.client import Page
+from duecourse.client.models import Run
 
 MAX_PER_PAGE = 100
 """The API's bound of a page."""

@@ -14,8 +14,7 @@ from rich.text import Text
 
 from duecourse.cli.due_runs import DueRuns
 from duecourse.cli.terminal import escaped, plain
-from duecourse.client.models import Change, Job, Run, instant
-from duecourse.client.workflow_models import Workflow, WorkflowRun
+from duecourse.client.models import Change, ChangedField, Job, Run, SingleRun, Workflow, WorkflowRun, WorkflowSummary
 
 PIPE_WIDTH = 200
 """Columns of a table for whom nobody knows how many there are."""
@@ -90,8 +89,23 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, spar
 
 def print_changes(changes: Iterable[Change]) -> None:
     """Who changed a job, as a table."""
-    rows = [(moment(change.at), change.principal, change.action, change.what) for change in changes]
+    rows = [(moment(change.at), change.principal, change.action, _what(change)) for change in changes]
     _table(("at", "principal", "action", "what"), rows)
+
+
+def _what(change: Change) -> str:
+    """A change in a line: `timeout_seconds 30 -> 60`; the name alone of a field whose values are not shown."""
+    said = [_difference(each) for each in change.changes]
+    return "; ".join(said + [f"{name} {_value(value)}" for name, value in change.facts.items()])
+
+
+def _difference(change: ChangedField) -> str:
+    shown = "before" in change.document
+    return f"{change.field} {_value(change.before)} -> {_value(change.after)}" if shown else change.field
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def print_jobs(jobs: Iterable[Job]) -> None:
@@ -112,7 +126,7 @@ def print_dead_letters(runs: Iterable[Run]) -> None:
         (
             (
                 run.id,
-                moment(instant(run.document.get("finished_at"))),
+                moment(run.finished_at),
                 f"{run.attempts}/{run.max_attempts}",
                 run.code or "",
                 run.error or "",
@@ -131,13 +145,13 @@ def print_run(run: Run) -> None:
         "job": run.job_id,
         "state": coloured(run.state, run.reason) + cancelling,
         "occurrence": moment(run.occurrence),
-        "started": _moment_of(run, "started_at"),
+        "started": _moment_of(run.started_at),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
         "attempts": f"{run.attempts}/{run.max_attempts}",
-        "in line since": _moment_of(run, "waiting_since") if run.state == "QUEUED" else None,
-        "complete by": _moment_of(run, "waiting_until"),
-        "heartbeat by": _moment_of(run, "heartbeat_until"),
-        "finished": _moment_of(run, "finished_at"),
+        "in line since": _moment_of(run.waiting_since) if run.state == "QUEUED" else None,
+        "complete by": _moment_of(run.waiting_until),
+        "heartbeat by": _moment_of(run.heartbeat_until),
+        "finished": _moment_of(run.finished_at),
         "code": run.code,
         "error": run.error,
         "result": _result(run),
@@ -149,21 +163,18 @@ def print_run(run: Run) -> None:
             console.print(Text.assemble((f"{name:<14}", "bold"), said))
 
 
-def _moment_of(run: Run, name: str) -> str | None:
-    found = instant(run.document.get(name))
-    return None if found is None else moment(found)
+def _moment_of(value: datetime | None) -> str | None:
+    return None if value is None else moment(value)
 
 
 def _result(run: Run) -> str | None:
     """The result itself, or where it can be fetched."""
-    if url := run.document.get("result_url"):
-        seconds = run.document.get("result_url_seconds")
-        return f"{run.document.get('result_bytes') or '?'} bytes, for {seconds or 'some'} s at {url}"
-    result = run.document.get("result")
-    return None if result is None else json.dumps(result, ensure_ascii=False)
+    if isinstance(run, SingleRun) and run.result_url:
+        return f"{run.result_bytes or '?'} bytes, for {run.result_url_seconds or 'some'} s at {run.result_url}"
+    return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
-def print_workflows(workflows: Iterable[Workflow]) -> None:
+def print_workflows(workflows: Iterable[WorkflowSummary]) -> None:
     """Workflows as a table."""
     rows = [
         (each.id, coloured(each.state), each.schedule or "on request", moment(each.next_occurrence))
@@ -179,11 +190,11 @@ def print_workflow(workflow: Workflow) -> None:
     rows = [
         (
             job_id,
-            ", ".join(job["after"]),
-            job["when"] if job["after"] else "",
+            ", ".join(job.after),
+            job.when if job.after else "",
             " ".join(
-                [f"{name} {job[name]}" for name in ("not_before", "only") if job[name]]
-                + ["may fail"] * bool(job["may_fail"])
+                [f"{name} {value}" for name, value in (("not_before", job.not_before), ("only", job.only)) if value]
+                + ["may fail"] * job.may_fail
             ),
         )
         for job_id, job in workflow.jobs.items()
@@ -193,7 +204,7 @@ def print_workflow(workflow: Workflow) -> None:
 
 def workflow_run_table(run: WorkflowRun) -> Table:
     """The jobs of a workflow's run, each with its state and what it waits for."""
-    title = Text.assemble((plain(run.id), "bold"), "  ", coloured(run.state, run.reason))
+    title = Text.assemble((plain(run.run), "bold"), "  ", coloured(run.state, run.reason))
     if run.deadline is not None and not run.is_final:
         title.append(f"  until {moment(run.deadline)}")
     table = Table("job", "state", "attempts", "waits for", "error", box=None, title=title, title_justify="left")

@@ -1,195 +1,710 @@
-"""Jobs and runs as the API answers them; the whole document stays at hand in `document`."""
+"""What the API answers. Written by scripts/client_code.py from openapi.json (`make openapi`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any
 
-FINAL_STATES = frozenset({"SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"})
-
-T = TypeVar("T")
+from duecourse.client.reading import Answer, HeartbeatExtras, RunExtras
 
 
-def instant(text: str | None) -> datetime | None:
-    """Read an instant like `2026-11-21T06:47:00Z`; an absent one stays None."""
-    if text is None:
-        return None
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+@dataclass(frozen=True, kw_only=True)
+class Accepted(Answer):
+    """The worker will decide; the run is shown as it is now."""
+
+    run: Run
+    accepted: str
 
 
-def _required(text: str) -> datetime:
-    found = instant(text)
-    if found is None:
-        raise ValueError("an instant is missing in the API's answer")
-    return found
+@dataclass(frozen=True, kw_only=True)
+class AwsTargetShown(Answer):
+    """One call of an AWS API."""
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as the API shows it. `schedule` is None for one that runs only when it is asked to."""
-
-    id: str
-    schedule: str | None
-    state: str
-    next_occurrence: datetime | None
-    error: str | None
-    document: Mapping[str, Any]
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Job:
-        """Read the API's answer."""
-        return cls(
-            id=document["id"],
-            schedule=document["schedule"],
-            state=document["state"],
-            next_occurrence=instant(document.get("next_occurrence")),
-            error=document.get("error"),
-            document=document,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Who did what to a job, as the API shows it. `what` says it in a line."""
-
-    at: datetime
-    principal: str
+    type: str
+    service: str
     action: str
-    what: str
-    document: Mapping[str, Any]
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Change:
-        """Read the API's answer."""
-        said = [_difference(change) for change in document["changes"]]
-        said += [f"{name} {_value(value)}" for name, value in document["facts"].items()]
-        return cls(
-            at=_required(document["at"]),
-            principal=document["principal"],
-            action=document["action"],
-            what="; ".join(said),
-            document=document,
-        )
-
-
-def _difference(change: Mapping[str, Any]) -> str:
-    """`timeout_seconds 30 -> 60`; the name alone of a field whose values are not shown."""
-    name: str = change["field"]
-    return f"{name} {_value(change['before'])} -> {_value(change['after'])}" if "before" in change else name
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run as the API shows it."""
-
-    id: str
-    job_id: str
-    state: str
-    reason: str | None
-    occurrence: datetime
-    due: datetime
-    lateness_seconds: float | None
-    attempts: int
-    max_attempts: int
-    error: str | None
-    count: int
-    document: Mapping[str, Any]
-    code: str | None = None
-    cancel_requested: bool = False
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Run:
-        """Read the API's answer."""
-        occurrence = _required(document["occurrence"])
-        error = document.get("error")
-        return cls(
-            id=document["id"],
-            job_id=document["job_id"],
-            state=document["state"],
-            reason=document.get("reason"),
-            occurrence=occurrence,
-            due=instant(document.get("due")) or occurrence,
-            lateness_seconds=document.get("lateness_seconds"),
-            attempts=document.get("attempts") or 0,
-            max_attempts=document.get("max_attempts") or 0,
-            error=None if error is None else str(error),
-            count=document.get("count") or 1,
-            document=document,
-            code=document.get("code"),
-            cancel_requested=bool(document.get("cancel_requested")),
-        )
-
-    @property
-    def is_final(self) -> bool:
-        """Whether the run can no longer change by itself."""
-        return self.state in FINAL_STATES
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """What a heartbeat is answered: whether the attempt should end, and by when the next one is due.
-
-    `answered_at` is the API's own time, so that `seconds_left` does not depend on this machine's clock.
+    parameters: Mapping[str, Any]
+    role: str
+    """The name of a role in this account and region: 1 to 64 letters, digits and _ + = , . @ -, no ARN; one that the
+    stage allows.
     """
 
+
+@dataclass(frozen=True, kw_only=True)
+class Backfill(Answer):
+    """What a backfill is, or would be."""
+
+    dry_run: bool
+    count: int
+    first: datetime | None
+    """The oldest occurrence."""
+    last: datetime | None
+    """The newest occurrence."""
+    newest_first: bool
+    pace_seconds: int
+    starts_at: datetime
+    """UTC, to the second where it has no fraction."""
+    ends_at: datetime | None
+    """When the last one starts."""
+    estimated_cost_usd: float
+    suffix: str | None
+    """What the ids of its runs end in; null where none were started."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch(Answer):
+    """What became of each, in their order."""
+
+    items: tuple[BatchItem, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchItem(Answer):
+    """What became of one job: `job` and `etag`, or `problem`."""
+
+    status: int
+    job: Job | None
+    etag: str | None
+    problem: Problem | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change(Answer):
+    """Who did what to a job."""
+
+    at: datetime
+    """UTC, to the millisecond."""
+    principal: str
+    """The token's subject, an IAM ARN, `local`; `duecourse`: nobody asked."""
+    action: str
+    revision: int | None
+    """The job's after it; null for what is asked of single runs."""
+    changes: tuple[ChangedField, ...]
+    facts: Mapping[str, Any]
+    """What was asked of its runs: how many, which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedField(Answer):
+    """A field that changed: without values where they are long or not shown (payload, headers, parameters)."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedJobs(Answer):
+    """What became of many jobs; `next_cursor` goes on."""
+
+    changed: int
+    failed: tuple[str, ...]
+    """Those that others changed at the same moment, again and again."""
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(Answer):
+    """How many of its jobs succeeded, failed, did not run since one before them failed or the run was over (`cut`),
+    had nothing to do (`skipped`); are due or at work, wait, or will not run any more.
+    """
+
+    ok: int
+    failed: int
+    cut: int
+    skipped: int
+    due: int
+    waiting: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadCount(Answer):
+    """How many dead runs there are, or at least."""
+
+    count: int
+    at_least: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispatch(Answer):
+    """How far the shards are: by how many seconds each watermark is behind where it could stand."""
+
+    shards: int
+    watermarks_behind_seconds: Mapping[str, int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EcsTargetShown(Answer):
+    """A Fargate task."""
+
+    type: str
+    cluster: str
+    """The name of a cluster in this account and region: 1 to 255 letters, digits, - and _, no ARN; one that the stage
+    allows.
+    """
+    task_definition: str
+    """The name of a task definition in this account and region: 1 to 255 letters, digits, - and _, with :<revision>
+    after it for one other than the latest, no ARN; one that the stage allows.
+    """
+    container: str
+    subnets: tuple[str, ...]
+    security_groups: tuple[str, ...]
+    public_ip: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Error(Answer):
+    """One thing that is wrong: a pointer (RFC 6901) into the body, or the name of a query parameter or header."""
+
+    detail: str
+    pointer: str | None
+    parameter: str | None
+    header: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventBridgeTargetShown(Answer):
+    """An event bus of the stage's own account and region."""
+
+    type: str
+    bus: str
+    """The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, no ARN; one that the
+    stage allows.
+    """
+    source: str
+    detail_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained(Answer):
+    """Why a job ran at an instant, or did not."""
+
+    at: datetime
+    """UTC, to the second where it has no fraction."""
+    verdict: str
+    sentence: str
+    facts: Mapping[str, Any]
+    """What the sentence is made of."""
+    run: Run | None
+    """The record that says so."""
+    nearest: Nearest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health(Answer):
+    """Whether the clock ticks. `tick` and `dispatch` are for callers with the scope ops."""
+
+    status: str
+    tick: Tick | None
+    dispatch: Dispatch | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpTargetShown(Answer):
+    """An HTTP endpoint."""
+
+    type: str
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    expect: tuple[str, ...]
+    """Statuses (404) or classes of them (2xx) that are a success."""
+    sign: Sign | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(Answer):
+    """A job as it is kept: what was posted with the defaults filled in, and what became of it."""
+
+    schedule: str | None
+    """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only when it is asked to.
+    """
+    timezone: str
+    """An IANA zone."""
+    dst_gap: str
+    dst_fold: str
+    anchor: datetime | None
+    """UTC."""
+    start: datetime | None
+    """UTC."""
+    end: datetime | None
+    """UTC."""
+    name: str
+    exclude: tuple[str, ...]
+    """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
+    jitter_seconds: int
+    max_runs: int | None
+    payload: Any
+    """Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."""
+    priority: str
+    start_deadline_seconds: int | None
+    pause_on_failure: int | None
+    missed: MissedShown
+    overlap: str | Mapping[str, Any]
+    events: tuple[str, ...]
+    """Which outcomes go to the event bus."""
+    tags: tuple[str, ...]
+    id: str
+    target: Mapping[str, Any]
+    timeout_seconds: int
+    estimated_seconds: int | None
+    completion: str
+    completion_seconds: int | None
+    heartbeat_seconds: int | None
+    retry: RetryShown
+    precision: str
+    delivery: str
+    idempotency_key: str | None
+    """A template; the same for every attempt of a run."""
+    tenant: str
     state: str
-    cancel_requested: bool
+    understood_as: str | None
+    """The schedule in words."""
+    schedule_canonical: str | None
+    """One spelling for each meaning."""
+    next_occurrence: datetime | None
+    """The next one to come due, whoever has enqueued it."""
+    paused_by: str | None
+    """Who paused it; null where Duecourse did it by itself."""
+    paused_because: str | None
+    """Why it is paused: the note, or what Duecourse found."""
+    created_at: datetime
+    """UTC, to the millisecond."""
+    updated_at: datetime
+    """UTC, to the millisecond."""
+    error: str | None
+    """Why it does not run, where its schedule is understood no more."""
+    workflow: str | None
+    """The workflow that it was put into."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobCount(Answer):
+    """How many jobs there are and may be."""
+
+    count: int
+    quota: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LambdaTargetShown(Answer):
+    """A Lambda function of the stage's own account and region."""
+
+    type: str
+    function: str
+    """The name of a function in this account and region: 1 to 64 letters, digits, - and _, no ARN; one that the stage
+    allows.
+    """
+    mode: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneDepth(Answer):
+    """How full a lane is, all tenants together (SQS counts approximately)."""
+
+    waiting: int
+    in_flight: int
+    delayed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits(Answer):
+    """What else is limited."""
+
+    smallest_interval_seconds: int
+    backfill: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberRun(Answer):
+    """A job in a run of its workflow."""
+
+    id: str
+    state: str
+    """Its run's; without a record WAITS, DUE, or LEFT where its workflow's run is over."""
     reason: str | None
-    heartbeat_until: datetime | None
-    waiting_until: datetime | None
-    answered_at: datetime
-
-    @property
-    def seconds_left(self) -> float | None:
-        """How long until the next heartbeat is due; None where the job asks for none."""
-        return None if self.heartbeat_until is None else (self.heartbeat_until - self.answered_at).total_seconds()
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], answered_at: datetime | None = None) -> Heartbeat:
-        """Read the API's answer; it was given now unless `answered_at` is known."""
-        return cls(
-            answered_at=datetime.now(UTC) if answered_at is None else answered_at,
-            state=document["state"],
-            cancel_requested=bool(document.get("cancel_requested")),
-            reason=document.get("reason"),
-            heartbeat_until=instant(document.get("heartbeat_until")),
-            waiting_until=instant(document.get("waiting_until")),
-        )
+    run: str | None
+    """Null where it has no record."""
+    given: bool
+    """A rerun did not run it again: `run` is the one it is taken from."""
+    after: tuple[str, ...]
+    when: str
+    waits_for: tuple[str, ...]
+    """Those before it that have not ended, while it waits."""
+    attempts: int
+    started_at: datetime | None
+    """UTC, to the millisecond."""
+    finished_at: datetime | None
+    """UTC, to the millisecond."""
+    code: str | None
+    """The kind of its last failure, such as http.503 or timeout."""
+    error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Redriven:
-    """How many dead runs were redriven, how many were refused, and whether more of them remain (from `next_cursor`)."""
+@dataclass(frozen=True, kw_only=True)
+class MissedShown(Answer):
+    """What becomes of occurrences that nobody enqueued in time."""
+
+    policy: str
+    grace_seconds: int
+    max_missed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nearest(Answer):
+    """The occurrences next to an instant, by the job's present schedule."""
+
+    before: datetime | None
+    """UTC, to the second where it has no fraction."""
+    after: datetime | None
+    """UTC, to the second where it has no fraction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Occurrence(Answer):
+    """One occurrence, or the times of one gap that were dropped (`at` is null then)."""
+
+    at: datetime | None
+    """UTC, to the second where it has no fraction."""
+    wall: str
+    """What the zone's clock shows then, with its offset."""
+    mark: str | None
+    named: str | None
+    """The time in the gap that the schedule names; only when moved."""
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview(Answer):
+    """What a schedule means and what comes next."""
+
+    understood_as: str
+    canonical: str
+    occurrences: tuple[Occurrence, ...]
+    tzdata: str
+    """The version of the time zones it was computed with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Answer):
+    """A refusal (RFC 9457). Compare the last part of `type`, show `detail`."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: tuple[Error, ...]
+    request_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue(Answer):
+    """Runs wait in line, up to so many."""
+
+    queue: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redriven(Answer):
+    """How many dead runs were sent again, and where to go on."""
 
     redriven: int
     refused: int
     more: bool
     next_cursor: str | None
-    document: Mapping[str, Any]
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Redriven:
-        """Read the API's answer."""
-        return cls(
-            redriven=document["redriven"],
-            refused=document.get("refused", 0),
-            more=bool(document.get("more")),
-            next_cursor=document.get("next_cursor"),
-            document=document,
-        )
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """One page of a list, and the cursor of the next one."""
+@dataclass(frozen=True, kw_only=True)
+class RequestRate(Answer):
+    """How often the tenant may ask."""
 
-    items: tuple[T, ...]
-    next_cursor: str | None
+    per_second: int
+    burst: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryShown(Answer):
+    """How often, how long to wait in between, and which failures are worth it."""
+
+    max_attempts: int
+    backoff: str
+    min_seconds: float
+    max_seconds: float
+    on: tuple[str, ...] | None
+    """Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*)."""
+    never: tuple[str, ...]
+    """Statuses (503), classes of them (5xx), codes (timeout) or patterns (Throttling*)."""
+    max_age_seconds: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sign(Answer):
+    """With which secret of the tenant's calls are signed."""
+
+    secret: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skipped(Answer):
+    """What will not run."""
+
+    items: tuple[Run, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnsTargetShown(Answer):
+    """A topic of the stage's own account and region."""
+
+    type: str
+    topic: str
+    """The name of a topic in this account and region: 1 to 256 letters, digits, - and _ (.fifo at its end), no ARN;
+    one that the stage allows.
+    """
+    subject: str | None
+    group: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqsTargetShown(Answer):
+    """A queue of the stage's own account and region."""
+
+    type: str
+    queue: str
+    """The name of a queue in this account and region: 1 to 80 letters, digits, - and _ (.fifo at its end), no ARN; one
+    that the stage allows.
+    """
+    group: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stats(Answer):
+    """What the tenant has and may still do, and how busy the stage is. `dispatch` is for callers with the scope ops."""
+
+    jobs: JobCount
+    dead_runs: DeadCount
+    requests: RequestRate
+    limits: Limits
+    lanes: Mapping[str, LaneDepth | None]
+    status: str
+    tick: Tick
+    dispatch: Dispatch | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFunctionsTarget(Answer):
+    """A state machine of the stage's own account and region."""
+
+    type: str
+    machine: str
+    """The name of a state machine in this account and region: 1 to 80 letters, digits, - and _, no ARN; one that the
+    stage allows.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskTarget(Answer):
+    """A target that the operator has registered."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tick(Answer):
+    """The last tick of the clock; null before the first."""
+
+    last: datetime | None
+    """UTC, to the second where it has no fraction."""
+    age_seconds: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowJob(Answer):
+    """A job of a workflow, and when it starts."""
+
+    after: tuple[str, ...]
+    when: str
+    may_fail: bool
+    not_before: str | None
+    only: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowSummary(Answer):
+    """A workflow without its jobs."""
+
+    schedule: str | None
+    """Cron with five fields, or six with seconds first; @daily and the like; rate(5 minutes); at(2026-12-31T09:00:00);
+    EventBridge's cron(...); an ISO-8601 instant; R/start/period. Null: it runs only when it is asked to.
+    """
+    timezone: str
+    """An IANA zone."""
+    dst_gap: str
+    dst_fold: str
+    anchor: datetime | None
+    """UTC."""
+    start: datetime | None
+    """UTC."""
+    end: datetime | None
+    """UTC."""
+    name: str
+    exclude: tuple[str, ...]
+    """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
+    jitter_seconds: int
+    max_runs: int | None
+    payload: Any
+    """Any JSON up to 200 KB that the target gets; its strings are templates ({{due_at}})."""
+    priority: str
+    start_deadline_seconds: int | None
+    pause_on_failure: int | None
+    missed: MissedShown
+    overlap: str | Mapping[str, Any]
+    events: tuple[str, ...]
+    """Which outcomes go to the event bus."""
+    tags: tuple[str, ...]
+    id: str
+    tenant: str
+    state: str
+    understood_as: str | None
+    """The schedule in words."""
+    schedule_canonical: str | None
+    """One spelling for each meaning."""
+    next_occurrence: datetime | None
+    """The next one to come due, whoever has enqueued it."""
+    paused_by: str | None
+    """Who paused it; null where Duecourse did it by itself."""
+    paused_because: str | None
+    """Why it is paused: the note, or what Duecourse found."""
+    created_at: datetime
+    """UTC, to the millisecond."""
+    updated_at: datetime
+    """UTC, to the millisecond."""
+    error: str | None
+    """Why it does not run, where its schedule is understood no more."""
+    deadline_seconds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowTarget(Answer):
+    """The jobs of a workflow, which PUT /v1/workflows writes: `graph` names them."""
+
+    type: str
+    graph: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heartbeat(HeartbeatExtras, Answer):
+    """How the run stands, and whether to stop working on it."""
+
+    state: str
+    cancel_requested: bool
+    reason: str | None
+    heartbeat_until: datetime | None
+    """UTC, to the millisecond."""
+    waiting_until: datetime | None
+    """UTC, to the millisecond."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(RunExtras, Answer):
+    """A run: the execution of one occurrence."""
+
+    id: str
+    job_id: str
+    state: str
+    reason: str | None
+    """Why it is in this state, where that is not plain."""
+    occurrence: datetime
+    """The instant that the schedule names."""
+    due: datetime
+    """The occurrence and its jitter."""
+    started_at: datetime | None
+    """When its first attempt started."""
+    finished_at: datetime | None
+    """UTC, to the millisecond."""
+    lateness_seconds: float | None
+    """From the due second to the first start."""
+    attempts: int
+    """How many have begun."""
+    max_attempts: int
+    waiting_for: str | None
+    """What it waits in line for."""
+    waiting_since: datetime | None
+    """When it began to wait in line, or had."""
+    waiting_until: datetime | None
+    """By when its callback must come."""
+    heartbeat_until: datetime | None
+    """By when the next sign of life must come."""
+    cancel_requested: str | None
+    """Why it is to end, once its worker hears of it."""
+    result: Any
+    """What its target answered; null where it lies elsewhere (result_url)."""
+    result_bytes: int | None
+    error: str | None
+    code: str | None
+    """The kind of its last failure, such as http.503 or timeout."""
+    count: int
+    """How many occurrences it stands for."""
+    requested_by: str | None
+    """Who asked for it, or for its being skipped, by hand."""
+    correlation_id: str | None
+    """What its log lines and its target's calls bear, too."""
+    workflow: str | None
+    """The workflow that ran it, or whose run it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workflow(WorkflowSummary):
+    """A workflow as it is kept; each of its jobs is at /v1/jobs/<id>."""
+
+    jobs: Mapping[str, WorkflowJob]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowRun(RunExtras, Answer):
+    """A run of a workflow with the state of each job, each read at a moment of its own."""
+
+    run: str
+    state: str
+    reason: str | None
+    occurrence: datetime
+    """UTC, to the second where it has no fraction."""
+    started_at: datetime | None
+    """UTC, to the millisecond."""
+    finished_at: datetime | None
+    """UTC, to the millisecond."""
+    deadline: datetime | None
+    """By when all its jobs must have ended."""
+    rerun_of: str | None
+    """The run of which this one runs a part again."""
+    rerun_from: tuple[str, ...]
+    """The jobs that it began with then."""
+    code: str | None
+    error: str | None
+    counts: Counts
+    jobs: tuple[MemberRun, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleRun(Run):
+    """A run, and where its large result can be read for a while."""
+
+    result_url: str | None
+    result_url_seconds: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowPut(Workflow):
+    """A workflow as it is now, or would be (`dry_run`)."""
+
+    dry_run: bool
+    created: tuple[str, ...]
+    """Jobs that are new, the workflow's own among them."""
+    changed: tuple[str, ...]
+    """Jobs that are otherwise than before."""

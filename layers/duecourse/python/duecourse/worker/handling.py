@@ -106,9 +106,9 @@ class Handler:
     def _tell(self, run: WorkerRun, token: str, report: Report) -> None:
         match report:
             case Completion(result):
-                self.client.complete(run.run_id, token, result)
+                self.client.complete_run(run.run_id, token, result=result)
             case Failure():
-                self.client.fail(
+                self.client.fail_run(
                     run.run_id,
                     token,
                     report.error,

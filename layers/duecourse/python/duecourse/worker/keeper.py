@@ -75,7 +75,7 @@ class Keeper:
             if self._over:
                 return
             try:
-                answer = self._client.heartbeat(self._run.run_id, self._run.token)
+                answer = self._client.heartbeat_run(self._run.run_id, self._run.token)
             except ApiUnreachableError as error:
                 log.warning("run %s: no heartbeat: %s", self._run.run_id, error)
                 self._rhythm = self._rhythm.unheard(self._clock())

@@ -81,7 +81,8 @@ class Worker:
         api = api or os.environ.get("DUECOURSE_API")
         if client is None and not api:
             raise ValueError("no API address: give api= or set DUECOURSE_API")
-        self._client = client or Client(api or "", timeout=API_TIMEOUT_SECONDS)
+        # No retries: who reports asks again for longer than a client does, and until the worker is stopped.
+        self._client = client or Client(api or "", timeout=API_TIMEOUT_SECONDS, retries=0)
         self._queue = SqsTaskQueue(sqs or _sqs(), queue) if isinstance(queue, str) else queue
         self._concurrency = concurrency
         self._hidden_seconds = hidden_seconds

@@ -11,7 +11,7 @@ from duecourse.cli.commands.options import answer_options, confirm, connected, p
 from duecourse.cli.output import print_dead_letters, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, say
 from duecourse.client import Client
-from duecourse.client.models import Run, instant
+from duecourse.client.models import Run
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.parsed_input import read_instant
 
@@ -38,7 +38,7 @@ def list_dead(
 ) -> None:
     """Show dead runs, the latest death first."""
     with connected(api, sign) as client:
-        page = client.dead_letters(job_id, limit=limit, cursor=cursor)
+        page = client.list_dead_runs(job_id=job_id, limit=limit, cursor=cursor)
     if as_json:
         print_json({"items": [run.document for run in page.items], "next_cursor": page.next_cursor})
         return
@@ -90,7 +90,7 @@ def _redriven(
     cursor = None
     while True:
         left = MAX_PER_CALL if limit is None else min(limit - redriven - refused, MAX_PER_CALL)
-        done = client.redrive_dead_letters(job_id, since=since, until=until, limit=left, cursor=cursor)
+        done = client.redrive_dead_runs(job_id=job_id, since=since, until=until, limit=left, cursor=cursor)
         redriven, refused, cursor = redriven + done.redriven, refused + done.refused, done.next_cursor
         if cursor is None or (limit is not None and redriven + refused >= limit):
             return {"redriven": redriven, "refused": refused, "more": done.more}
@@ -105,8 +105,7 @@ class _Died:
 
     def includes(self, run: Run) -> bool:
         """Whether the run died then; one that does not say so may have."""
-        finished = instant(run.document.get("finished_at"))
-        at = None if finished is None else finished.timestamp()
+        at = None if run.finished_at is None else run.finished_at.timestamp()
         return at is None or ((self.since is None or self.since <= at) and (self.until is None or at < self.until))
 
 
@@ -121,7 +120,7 @@ def _count(client: Client, job_id: str | None, died: _Died) -> str:
     """How many runs those are; of very many not all are counted. Empty for none."""
     count, cursor = 0, None
     for _ in range(MAX_PAGES):
-        page = client.dead_letters(job_id, limit=MAX_PER_CALL, cursor=cursor)
+        page = client.list_dead_runs(job_id=job_id, limit=MAX_PER_CALL, cursor=cursor)
         count, cursor = count + sum(map(died.includes, page.items)), page.next_cursor
         if cursor is None:
             return str(count or "")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from math import isfinite
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 import click
 
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.output import print_changes, print_jobs, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.client.bodies import JobRequest
 from duecourse.client.models import Job
 
 CREATE_EXAMPLE = """\
@@ -43,7 +44,7 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
     """Create a job from a JSON file, or from standard input."""
     job = _read(document)
     with connected(api, sign) as client:
-        created = client.create_job(job)
+        created = client.create_job(cast("JobRequest", job))
     _show(created, as_json)
 
 
@@ -62,7 +63,7 @@ def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
     """List all jobs."""
     with connected(api, sign) as client:
-        found = list(client.all_jobs())
+        found = list(client.list_jobs())
     if as_json:
         print_json([job.document for job in found])
     else:
@@ -110,7 +111,7 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
 def history(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show who changed a job, and what, newest first."""
     with connected(api, sign) as client:
-        page = client.job_history(job_id, limit=limit, cursor=cursor)
+        page = client.get_job_history(job_id, limit=limit, cursor=cursor)
     if as_json:
         print_json({"items": [change.document for change in page.items], "next_cursor": page.next_cursor})
         return

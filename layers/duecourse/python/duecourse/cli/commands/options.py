@@ -90,7 +90,7 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     except ValueError as error:
         raise UsageError(str(error)) from error
     try:
-        with Client(api, auth=auth) as client:
+        with Client(api, auth=auth, retries=1) as client:
             yield client
     except ApiError as error:
         raise CliError(plain(str(error))) from error

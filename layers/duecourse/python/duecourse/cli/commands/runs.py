@@ -25,11 +25,11 @@ def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: boo
     """
     with connected(api, sign) as client:
         if as_json:
-            page = client.runs(job_id, limit=limit, cursor=cursor)
+            page = client.list_runs(job_id, limit=limit, cursor=cursor)
             print_json({"items": [run.document for run in page.items], "next_cursor": page.next_cursor})
             return
         found = due_runs(
-            lambda size, at: client.runs(job_id, limit=size, cursor=at),
+            lambda size, at: client.list_runs(job_id, limit=size, cursor=at),
             limit=limit,
             cursor=cursor,
             now=datetime.now(UTC),
@@ -50,7 +50,7 @@ def run() -> None:
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a run, with its result or the address of a large one."""
     with connected(api, sign) as client:
-        found = client.run(run_id)
+        found = client.get_run(run_id)
     if as_json:
         print_json(found.document)
     else:
@@ -63,8 +63,8 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Cancel a run; a program that works on it learns this at its next heartbeat."""
     with connected(api, sign) as client:
-        asked = client.cancel(run_id)
-    _told(asked, "its end is asked for", as_json)
+        asked = client.cancel_run(run_id)
+    _told(asked.run, "its end is asked for", as_json)
 
 
 @run.command(cls=Command, example="duecourse run redrive nightly.20261121T030000Z")
@@ -73,8 +73,8 @@ def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> No
 def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Give a dead run a fresh allowance of attempts."""
     with connected(api, sign) as client:
-        asked = client.redrive(run_id)
-    _told(asked, "it will be tried again", as_json)
+        asked = client.redrive_run(run_id)
+    _told(asked.run, "it will be tried again", as_json)
 
 
 @run.command(cls=Command, example="duecourse run rerun nightly.20261121T020000Z --from load-eu")
@@ -92,7 +92,7 @@ def rerun(
     The other jobs count as they ended, and hand down their results. The run that is repeated stays as it is.
     """
     with connected(api, sign) as client:
-        made = client.rerun(run_id, jobs, key=key)
+        made = client.rerun(run_id, jobs, idempotency_key=key)
     if as_json:
         print_json(made.document)
     else:

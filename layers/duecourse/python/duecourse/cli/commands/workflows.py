@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import IO
+from typing import IO, cast
 
 import click
 from rich.console import Console
@@ -21,7 +21,8 @@ from duecourse.cli.output import (
 )
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.client import Client
-from duecourse.client.workflow_models import WorkflowRun
+from duecourse.client.bodies import WorkflowRequest
+from duecourse.client.models import WorkflowRun
 
 POLL_SECONDS = 2.0
 PUT_EXAMPLE = """\
@@ -48,7 +49,7 @@ def put(workflow_id: str, document: IO[str], dry_run: bool, api: str | None, sig
     except ValueError as error:
         raise UsageError(plain(f"{document.name}: {error}")) from error
     with connected(api, sign) as client:
-        made = client.put_workflow(workflow_id, asked, dry_run=dry_run)
+        made = client.put_workflow(workflow_id, cast("WorkflowRequest", asked), dry_run=dry_run)
     if as_json:
         print_json(made.document)
         return
@@ -82,7 +83,7 @@ def show(name: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a workflow with its jobs, or one of its runs with the state of each job."""
     with connected(api, sign) as client:
         if "." in name:
-            run = client.workflow_run(name)
+            run = run_of(client, name)
             print_json(run.document) if as_json else print_workflow_run(run)
             return
         found = client.get_workflow(name)
@@ -106,7 +107,7 @@ def watch(name: str, every: float, api: str | None, sign: bool | None, as_json: 
     if as_json:
         print_json(run.document)
     if run.state != "SUCCEEDED":
-        raise CliError(plain(f"{run.id} is {run.state}: {run.error or run.reason or 'see its jobs'}"))
+        raise CliError(plain(f"{run.run} is {run.state}: {run.error or run.reason or 'see its jobs'}"))
 
 
 @workflows.command(cls=Command, example="duecourse workflows delete nightly --yes")
@@ -123,28 +124,34 @@ def delete(workflow_id: str, yes: bool, api: str | None, sign: bool | None) -> N
     say(f"{workflow_id} is deleted; its jobs stay")
 
 
+def run_of(client: Client, run_id: str) -> WorkflowRun:
+    """A workflow's run by its id."""
+    workflow_id, _, instant = run_id.partition(".")
+    return client.get_workflow_run(workflow_id, instant)
+
+
 def _newest(client: Client, workflow_id: str) -> str:
     """The newest run that has begun. Raises CliError where there is none."""
-    for run in client.runs(workflow_id, limit=20).items:
+    for run in client.list_runs(workflow_id, limit=20).items:
         if run.state not in ("QUEUED", "SKIPPED"):
             return run.id
     raise CliError(plain(f"no run of {workflow_id} has begun; start one: POST /v1/jobs/{workflow_id}/run"))
 
 
 def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> WorkflowRun:
-    run = client.workflow_run(run_id)
+    run = run_of(client, run_id)
     console = Console(highlight=False)
     if quiet or not console.is_terminal:
         while not run.is_final:
             time.sleep(every)
-            run = client.workflow_run(run_id)
+            run = run_of(client, run_id)
         if not quiet:
             print_workflow_run(run)
         return run
     with Live(workflow_run_table(run), console=console, auto_refresh=False) as live:
         while not run.is_final:
             time.sleep(every)
-            run = client.workflow_run(run_id)
+            run = run_of(client, run_id)
             live.update(workflow_run_table(run), refresh=True)
     return run
 

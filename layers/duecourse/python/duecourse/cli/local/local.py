@@ -105,16 +105,16 @@ def _run(
         announce(stack.api)
         screen.step("receiver", receiver.url)
         observer = observe(stack, client, log, screen, NEW_JOBS)
-        observer.follow(job.id for job in client.all_jobs())
+        observer.follow(job.id for job in client.list_jobs())
         observer.prime()
         # The rule's own tick is a minute away, and what was off for longer than three calls itself late until one came.
         aws.invoke(stack.endpoint, stack.outputs.tick_function)
-        client.health()
+        client.get_health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
         moved = kept is not None and kept.receiver_port != settings.receiver_port
         for job in demo_jobs(receiver.url, datetime.now(UTC)):
             _post(client, job, screen, anew=moved and job.every is not None)
-        observer.follow(job.id for job in client.all_jobs())
+        observer.follow(job.id for job in client.list_jobs())
         screen.line()
         for line in hints(stack.api, stack.endpoint, receiver.url):
             screen.line(line)
@@ -152,6 +152,6 @@ def _stay(stack: Stack, client: Client, observer: Observer) -> None:
         now = datetime.now(UTC)
         if now - listed_at >= NEW_JOBS:
             listed_at = now
-            observer.follow_new(lambda: [job.id for job in client.all_jobs()])
+            observer.follow_new(lambda: [job.id for job in client.list_jobs()])
         observer.look(now)
         time.sleep(POLL_SECONDS)

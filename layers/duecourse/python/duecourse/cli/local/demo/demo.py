@@ -64,7 +64,7 @@ def run_demo(project: Project, screen: Screen, seconds: int) -> bool:
 def _watch(
     stack: Stack, client: Client, log: CallLog, receiver: Receiver, screen: Screen, window: timedelta
 ) -> DemoResult:
-    client.health()
+    client.get_health()
     Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
     posted = datetime.now(UTC)
     jobs = demo_jobs(receiver.url, posted)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from duecourse.cli.local.demo.receiver import FAIL_PATH, OK_PATH
+from duecourse.client.bodies import HttpTarget, JobRequest, Retry
 
 TEN_SECONDS = "every-10-seconds"
 ONCE = "once-in-20-seconds"
@@ -22,13 +21,13 @@ DEAD_AFTER = timedelta(seconds=6)
 class DemoJob:
     """A job to post; `every` is the distance of its occurrences, None for a one-off."""
 
-    document: Mapping[str, Any]
+    document: JobRequest
     every: timedelta | None = None
 
     @property
     def id(self) -> str:
         """The job's id."""
-        return str(self.document["id"])
+        return self.document.get("id") or ""
 
 
 def _at(instant: datetime) -> str:
@@ -37,9 +36,9 @@ def _at(instant: datetime) -> str:
 
 def demo_jobs(receiver_url: str, now: datetime) -> tuple[DemoJob, ...]:
     """Every ten seconds; once in twenty seconds; every minute; one whose target always fails."""
-    works = {"type": "http", "url": receiver_url + OK_PATH, "method": "POST"}
-    fails = {"type": "http", "url": receiver_url + FAIL_PATH, "method": "POST"}
-    retry = {"max_attempts": DEAD_ATTEMPTS, "backoff": "fixed", "min_seconds": 1, "max_seconds": 2}
+    works: HttpTarget = {"type": "http", "url": receiver_url + OK_PATH, "method": "POST"}
+    fails: HttpTarget = {"type": "http", "url": receiver_url + FAIL_PATH, "method": "POST"}
+    retry: Retry = {"max_attempts": DEAD_ATTEMPTS, "backoff": "fixed", "min_seconds": 1, "max_seconds": 2}
     return (
         DemoJob(
             {"id": TEN_SECONDS, "name": "Every ten seconds", "schedule": "rate(10 seconds)", "target": works},

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from duecourse.cli.local.emulator.emulator import refusal
 from duecourse.cli.local.emulator.environment import LOOPBACK
-from duecourse.client.models import instant
+from duecourse.client.reading import instant
 
 OK_PATH = "/ok"
 FAIL_PATH = "/fail"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from duecourse.client import ApiError, ApiUnreachableError
-from duecourse.client.models import Page, Run
+from duecourse.client import ApiError, ApiUnreachableError, Page
+from duecourse.client.models import Run
 
 NOT_FOUND = 404
 PAGE_SIZE = 100
@@ -18,7 +18,7 @@ MAX_PAGES = 5
 class RunSource(Protocol):
     """Where runs are read: the client."""
 
-    def runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+    def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         """One page of a job's runs, newest first."""
 
 
@@ -92,7 +92,7 @@ class RunWatcher:
         """Add what has changed, page by page: what was read before an error is not read as a change again."""
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            page = self._source.runs(job_id, limit=PAGE_SIZE, cursor=cursor)
+            page = self._source.list_runs(job_id, limit=PAGE_SIZE, cursor=cursor)
             changes += [change for run in page.items if (change := self._change(run))]
             cursor = page.next_cursor
             if cursor is None or any(run.is_final for run in page.items):

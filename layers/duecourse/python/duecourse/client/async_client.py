@@ -1,0 +1,98 @@
+"""The client, for programs on asyncio.
+
+async with AsyncClient("https://abc.execute-api.eu-central-1.amazonaws.com") as duecourse:
+    await duecourse.create_job({"schedule": "0 9 * * 1", "target": {"type": "http", "url": "https://..."}})
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from random import random
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from duecourse.client.access import access
+from duecourse.client.async_methods import AsyncMethods
+from duecourse.client.calls import ApiAnswer, Call, understood, unreachable, wait_before_next
+from duecourse.client.client import RETRIES, TIMEOUT_SECONDS, at_cursor, model, page
+from duecourse.client.errors import ApiError, ApiUnreachableError
+from duecourse.client.pages import AsyncPage
+from duecourse.client.reading import Answer
+
+A = TypeVar("A", bound=Answer)
+
+
+class AsyncClient(AsyncMethods):
+    """`Client` with `await`: the same methods, answers, errors and retries."""
+
+    def __init__(
+        self,
+        api: str,
+        *,
+        auth: httpx.Auth | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        retries: int = RETRIES,
+        transport: httpx.AsyncBaseTransport | None = None,
+        trust_env: bool = True,
+        wait: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """As for `Client`."""
+        self.api = api.rstrip("/")
+        self._http = httpx.AsyncClient(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env)
+        self._retries = retries
+        self._wait = wait
+
+    @classmethod
+    def from_env(cls, profile: str | None = None, **more: Any) -> Self:
+        """The API that the environment names (DUECOURSE_API, DUECOURSE_TOKEN), or a profile; see `access`."""
+        found = access(profile)
+        return cls(found.api, **{"auth": found.auth(), **more})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def call(self, method: str, path: str, *, json: object = None, **more: Any) -> Mapping[str, Any]:
+        """The document that any request is answered: `call("GET", "stats")`. `more` as `Call` has it."""
+        return (await self.send(Call(method, path, body=json, **more))).document
+
+    async def send(self, call: Call) -> ApiAnswer:
+        """The answer to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError where its body is no
+        JSON.
+        """
+        given, tried = call.request(self.api), 0
+        while True:
+            tried += 1
+            try:
+                return await self._once(call, given)
+            except (ApiError, ApiUnreachableError) as failure:
+                wait = wait_before_next(call, failure, tried, self._retries, random())  # noqa: S311 - jitter
+                if wait is None:
+                    raise
+            await self._wait(wait)
+
+    async def _once(self, call: Call, given: Mapping[str, Any]) -> ApiAnswer:
+        try:
+            request = self._http.build_request(**given)
+            auth = httpx.USE_CLIENT_DEFAULT if call.token is None else None
+            return understood(await self._http.send(request, auth=auth))
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            raise unreachable(self.api, error) from error
+
+    async def _send(self, call: Call, answer: type[A]) -> A:
+        return model(await self.send(call), answer)
+
+    async def _page(self, call: Call, item: type[A]) -> AsyncPage[A]:
+        items, cursor = page(await self.send(call), item)
+        return AsyncPage(items, cursor, lambda next_: self._page(at_cursor(call, next_), item))

@@ -1,0 +1,239 @@
+"""What the API is sent. Written by scripts/client_code.py from openapi.json (`make openapi`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class AwsTarget(TypedDict):
+    """One call of an AWS API."""
+
+    type: Literal["aws"]
+    service: str
+    action: str
+    parameters: NotRequired[Mapping[str, Any]]
+    role: str
+
+
+class EcsTarget(TypedDict):
+    """A Fargate task."""
+
+    type: Literal["ecs"]
+    cluster: str
+    task_definition: str
+    container: str
+    subnets: Sequence[str]
+    security_groups: NotRequired[Sequence[str]]
+    public_ip: NotRequired[bool]
+
+
+class EventBridgeTarget(TypedDict):
+    """An event bus of the stage's own account and region."""
+
+    type: Literal["eventbridge"]
+    bus: str
+    source: NotRequired[str]
+    detail_type: NotRequired[str]
+
+
+class HttpTarget(TypedDict):
+    """An HTTP endpoint."""
+
+    type: Literal["http"]
+    url: str
+    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]]
+    headers: NotRequired[Mapping[str, str]]
+    expect: NotRequired[Sequence[str | int]]
+    sign: NotRequired[Sign | None]
+
+
+class JobPatch(TypedDict):
+    """Part of a job."""
+
+    schedule: NotRequired[str | None]
+    timezone: NotRequired[str | None]
+    dst_gap: NotRequired[Literal["next", "skip"] | None]
+    dst_fold: NotRequired[Literal["first", "second", "both"] | None]
+    anchor: NotRequired[datetime | str | None]
+    start: NotRequired[datetime | str | None]
+    end: NotRequired[datetime | str | None]
+    name: NotRequired[str | None]
+    exclude: NotRequired[Sequence[str] | None]
+    jitter_seconds: NotRequired[int | None]
+    max_runs: NotRequired[int | None]
+    payload: NotRequired[Any]
+    priority: NotRequired[Literal["high", "normal", "low"] | None]
+    start_deadline_seconds: NotRequired[int | None]
+    pause_on_failure: NotRequired[int | None]
+    missed: NotRequired[Mapping[str, Any] | None]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]] | None]
+    tags: NotRequired[Sequence[str] | None]
+    id: NotRequired[str | None]
+    target: NotRequired[Mapping[str, Any] | None]
+    task: NotRequired[str | None]
+    timeout_seconds: NotRequired[int | None]
+    estimated_seconds: NotRequired[int | None]
+    completion: NotRequired[Literal["response", "callback"] | None]
+    completion_seconds: NotRequired[int | None]
+    heartbeat_seconds: NotRequired[int | None]
+    retry: NotRequired[Mapping[str, Any] | None]
+    precision: NotRequired[Literal["second", "exact"] | None]
+    delivery: NotRequired[Literal["at_least_once", "at_most_once"] | None]
+    idempotency_key: NotRequired[str | None]
+
+
+class JobRequest(TypedDict):
+    """A job as posted. `task` is short for a target of that type, and is written out before this model sees it."""
+
+    schedule: str | None
+    timezone: NotRequired[str]
+    dst_gap: NotRequired[Literal["next", "skip"]]
+    dst_fold: NotRequired[Literal["first", "second", "both"]]
+    anchor: NotRequired[datetime | str | None]
+    start: NotRequired[datetime | str | None]
+    end: NotRequired[datetime | str | None]
+    name: NotRequired[str]
+    exclude: NotRequired[Sequence[str]]
+    jitter_seconds: NotRequired[int]
+    max_runs: NotRequired[int | None]
+    payload: NotRequired[Any]
+    priority: NotRequired[Literal["high", "normal", "low"]]
+    start_deadline_seconds: NotRequired[int | None]
+    pause_on_failure: NotRequired[int | None]
+    missed: NotRequired[Missed]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
+    tags: NotRequired[Sequence[str]]
+    id: NotRequired[str | None]
+    target: NotRequired[
+        HttpTarget
+        | LambdaTarget
+        | SqsTarget
+        | SnsTarget
+        | EventBridgeTarget
+        | StepFunctionsTarget
+        | EcsTarget
+        | AwsTarget
+        | TaskTarget
+    ]
+    task: NotRequired[str | None]
+    timeout_seconds: NotRequired[int]
+    estimated_seconds: NotRequired[int | None]
+    completion: NotRequired[Literal["response", "callback"]]
+    completion_seconds: NotRequired[int | None]
+    heartbeat_seconds: NotRequired[int | None]
+    retry: NotRequired[Retry]
+    precision: NotRequired[Literal["second", "exact"] | None]
+    delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
+    idempotency_key: NotRequired[str | None]
+
+
+class LambdaTarget(TypedDict):
+    """A Lambda function of the stage's own account and region."""
+
+    type: Literal["lambda"]
+    function: str
+    mode: NotRequired[Literal["sync", "async"]]
+
+
+class Member(TypedDict):
+    """A job of a workflow, and when it starts."""
+
+    job: NotRequired[Mapping[str, Any] | None]
+    after: NotRequired[Sequence[str]]
+    when: NotRequired[Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]]
+    may_fail: NotRequired[bool]
+    not_before: NotRequired[str | None]
+    only: NotRequired[str | None]
+
+
+class Missed(TypedDict):
+    """What becomes of occurrences that nobody enqueued in time."""
+
+    policy: NotRequired[Literal["skip", "run_once", "run_all"]]
+    grace_seconds: NotRequired[int]
+    max_missed: NotRequired[int]
+
+
+class Queue(TypedDict):
+    """Runs wait in line, up to so many."""
+
+    queue: int
+
+
+class Retry(TypedDict):
+    """How often, how long to wait in between, and which failures are worth it."""
+
+    max_attempts: NotRequired[int]
+    backoff: NotRequired[Literal["exponential", "linear", "fixed"]]
+    min_seconds: NotRequired[float]
+    max_seconds: NotRequired[float]
+    on: NotRequired[Sequence[str | int] | None]
+    never: NotRequired[Sequence[str | int]]
+    max_age_seconds: NotRequired[int | None]
+
+
+class Sign(TypedDict):
+    """With which secret of the tenant's calls are signed."""
+
+    secret: str
+
+
+class SnsTarget(TypedDict):
+    """A topic of the stage's own account and region."""
+
+    type: Literal["sns"]
+    topic: str
+    subject: NotRequired[str | None]
+    group: NotRequired[str | None]
+
+
+class SqsTarget(TypedDict):
+    """A queue of the stage's own account and region."""
+
+    type: Literal["sqs"]
+    queue: str
+    group: NotRequired[str | None]
+
+
+class StepFunctionsTarget(TypedDict):
+    """A state machine of the stage's own account and region."""
+
+    type: Literal["stepfunctions"]
+    machine: str
+
+
+class TaskTarget(TypedDict):
+    """A target that the operator has registered."""
+
+    type: Literal["task"]
+    name: str
+
+
+class WorkflowRequest(TypedDict):
+    """A workflow as posted: when it runs, and the jobs that it runs."""
+
+    schedule: str | None
+    timezone: NotRequired[str]
+    dst_gap: NotRequired[Literal["next", "skip"]]
+    dst_fold: NotRequired[Literal["first", "second", "both"]]
+    anchor: NotRequired[datetime | str | None]
+    start: NotRequired[datetime | str | None]
+    end: NotRequired[datetime | str | None]
+    name: NotRequired[str]
+    exclude: NotRequired[Sequence[str]]
+    jitter_seconds: NotRequired[int]
+    max_runs: NotRequired[int | None]
+    payload: NotRequired[Any]
+    priority: NotRequired[Literal["high", "normal", "low"]]
+    start_deadline_seconds: NotRequired[int | None]
+    pause_on_failure: NotRequired[int | None]
+    missed: NotRequired[Missed]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "all"]]]
+    tags: NotRequired[Sequence[str]]
+    deadline_seconds: NotRequired[int]
+    jobs: Mapping[str, Member]

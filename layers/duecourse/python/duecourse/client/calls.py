@@ -1,0 +1,169 @@
+"""One request to the API, what its answer is, and when the same request is sent again. No I/O here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+
+from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
+
+LONGEST_WAIT_SECONDS = 60.0
+"""A longer `Retry-After` is not waited for: the error says it."""
+FIRST_WAIT_SECONDS = 0.5
+TOO_MANY = 429
+"""Nothing was done: any request may be sent again."""
+BUSY = frozenset({502, 503, 504})
+"""Nobody knows whether it was done: only a request that may be done twice is sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. `fields` is a body whose empty fields are left out, `body` one that goes as it is.
+
+    `idempotency_key`: True makes one. With a run's `token` the request is authorised by that alone. `repeatable`: done
+    twice it has the effect of once, so it may be sent again where nobody knows whether it was done.
+    """
+
+    method: str
+    path: str
+    body: object = None
+    fields: Mapping[str, object] | None = None
+    query: Mapping[str, object] = field(default_factory=dict)
+    headers: Mapping[str, str | None] = field(default_factory=dict)
+    token: str | None = None
+    idempotency_key: str | bool | None = None
+    repeatable: bool = True
+
+    @staticmethod
+    def at(template: str, **names: str) -> str:
+        """The path with its names, quoted."""
+        return template.format(**{name: quote(value, safe="") for name, value in names.items()})
+
+    def request(self, api: str) -> dict[str, Any]:
+        """The arguments of httpx's `build_request`. Raises TypeError or ValueError for a body that is no JSON."""
+        headers = {name: value for name, value in self.headers.items() if value is not None}
+        if self.idempotency_key:
+            headers["Idempotency-Key"] = uuid4().hex if self.idempotency_key is True else self.idempotency_key
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
+        sent = self.body if self.fields is None else _given(self.fields)
+        request: dict[str, Any] = {"method": self.method, "url": f"{api}/v1/{self.path}", "headers": headers}
+        if query := _given(self.query):
+            request["params"] = {name: _parameter(value) for name, value in query.items()}
+        return request if sent is None else request | {"json": _plain(sent)}
+
+    @property
+    def conditional(self) -> bool:
+        """Whether it holds for one version only: sent again after it was done, it would be refused."""
+        return any(value is not None for value in self.headers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAnswer:
+    """A document with its status (200 to 299), its ETag, and when the API says that it answered."""
+
+    status: int
+    document: Mapping[str, Any]
+    at: datetime | None
+    etag: str | None = None
+
+
+def understood(response: httpx.Response) -> ApiAnswer:
+    """The document of a response. Raises ApiError for a refusal and for what is no JSON object."""
+    document = _document(response)
+    if not response.is_success:
+        problem = problem_of(response.status_code, _beginning(response)) if document is None else document
+        raise ApiError.of(response.status_code, problem, _seconds(response.headers.get("Retry-After")))
+    if document is None:
+        raise ApiError(response.status_code, problem_of(response.status_code, f"{NOT_OURS} ({_beginning(response)})"))
+    return ApiAnswer(response.status_code, document, _date(response.headers.get("Date")), response.headers.get("ETag"))
+
+
+def unreachable(api: str, error: Exception) -> ApiUnreachableError:
+    """What a failed connection means."""
+    return ApiUnreachableError(f"nothing answers at {api} ({str(error) or type(error).__name__})")
+
+
+def wait_before_next(
+    call: Call, failure: ApiError | ApiUnreachableError, tried: int, retries: int, draw: float
+) -> float | None:
+    """How long to wait before the same request is sent again (seconds); None where it is not.
+
+    `tried`: how often it was sent. `draw`: 0..1, so that callers who failed together do not come back together (full
+    jitter). What the API asks for with `Retry-After` is waited for in full.
+    """
+    if tried > retries:
+        return None
+    backoff = FIRST_WAIT_SECONDS * 2 ** (tried - 1) * draw
+    safe = call.repeatable and not call.conditional
+    if isinstance(failure, ApiUnreachableError):
+        return backoff if safe else None
+    if failure.status != TOO_MANY and not (safe and failure.status in BUSY):
+        return None
+    asked = failure.retry_after or 0.0
+    return asked + backoff if asked <= LONGEST_WAIT_SECONDS else None
+
+
+def _given(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _parameter(value: object) -> str | list[str]:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [str(each) for each in value]
+    return _instant(value) if isinstance(value, datetime) else str(value)
+
+
+def _plain(value: object) -> object:
+    """The same with instants as the API reads them."""
+    if isinstance(value, datetime):
+        return _instant(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _instant(value: datetime) -> str:
+    """Raises ValueError for a naive datetime: nobody knows which instant it means."""
+    if value.tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone: give an aware datetime, such as datetime.now(UTC)")
+    return value.astimezone(UTC).isoformat()
+
+
+def _document(response: httpx.Response) -> Mapping[str, Any] | None:
+    """The JSON object; an empty one where nothing was said, None for anything else."""
+    if not response.content:
+        return {}
+    try:
+        document = response.json()
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _beginning(response: httpx.Response) -> str:
+    return " ".join(response.text.split())[:200]
+
+
+def _seconds(text: str | None) -> float | None:
+    """Duecourse says `Retry-After` in whole seconds; a date, which others may send, is not waited for."""
+    return float(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _date(text: str | None) -> datetime | None:
+    try:
+        found = None if text is None else parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None

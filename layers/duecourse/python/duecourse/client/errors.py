@@ -1,0 +1,122 @@
+"""What a call can end with instead of an answer: the API's refusals by kind, or nobody who answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+NOT_OURS = "this is no answer of Duecourse's; is it the API's address?"
+
+
+class ApiUnreachableError(Exception):
+    """Nothing answers at the API's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One wrong field, parameter or header: where it is (`target/url`) and what is wrong there."""
+
+    where: str
+    detail: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.where, self.detail) if part)
+
+
+class ApiError(Exception):
+    """The API refused; `problem` is its problem document (RFC 9457), `retry_after` its wish for when to ask again.
+
+    With a `status` of success it was no refusal, but no answer of Duecourse's either.
+    """
+
+    def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> None:
+        """`retry_after` in seconds."""
+        self.status = status
+        self.problem = problem
+        self.retry_after = retry_after
+        super().__init__(self._sentence())
+
+    @classmethod
+    def of(cls, status: int, problem: Mapping[str, Any], retry_after: float | None = None) -> ApiError:
+        """The error for a status, of the class that is made for it."""
+        kind = KINDS.get(status, UnavailableError if status >= httpx.codes.INTERNAL_SERVER_ERROR else ApiError)
+        return kind(status, problem, retry_after)
+
+    @property
+    def by_duecourse(self) -> bool:
+        """Whether Duecourse itself refused, rather than a gateway or an authorizer before it."""
+        return str(self.problem.get("type") or "").startswith("/problems/")
+
+    @property
+    def type(self) -> str:
+        """The kind of problem, such as `unknown-job`; "" where Duecourse did not name one."""
+        return str(self.problem.get("type") or "").removeprefix("/problems/") if self.by_duecourse else ""
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Every wrong field, where fields are what was wrong."""
+        found = self.problem.get("errors")
+        entries = [entry for entry in (found if isinstance(found, list) else ()) if isinstance(entry, Mapping)]
+        return tuple(_fault(entry) for entry in entries)
+
+    def _sentence(self) -> str:
+        title = self.problem.get("title") or httpx.codes.get_reason_phrase(self.status) or "refused"
+        detail = self.problem.get("detail") or self.problem.get("message") or self.problem.get("errorMessage")
+        return " - ".join(str(part) for part in (f"{self.status} {title}", detail, *self.faults) if part)
+
+
+class InvalidError(ApiError):
+    """400, 422: the request is wrong; `faults` says where."""
+
+
+class UnauthorizedError(ApiError):
+    """401: no token, or one that the stage does not accept."""
+
+
+class ForbiddenError(ApiError):
+    """403: the caller lacks the scope, or the stage does not allow it."""
+
+
+class NotFoundError(ApiError):
+    """404: there is no such job, run or workflow."""
+
+
+class ConflictError(ApiError):
+    """409: what is there does not allow it."""
+
+
+class PreconditionError(ApiError):
+    """412: somebody else changed it since it was read; read it again."""
+
+
+class TooManyRequestsError(ApiError):
+    """429: over the tenant's limit; `retry_after` says when to ask again."""
+
+
+class UnavailableError(ApiError):
+    """5xx: the stage could not answer; the same request may be sent again."""
+
+
+KINDS: Mapping[int, type[ApiError]] = {
+    400: InvalidError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: PreconditionError,
+    422: InvalidError,
+    429: TooManyRequestsError,
+}
+
+
+def problem_of(status: int, detail: str) -> Mapping[str, Any]:
+    """What a problem document would have said."""
+    return {"title": httpx.codes.get_reason_phrase(status), "status": status, "detail": detail}
+
+
+def _fault(entry: Mapping[str, Any]) -> Fault:
+    where = str(entry.get("pointer") or entry.get("parameter") or entry.get("header") or "").removeprefix("/")
+    return Fault(where, str(entry.get("detail") or ""))

@@ -1,0 +1,51 @@
+"""Pages of a list: one of them with its cursor, or, iterated, all that follow."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """One page of a list, and the cursor of the next one. Iterating goes on over all pages after it.
+
+    for job in client.list_jobs(tag="billing"): ...
+    """
+
+    items: tuple[T, ...]
+    next_cursor: str | None
+    turn: Callable[[str], Page[T]] | None = field(default=None, repr=False, compare=False)
+    """Asks for the page of a cursor."""
+
+    def __iter__(self) -> Iterator[T]:
+        page = self
+        yield from page.items
+        while page.next_cursor and page.turn:
+            page = page.turn(page.next_cursor)
+            yield from page.items
+
+
+@dataclass(frozen=True)
+class AsyncPage(Generic[T]):
+    """One page of a list, and the cursor of the next one. Iterating goes on over all pages after it.
+
+    async for job in await client.list_jobs(tag="billing"): ...
+    """
+
+    items: tuple[T, ...]
+    next_cursor: str | None
+    turn: Callable[[str], Awaitable[AsyncPage[T]]] | None = field(default=None, repr=False, compare=False)
+    """Asks for the page of a cursor."""
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        page = self
+        for item in page.items:
+            yield item
+        while page.next_cursor and page.turn:
+            page = await page.turn(page.next_cursor)
+            for item in page.items:
+                yield item

@@ -1,0 +1,26 @@
+"""The client has every operation of the API's document, and its code is what the document makes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import pytest
+
+from duecourse.client import AsyncClient, Client
+from scripts.client_code import CLIENT, NOT_METHODS, snake, written
+from tests.support.template import ROOT
+
+
+@pytest.mark.parametrize(("name", "code"), written().items(), ids=list(written()))
+def test_the_code_is_what_openapi_json_makes_of_it(name: str, code: str) -> None:
+    assert (CLIENT / name).read_text() == code, "run make openapi"
+
+
+def test_every_operation_is_a_method_of_both_clients_with_the_same_arguments() -> None:
+    paths: dict[str, dict[str, Any]] = json.loads((ROOT / "openapi.json").read_text())["paths"]
+    operations = {each["operationId"] for path in paths.values() for each in path.values() if "operationId" in each}
+    for name in map(snake, sorted(operations - NOT_METHODS)):
+        plain, asynchronous = (inspect.signature(getattr(kind, name)) for kind in (Client, AsyncClient))
+        assert list(plain.parameters.items()) == list(asynchronous.parameters.items()), name

@@ -1,0 +1,141 @@
+"""A request that may be sent again is, as often as it is asked for, and no other is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from duecourse.client import (
+    ApiError,
+    ApiUnreachableError,
+    AsyncClient,
+    Client,
+    TooManyRequestsError,
+    UnavailableError,
+)
+from tests.unit.client.test_client import JOB, RUN
+
+Answer = tuple[int, Any, dict[str, str]] | None
+BUSY: Answer = (503, {"type": "/problems/busy", "title": "Service Unavailable"}, {"Retry-After": "7"})
+LIMITED: Answer = (429, {"type": "/problems/rate-limited"}, {"Retry-After": "2"})
+
+
+class Stage:
+    """Answers one after the other as it is told, None by breaking the connection; the last one is repeated."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.seen: list[httpx.Request] = []
+        self.waits: list[float] = []
+        self.client = Client("http://api", transport=httpx.MockTransport(self._answer), wait=self.waits.append)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if answer is None:
+            raise httpx.ConnectError("Connection refused", request=request)
+        return response(answer)
+
+
+def response(answer: tuple[int, Any, dict[str, str]]) -> httpx.Response:
+    status, document, headers = answer
+    return httpx.Response(status, json=document, headers=headers)
+
+
+def done(document: Any = JOB, status: int = 200) -> tuple[int, Any, dict[str, str]]:
+    return status, document, {}
+
+
+def test_a_busy_stage_is_asked_again_when_it_says() -> None:
+    stage = Stage(BUSY, LIMITED, done())
+    assert stage.client.get_job("nightly").id == "nightly"
+    assert [7 <= stage.waits[0] < 7.5, 2 <= stage.waits[1] < 3] == [True, True]
+
+
+def test_waits_double_and_are_drawn_so_that_callers_do_not_come_back_together() -> None:
+    stage = Stage(None)
+    with pytest.raises(ApiUnreachableError):
+        stage.client.get_job("nightly")
+    assert len(stage.seen) == 5
+    assert all(0 <= wait <= most for wait, most in zip(stage.waits, (0.5, 1, 2, 4), strict=True))
+
+
+def test_what_starts_something_carries_one_key_for_all_its_tries() -> None:
+    stage = Stage(None, BUSY, done(RUN, 202))
+    stage.client.run_job("nightly")
+    (key,) = {request.headers["Idempotency-Key"] for request in stage.seen}
+    assert len(stage.seen) == 3
+    other = Stage(done(RUN, 202))
+    other.client.run_job("nightly")
+    assert other.seen[0].headers["Idempotency-Key"] != key
+
+
+def test_a_callers_own_key_is_sent_as_it_is() -> None:
+    stage = Stage(done(RUN, 202))
+    stage.client.run_job("nightly", idempotency_key="order-7")
+    assert stage.seen[0].headers["Idempotency-Key"] == "order-7"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.skip_next("nightly"),
+        lambda client: client.put_job("nightly", {"schedule": None}, if_match='"1"'),
+        lambda client: client.delete_job("nightly", if_match='"1"'),
+    ],
+    ids=["a count that would count twice", "an edit of one version", "a deletion of one version"],
+)
+def test_what_may_have_been_done_and_must_not_be_done_twice_is_not_sent_again(call: Callable[[Client], object]) -> None:
+    for first in (None, BUSY):
+        stage = Stage(first, done())
+        with pytest.raises((ApiUnreachableError, UnavailableError)):
+            call(stage.client)
+        assert len(stage.seen) == 1
+
+
+def test_over_the_limit_nothing_was_done_so_even_that_is_sent_again() -> None:
+    stage = Stage(LIMITED, done())
+    stage.client.put_job("nightly", {"schedule": None}, if_match='"1"')
+    assert len(stage.seen) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 412, 422, 500])
+def test_a_refusal_that_stays_one_is_not_sent_again(status: int) -> None:
+    stage = Stage((status, {}, {}))
+    with pytest.raises(ApiError):
+        stage.client.get_job("nightly")
+    assert len(stage.seen) == 1
+
+
+def test_an_hour_is_not_waited_for() -> None:
+    stage = Stage((429, {}, {"Retry-After": "3600"}))
+    with pytest.raises(TooManyRequestsError) as refused:
+        stage.client.get_job("nightly")
+    assert refused.value.retry_after == 3600
+    assert stage.waits == []
+
+
+def test_the_client_on_asyncio_does_the_same_and_turns_pages() -> None:
+    waits: list[float] = []
+    pages = [
+        BUSY,
+        done({"items": [JOB], "next_cursor": "2"}),
+        done({"items": [JOB | {"id": "b"}], "next_cursor": None}),
+        done(JOB),
+    ]
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def play() -> list[str]:
+        transport = httpx.MockTransport(lambda _: response(pages.pop(0)))
+        async with AsyncClient("http://api", transport=transport, wait=wait) as client:
+            found = [job.id async for job in await client.list_jobs(tag="billing")]
+            return [*found, (await client.get_job("nightly")).id]
+
+    assert asyncio.run(play()) == ["nightly", "b", "nightly"]
+    assert len(waits) == 1
