@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import ClassVar, NamedTuple
 
 from duecourse.domain.jobs.policies import Lane
@@ -111,6 +112,10 @@ class Graph:
         return tuple(map(tuple, found))
 
     @cached_property
+    def _before(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
     def first(self) -> int:
         """Members that a rerun starts with, whatever comes before them."""
         return sum(1 << self.numbers[each] for each in self.rerun_from)
@@ -135,15 +140,11 @@ class Graph:
         return ends
 
     def before(self, number: int) -> int:
-        """All members that must have ended, or been skipped, before this one may start."""
-        found, pending = 0, self.upstream[number]
-        while pending:
-            found |= pending
-            pending = sum(
-                1 << each for each in {up for one in numbers_in(pending) for up in numbers_in(self.upstream[one])}
-            )
-            pending &= ~found
-        return found
+        """All members that must have ended, or been skipped, before this one may start. As deep as the longest path."""
+        if number not in self._before:
+            upstream = self.upstream[number]
+            self._before[number] = reduce(or_, map(self.before, numbers_in(upstream)), upstream)
+        return self._before[number]
 
     def after(self, numbers: int) -> int:
         """These members, and all that come after them."""
@@ -196,4 +197,8 @@ class Graph:
 
 def numbers_in(members: int) -> list[int]:
     """The numbers of a mask, ascending."""
-    return [number for number in range(members.bit_length()) if members >> number & 1]
+    found = []
+    while members:
+        found.append((members & -members).bit_length() - 1)
+        members &= members - 1
+    return found

@@ -8,6 +8,7 @@ start the last one to be noted sees all others, since each is noted before the o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
@@ -104,7 +105,7 @@ class Workflows:
             return job
         named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
         records = {record.job_id: record for record in self._records(run, graph, sorted(named))}
-        return replace(job, payload=filled(job.payload, records, lambda: self._payload(run, workflow)))
+        return replace(job, payload=filled(job.payload, records, cache(lambda: self._payload(run, workflow))))
 
     def _payload(self, run: Run, workflow: str) -> object:
         """The payload of the workflow's run: its own, where it was given one."""
