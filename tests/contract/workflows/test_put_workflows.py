@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
@@ -17,6 +18,7 @@ from duecourse.ports import InlineExecutor, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobChangedError
 from duecourse.usecases.jobs.membership import MemberError
+from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import GRAPH_DAYS, ManageWorkflows
 from duecourse.usecases.workflows.workflow_draft import (
     NoWorkflowError,
@@ -72,8 +74,9 @@ class Desk:
     def managing(self, store: WorkflowStore | None = None) -> ManageWorkflows:
         world, workflows = self.world, self.world.workflows if store is None else store
         return ManageWorkflows(
-            *(self.office.editing, world.run_store, workflows, world.wheel, world.clock, world.randomness),
-            InlineExecutor(),
+            *(self.office.editing, workflows),
+            CancelRuns(world.run_store, world.wheel, world.clock, world.randomness),
+            *(DynamoTenantLimits(self.tables.client, self.tables.jobs), world.clock, InlineExecutor()),
         )
 
     def put(self, *names: str, store: Any = None, inline: Sequence[str] | None = None, **fields: Any) -> WorkflowPut:
