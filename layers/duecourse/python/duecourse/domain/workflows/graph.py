@@ -42,7 +42,8 @@ class Member:
     """A job of a workflow. It starts by rule `when` after the jobs `after`. A failure counts for nothing in the
     outcome where it `may_fail`. `not_before` (cron): it starts at that expression's first instant at or after the
     occurrence, or later. `only` (cron): it takes part in occurrences that the expression names.
-    `lane` and `bulk` say where its first message goes. `given`: a rerun counts it as ended so.
+    `lane` and `bulk` say where its first message goes: to where the job was when the workflow was put, and from there
+    to its present lane. `given`: a rerun counts it as ended so.
     """
 
     id: str
