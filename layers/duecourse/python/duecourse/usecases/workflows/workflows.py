@@ -17,9 +17,9 @@ from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.records import stopped_by_workflow
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
-from duecourse.domain.workflows.ends import MemberEnds, end_of
+from duecourse.domain.workflows.ends import End, MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, read_ref
-from duecourse.domain.workflows.results import filled, taken_by
+from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
@@ -105,6 +105,9 @@ class Workflows:
             return job
         named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
         records = {record.job_id: record for record in self._records(run, graph, sorted(named))}
+        for member in (graph.members[number] for number in named):
+            if member.id not in records and member.given is not None and member.given.end is End.OK:
+                raise UpstreamResultError(f"the record of {member.id}.{member.given.run} is not kept any more")
         return replace(job, payload=filled(job.payload, records, cache(lambda: self._payload(run, workflow))))
 
     def _payload(self, run: Run, workflow: str) -> object:
