@@ -105,7 +105,7 @@ class ManageWorkflows:
         by: str | None = None,
     ) -> WorkflowPut:
         """Create the workflow, or replace it, as it was read `before`. Raises WorkflowInvalidError (nothing is written
-        then but where a job was changed in this moment), NoWorkflowError, and as EditJobs.put.
+        then but where a job was changed in this moment), JobQuotaError, NoWorkflowError, and as EditJobs.put.
         """
         found = self._checked(tenant, workflow_id, draft, before)
 
@@ -126,10 +126,16 @@ class ManageWorkflows:
             return draft.definition(kept.graph)
 
         edits[workflow_id] = edited = self.editing.put(tenant, workflow_id, own, expected, correlation_id, by=by)
-        if replaced is not None and replaced.target != edited.view.job.target:
-            self._retire(replaced, graph, edited.view.job)
-        if edited.changed:  # what another request freed before the switch, none frees after it
-            self._claim(tenant, workflow_id, self.workflows.jobs(tenant, list(graph.numbers)))
+        # What another request let go before the switch, none lets go after it.
+        if replaced is None or replaced.target != edited.view.job.target:
+            self.workflows.put_graph(tenant, workflow_id, graph)
+            if replaced is not None:
+                self._retire(replaced, graph, edited.view.job)
+        if edited.changed:
+            members = self.workflows.jobs(tenant, list(graph.numbers))
+            if faults := member_faults(workflow_id, graph.members, {}, members):
+                raise WorkflowInvalidError(faults)
+            self._claim(tenant, workflow_id, members)
         return WorkflowPut(
             edited.view,
             graph,
@@ -194,7 +200,7 @@ class ManageWorkflows:
         except GraphMissingError:
             return
         expires_at = int(self.clock.now()) + GRAPH_DAYS * DAY_SECONDS
-        self.workflows.expire_graph(job.tenant, ref_of(job), at=expires_at)
+        self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
         members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
         self.workflows.free(members, job.id, standing)  # one that was changed meanwhile stays: its claim is void
