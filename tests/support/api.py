@@ -52,6 +52,7 @@ from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
+from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import ManageWorkflows
 from duecourse.usecases.workflows.view import WorkflowRuns
 from tests.support.api_events import api_event, json_event
@@ -233,7 +234,8 @@ class ApiClient:
             ),
             skip_next=SkipNext(self.jobs, self.runs, self.clock, self.randomness, kept_days),
             workflows=ManageWorkflows(
-                editing, self.runs, self.workflows, lanes, self.clock, self.randomness, InlineExecutor()
+                *(editing, self.workflows, CancelRuns(self.runs, lanes, self.clock, self.randomness)),
+                *(self.counters, self.clock, InlineExecutor()),
             ),
             workflow_runs=WorkflowRuns(self.workflows),
             reruns=Reruns(

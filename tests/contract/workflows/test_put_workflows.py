@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.workflows.definition import workflow_fields
-from duecourse.domain.workflows.graph import Graph, Member
+from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.ports import InlineExecutor, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobChangedError
 from duecourse.usecases.jobs.membership import MemberError
+from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import GRAPH_DAYS, ManageWorkflows
 from duecourse.usecases.workflows.workflow_draft import (
     NoWorkflowError,
@@ -72,8 +74,9 @@ class Desk:
     def managing(self, store: WorkflowStore | None = None) -> ManageWorkflows:
         world, workflows = self.world, self.world.workflows if store is None else store
         return ManageWorkflows(
-            *(self.office.editing, world.run_store, workflows, world.wheel, world.clock, world.randomness),
-            InlineExecutor(),
+            *(self.office.editing, workflows),
+            CancelRuns(world.run_store, world.wheel, world.clock, world.randomness),
+            *(DynamoTenantLimits(self.tables.client, self.tables.jobs), world.clock, InlineExecutor()),
         )
 
     def put(self, *names: str, store: Any = None, inline: Sequence[str] | None = None, **fields: Any) -> WorkflowPut:
@@ -162,6 +165,18 @@ def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk
     assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
 
 
+def test_a_job_that_is_deleted_between_its_claim_and_the_switch_is_told(desk: Desk) -> None:
+    desk.put("extract", "load")
+
+    def delete() -> None:
+        desk.office.jobs.delete("default", "mail")
+
+    with pytest.raises(WorkflowInvalidError, match="there is no job mail"):
+        desk.put("extract", "mail", store=Interrupted(desk.world.workflows, "put_graph", delete))
+    desk.put("extract", "mail")
+    assert desk.job("mail").workflow == "nightly"
+
+
 def test_a_job_that_is_deleted_meanwhile_leaves_the_workflow_as_it_was(desk: Desk) -> None:
     desk.create("extract")
 
@@ -215,6 +230,42 @@ def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(desk: 
 
     put = desk.put("extract", "load", name="Other", store=Interrupted(desk.world.workflows, "claim", replaced))
     assert put.view.job.name == "Other"
+    assert desk.expiry(first) is None
+    assert desk.job("load").workflow == "nightly"
+
+
+def test_a_graph_that_comes_back_is_not_let_expire_by_who_replaced_it_late(desk: Desk) -> None:
+    first = desk.put("extract", "load").graph
+    late = Interrupted(desk.world.workflows, "expire_graph", lambda: desk.put("extract", "load"))
+    desk.put("extract", store=late)
+    assert desk.expiry(first) is None
+
+
+def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(desk: Desk) -> None:
+    first = desk.put("extract", "load").graph
+    put = desk.put("extract").graph
+
+    class Between:
+        """Lets the graph expire once it was written."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(desk.world.workflows, name)
+
+        def put_graph(self, *given: Any) -> WorkflowRef:
+            ref = desk.world.workflows.put_graph(*given)
+            if desk.managing().get("default", "nightly").graph == put:
+                desk.world.workflows.expire_graph("default", ref, desk.job("nightly"), at=int(NOON))
+            return ref
+
+    desk.put("extract", "load", store=Between())
+    assert desk.expiry(first) is None
+
+
+def test_a_deletion_that_ends_late_leaves_what_was_created_anew(desk: Desk) -> None:
+    first = desk.put("extract", "load").graph
+    gone = desk.office.jobs.delete("default", "nightly")
+    late = Interrupted(desk.world.workflows, "expire_graph", lambda: desk.put("extract", "load"))
+    desk.managing(late).deleted(gone)
     assert desk.expiry(first) is None
     assert desk.job("load").workflow == "nightly"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call
@@ -42,6 +44,7 @@ class Desk:
             lanes=self.world.wheel,
             inputs=self.world.inputs,
             workflows=self.world.workflows,
+            counters=DynamoTenantLimits(tables.client, tables.jobs),
             settings=api_settings(**settings),
         )
 
@@ -346,6 +349,45 @@ def test_deleting_a_workflow_ends_its_runs(desk: Desk) -> None:
     desk.world.until(NOON + 75)
     assert [run.state for run in desk.world.runs("nightly")] == [RunState.CANCELLED]
     assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
+
+
+def test_deleting_a_workflow_ends_a_run_that_is_older_than_a_thousand_others(desk: Desk) -> None:
+    desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.world.until(NOON + 61)
+    (alive,) = desk.world.runs("nightly")
+    assert alive.state is RunState.WAITING
+    for n in range(1, 1001):
+        later = replace(alive.identity, occurrence=alive.occurrence + n)
+        skipped = replace(alive, identity=later, state=RunState.SKIPPED, reason="overlap")
+        assert desk.world.run_store.write(skipped, None) is None
+    assert desk.api.delete("/v1/jobs/nightly").status == 204
+    desk.world.until(NOON + 75)
+    assert desk.view()["state"] == "CANCELLED"
+
+
+def test_a_second_delete_ends_the_runs_that_the_first_one_left(desk: Desk) -> None:
+    desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.world.until(NOON + 61)
+    job = desk.world.jobs.get("default", "nightly")
+    assert job is not None
+    assert desk.world.jobs.delete(job, deleted_at=desk.world.clock.now())  # and the process died
+    assert desk.api.delete("/v1/jobs/nightly").status == 404
+    desk.world.until(NOON + 75)
+    assert [run.state for run in desk.world.runs("nightly")] == [RunState.CANCELLED]
+    assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
+
+
+def test_a_workflow_for_which_there_is_no_room_leaves_nothing_behind(tables: Tables) -> None:
+    desk = Desk(tables, job_quota=6)
+    desk.put({"schedule": None, "jobs": {"old": INLINE}}, "/v1/workflows/other")
+    for query in ("dry_run=true", ""):
+        answer = desk.put(query=query)
+        assert (answer.status, kind(answer)) == (403, "job-quota")
+    assert desk.world.jobs.get("default", "extract") is None
+    assert desk.put(NIGHTLY | {"jobs": {"a": INLINE, "b": INLINE, "c": INLINE}}).status == 201
+    assert desk.put(NIGHTLY | {"jobs": {"a": INLINE, "b": INLINE}}).status == 200, "which creates none"
 
 
 # --- its runs

@@ -79,6 +79,20 @@ def test_a_paused_job_holds_its_run_until_it_is_resumed(world: WorkflowWorld) ->
     assert world.state("nightly") == (S, None)
 
 
+def test_a_paused_job_whose_start_is_found_among_the_dead_letters_is_not_forgotten(world: WorkflowWorld) -> None:
+    world.add(job("", id="transform", overlap=Overlap.ALLOW, workflow="nightly"))
+    world.clock.set(NOON + 5)
+    world.office.pause("transform")
+    world.begin(graph_of(CHAIN), NOON + 70)
+    world.wheel.dead_letters += world.wheel.hold_back(60)  # received too often: its lane was throttled
+    assert [held.message.job_id for held in world.wheel.dead_letters] == ["transform"]
+    world.reconcile()
+    world.office.resume("transform")
+    world.until(NOON + 1000)
+    assert world.called() == list(CHAIN)
+    assert world.state("nightly") == (S, None)
+
+
 def test_a_member_that_may_not_overlap_waits_for_its_other_run_and_is_not_skipped(world: WorkflowWorld) -> None:
     world.add(job("0 0 1 1 *", id="extract", completion=Completion.CALLBACK, overlap=Overlap.SKIP))
     other = world.run_now("extract")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.run import RunState
+from duecourse.domain.workflows.definition import workflow_fields
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.rerun import NoMemberError, NoWorkflowRunError, RunNotEndedError
 from tests.support.by_hand import ANNA
-from tests.support.jobs import NOON
+from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
 
@@ -197,3 +199,32 @@ def test_a_redriven_job_takes_its_workflow_on_once_the_next_run_of_that_has_ende
     world.until(NOON + 1200)
     assert world.state("nightly", holder.name.local) == (S, None)
     assert [world.state(name) for name in ("report", "nightly")] == [(S, None)] * 2
+
+
+def test_a_rerun_whose_job_is_a_workflow_now_fails_at_once(world: WorkflowWorld) -> None:
+    world.answers.failing = {"load"}
+    world.begin(graph_of(CHAIN), NOON + 90)
+    load = world.jobs.get("default", "load")
+    assert load is not None
+    assert world.jobs.delete(load, deleted_at=world.clock.now())
+    world.clock.set(NOON + 100)
+    ref = world.workflows.put_graph("default", "load", graph_of({"extract": ()}))
+    world.add(job("", id="load", at=world.clock.now(), **workflow_fields(ref.graph)))
+    again = world.rerun(["load"]).name.local
+    world.until(NOON + 130)
+    assert world.state("load", again) == (K, "deleted")
+    assert world.state("nightly", again) == (D, "members_failed")
+
+
+def test_a_rerun_that_takes_a_result_which_is_not_kept_any_more_fails(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"rows": 3}}
+    payload = "{{upstream.extract.result.rows}}"
+    world.add(job("", id="transform", overlap=Overlap.ALLOW, payload=payload, workflow="nightly"))
+    world.begin(graph_of(CHAIN), NOON + 90)
+    world.delete_record("extract")
+    again = world.rerun(["transform"]).name.local
+    world.until(NOON + 130)
+    run = world.run("transform", again)
+    assert run is not None
+    assert (run.state, run.code) == (D, "upstream_result")
+    assert run.error == f"the record of extract.{INSTANT} is not kept any more"

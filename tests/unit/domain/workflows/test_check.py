@@ -33,6 +33,13 @@ def test_a_name_that_is_no_job_of_the_workflow_is_refused_with_the_nearest_one()
     }
 
 
+def test_of_many_unknown_names_the_first_ten_alone_are_guessed() -> None:
+    after: dict[str, tuple[str, ...]] = {f"job-number-{n}": (f"job-numbre-{n}",) for n in range(300)}
+    details = list(said(after).values())
+    assert len(details) == 300
+    assert sum("did you mean" in each for each in details) == 10
+
+
 def test_rules_of_any_need_something_before_them() -> None:
     assert said({"a": ()}, a={"when": Rule.ANY_FAILURE}) == {
         "jobs/a/when": "any_failure needs after: nothing comes before this job"
@@ -71,6 +78,11 @@ def test_times_of_a_job_are_understood_and_meet_the_schedule() -> None:
     assert times("0 2 * * *", not_before="at(2020-01-01T00:00:00)") == ["names no time that is still to come"]
 
 
+def test_of_many_that_never_meet_the_schedule_ten_are_named() -> None:
+    members = [Member(id=f"j{n}", only=f"{n % 59 + 1} {n // 59} 1 2 *") for n in range(1000)]
+    assert len(time_faults(members, ScheduleSpec("0 0 31 1 *"), (), int(NOON))) == 10
+
+
 def jobs(found: dict[str, Job], *names: str, inline: tuple[str, ...] = ()) -> list[tuple[str, bool]]:
     members = [Member(id=name) for name in names]
     faults = member_faults("nightly", members, dict.fromkeys(inline), found)
@@ -99,3 +111,18 @@ def test_a_payload_takes_results_of_jobs_before_it_alone() -> None:
         ((), f"{{{{upstream.a.rows}}}} is not understood; known are {forms}")
     ]
     assert list(result_faults(r"\{{upstream.d.result}}", "c", graph)) == []
+
+
+def test_placeholders_of_a_thousand_jobs_behind_each_other_are_checked() -> None:
+    after: dict[str, tuple[str, ...]] = {
+        f"j{level}-{n}": tuple(f"j{level - 1}-{m}" for m in range(10)) if level else ()
+        for level in range(100)
+        for n in range(10)
+    }
+    graph = graph_of(after)
+    assert [list(result_faults("{{upstream.j0-0.state}}", name, graph)) for name in after if name[:3] != "j0-"] == (
+        [[]] * 990
+    )
+    assert list(result_faults("{{upstream.j5-0.state}}", "j5-1", graph)) == [
+        ((), "upstream.j5-0 does not come before j5-1")
+    ]

@@ -41,6 +41,7 @@ from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
+from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import ManageWorkflows
 from duecourse.usecases.workflows.view import WorkflowRuns
 
@@ -93,7 +94,9 @@ def api(environ: Mapping[str, str]) -> Api:
             jobs, inputs, lanes, timers, clock, randomness, settings.backfill_limit, settings.run_retention_days
         ),
         skip_next=SkipNext(jobs, store, clock, randomness, settings.run_retention_days),
-        workflows=ManageWorkflows(editing, store, workflows, lanes, clock, randomness, executor),
+        workflows=ManageWorkflows(
+            editing, workflows, CancelRuns(store, lanes, clock, randomness), counters, clock, executor
+        ),
         workflow_runs=WorkflowRuns(workflows),
         reruns=Reruns(runs, store, jobs, workflows, inputs, lanes, clock, randomness, settings.run_retention_days),
         explain=Explain(

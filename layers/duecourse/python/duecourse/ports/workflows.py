@@ -36,8 +36,10 @@ class WorkflowStore(Protocol):
         needed for a time.
         """
 
-    def expire_graph(self, tenant: str, ref: WorkflowRef, *, at: int) -> None:
-        """Let it be removed after `at` (UTC seconds): no definition names it any more."""
+    def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
+        """Let it be removed after `at` (UTC seconds), while the workflow's own job is as it was read (None: while there
+        is none) and does not name it.
+        """
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
         """Those of the jobs that exist, by id. Strongly consistent."""
@@ -48,8 +50,8 @@ class WorkflowStore(Protocol):
         """
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
-        """Make the jobs nobody's members, as far as they are as they were read, and while the workflow's own job is as
-        it was read too (None: while there is none).
+        """Make the jobs nobody's members, as far as they are as they were read, and while the workflow's own job is
+        so too (None: while there is none).
         """
 
     def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:

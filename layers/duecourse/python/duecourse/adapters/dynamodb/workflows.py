@@ -14,7 +14,7 @@ import orjson
 from botocore.exceptions import ClientError
 
 from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.errors import condition_failed, conditional, found
+from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
 from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
 from duecourse.adapters.dynamodb.reading import batch_get, read_item
@@ -73,15 +73,15 @@ class DynamoWorkflows:
         self._client.put_item(TableName=self._jobs_table, Item=key | item)
         return ref
 
-    def expire_graph(self, tenant: str, ref: WorkflowRef, *, at: int) -> None:
-        conditional(
-            self._client.update_item,
-            TableName=self._jobs_table,
-            Key=job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph),
-            UpdateExpression="SET expires_at = :at",
-            ConditionExpression="attribute_exists(PK)",
-            ExpressionAttributeValues={":at": values.number(at)},
-        )
+    def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
+        update = {
+            "TableName": self._jobs_table,
+            "Key": job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph),
+            "UpdateExpression": "SET expires_at = :at",
+            "ConditionExpression": "attribute_exists(PK)",
+            "ExpressionAttributeValues": {":at": values.number(at)},
+        }
+        transact(self._client, [{"Update": update}, self._own_job(tenant, ref.workflow, standing)], self._clock)
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
@@ -97,12 +97,13 @@ class DynamoWorkflows:
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
         if not jobs:
             return
-        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(PK)"}
-        if standing is not None:
-            condition = conditions.unchanged(standing)
-        key = job_key(jobs[0].tenant, workflow, JOB)
-        check = {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
-        self._claimed_by(jobs, None, [check])
+        self._claimed_by(jobs, None, [self._own_job(jobs[0].tenant, workflow, standing)])
+
+    def _own_job(self, tenant: str, workflow: str, standing: Job | None) -> dict[str, Any]:
+        """The check that a workflow's own job is as it was read."""
+        condition = conditions.ABSENT if standing is None else conditions.unchanged(standing)
+        key = job_key(tenant, workflow, JOB)
+        return {"ConditionCheck": {"TableName": self._jobs_table, "Key": key, **condition}}
 
     def _claimed_by(self, jobs: Sequence[Job], workflow: str | None, checks: list[dict[str, Any]]) -> list[str]:
         """As many jobs a transaction as there may be, side by side; those that were not written."""

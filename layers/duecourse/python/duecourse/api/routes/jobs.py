@@ -26,6 +26,7 @@ from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.results import result_faults
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited
+from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.job_view import JobView
 from duecourse.usecases.jobs.jobs import Created
 
@@ -151,10 +152,15 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     """Delete a job.
 
     No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its runs
-    that have not ended are cancelled; its jobs stay.
+    that have not ended are cancelled; its jobs stay. After an error the same request cancels those that are left, also
+    where it answers that there is no such job any more.
     """
     job_id = job_id_in(parameters)
-    job = api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+    try:
+        job = api.jobs.delete(request.tenant, job_id, read_expected(request), by=request.principal)
+    except JobUnknownError:
+        api.workflows.deleted_before(request.tenant, job_id)
+        raise
     unsent = api.workflows.deleted(job)
     facts, counts = {"job_id": job_id, "unsent": unsent}, {"SendsRefused": unsent} if unsent else {}
     return Answer(HTTPStatus.NO_CONTENT, "job_deleted", facts=facts, counts=counts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
@@ -96,6 +97,8 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
         return Drop("its run has no record any more")
     if not isinstance(job, Job):
         return without_job(request, job, context)
+    if request.is_member and job.state is JobState.PAUSED:
+        return Reschedule(now, "its job is paused, and holds its workflow's run")
     if refusal := outdated(request, job, context, now):
         return refusal
     if now >= late_since(request) + (context.expires_at - now):

@@ -26,6 +26,7 @@ from duecourse.domain.runs.records import begun, ended, first_record, skipped, s
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.start import decide_start, go_on
+from duecourse.domain.targets.targets import WorkflowTarget
 
 MEMBERS_FAILED = "members_failed"
 """Why a workflow's run is dead whose members have all ended."""
@@ -59,7 +60,7 @@ def decide_member_start(
         return Drop("its workflow's run has ended" if readiness is Readiness.OVER else "jobs before it have not ended")
     if readiness.skips:
         return skipped(request, job, context, readiness)
-    if not isinstance(job, Job):
+    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # of a rerun, another job may have the name
         return replace(skipped(request, job, context, "deleted"), previous=run)
     if job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds:
         return replace(skipped(request, job, context, "start_deadline"), previous=run)

@@ -23,6 +23,12 @@ MAX_DEPTH = 100
 MAX_MEETINGS = 2000
 """Occurrences that are tried before `only` and `schedule` are said never to meet."""
 
+MAX_STRANGERS = 10
+"""Members whose `only` never meets the schedule that are looked for; no further one is tried then."""
+
+MAX_GUESSES = 10
+"""Unknown names for which the one that was meant is looked for: that compares them with all others."""
+
 SHOWN = 12
 """Jobs of a path that are named."""
 
@@ -60,7 +66,7 @@ def time_faults(
     members: Sequence[Member], schedule: ScheduleSpec, exclude: Sequence[str], now: int
 ) -> list[WorkflowFault]:
     """What is wrong with the expressions of members, beside a workflow's schedule that is understood."""
-    faults, whole = [], occurrences_of("", "", schedule, exclude=tuple(exclude))
+    faults, strangers, whole = [], 0, occurrences_of("", "", schedule, exclude=tuple(exclude))
     for member in members:
         for name, expression in (("not_before", member.not_before), ("only", member.only)):
             if expression is None:
@@ -70,7 +76,13 @@ def time_faults(
                 times = occurrences_of("", "", ScheduleSpec(expression, schedule.timezone))
                 if times.next(now) is None:
                     faults.append(WorkflowFault(place, "names no time that is still to come"))
-                elif name == "only" and schedule.expression and not _meet(times, whole, now):
+                elif (
+                    name == "only"
+                    and schedule.expression
+                    and strangers < MAX_STRANGERS
+                    and not _meet(times, whole, now)
+                ):
+                    strangers += 1
                     faults.append(WorkflowFault(place, "never meets an occurrence of the workflow's schedule"))
             except ScheduleError as problem:
                 faults.append(WorkflowFault(place, f"is not understood: {problem.detail}"))
@@ -100,13 +112,14 @@ def member_faults(
 
 def _bad_names(members: Sequence[Member]) -> Iterator[WorkflowFault]:
     known = [member.id for member in members]
-    names = set(known)
+    names, unknown = set(known), 0
     for member in members:
         seen: set[str] = set()
         for index, name in enumerate(member.after):
             place = ("jobs", member.id, "after", index)
             if name not in names:
-                near = get_close_matches(name, known, n=1)
+                unknown += 1
+                near = get_close_matches(name, known, n=1) if unknown <= MAX_GUESSES else []
                 meant = f"; did you mean {near[0]}?" if near else "; name one of this workflow's jobs"
                 yield WorkflowFault(place, f"{name} is no job of this workflow{meant}")
             elif name in seen:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import ClassVar, NamedTuple
 
 from duecourse.domain.jobs.policies import Lane
@@ -41,7 +42,8 @@ class Member:
     """A job of a workflow. It starts by rule `when` after the jobs `after`. A failure counts for nothing in the
     outcome where it `may_fail`. `not_before` (cron): it starts at that expression's first instant at or after the
     occurrence, or later. `only` (cron): it takes part in occurrences that the expression names.
-    `lane` and `bulk` say where its first message goes. `given`: a rerun counts it as ended so.
+    `lane` and `bulk` say where its first message goes: to where the job was when the workflow was put, and from there
+    to its present lane. `given`: a rerun counts it as ended so.
     """
 
     id: str
@@ -111,6 +113,10 @@ class Graph:
         return tuple(map(tuple, found))
 
     @cached_property
+    def _before(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
     def first(self) -> int:
         """Members that a rerun starts with, whatever comes before them."""
         return sum(1 << self.numbers[each] for each in self.rerun_from)
@@ -135,15 +141,11 @@ class Graph:
         return ends
 
     def before(self, number: int) -> int:
-        """All members that must have ended, or been skipped, before this one may start."""
-        found, pending = 0, self.upstream[number]
-        while pending:
-            found |= pending
-            pending = sum(
-                1 << each for each in {up for one in numbers_in(pending) for up in numbers_in(self.upstream[one])}
-            )
-            pending &= ~found
-        return found
+        """All members that must have ended, or been skipped, before this one may start. As deep as the longest path."""
+        if number not in self._before:
+            upstream = self.upstream[number]
+            self._before[number] = reduce(or_, map(self.before, numbers_in(upstream)), upstream)
+        return self._before[number]
 
     def after(self, numbers: int) -> int:
         """These members, and all that come after them."""
@@ -196,4 +198,8 @@ class Graph:
 
 def numbers_in(members: int) -> list[int]:
     """The numbers of a mask, ascending."""
-    return [number for number in range(members.bit_length()) if members >> number & 1]
+    found = []
+    while members:
+        found.append((members & -members).bit_length() - 1)
+        members &= members - 1
+    return found

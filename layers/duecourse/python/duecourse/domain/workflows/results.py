@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.template import TemplateError, texts_in
-from duecourse.domain.workflows.graph import Graph, numbers_in
+from duecourse.domain.workflows.graph import Graph
 
 MAX_STEPS = 8
 """Keys and indexes of a path."""
@@ -23,13 +24,19 @@ MAX_STEPS = 8
 MAX_UPSTREAMS = 20
 """Jobs that one payload names."""
 
+MAX_TAKEN_BYTES = 256 * 1024
+"""Of all values that one payload takes, as JSON: what a call may send at most (`rendering.MAX_BODY_BYTES`). One value
+may be named often, and workers share their memory among tenants.
+"""
+
 FIELDS = ("state", "run_id", "code", "error")
 _STEP = r"[A-Za-z0-9_-]{1,64}"
 _NAME = re.compile(
     rf"(?:upstream\.(?P<job>{ID_PATTERN})\.(?:(?P<field>{'|'.join(FIELDS)})|result)|workflow\.payload)"
     rf"(?P<path>(?:\.{_STEP}){{0,{MAX_STEPS}}})"
 )
-_PLACEHOLDER = re.compile(r"(?<!\\)\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*?)\s*\}\}")
+# What may follow `{{` excludes the next brace, so that each character is looked at once: texts have up to 200 KB.
+_PLACEHOLDER = re.compile(r"(?<!\\)\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
 _BRACES = re.compile(r"\{\{|\}\}")
 
 
@@ -60,24 +67,23 @@ def read_name(name: str) -> Taken | None:
 
 def taken_by(payload: Any) -> list[tuple[tuple[str | int, ...], str, Taken | None]]:
     """Every placeholder of a payload that takes something of its workflow: its place, its name, and what it takes."""
-    found = ((path, match["name"]) for path, text in texts_in(payload) for match in _PLACEHOLDER.finditer(text))
+    found = ((path, _name(match)) for path, text in texts_in(payload) for match in _PLACEHOLDER.finditer(text))
     return [(path, name, read_name(name)) for path, name in found]
 
 
 def blanked(text: str) -> str:
     """The text with plain characters for what it takes of its workflow: the rest may be a template like others."""
-    return _PLACEHOLDER.sub(lambda match: match[0] if read_name(match["name"]) is None else "-" * len(match[0]), text)
+    return _PLACEHOLDER.sub(lambda match: match[0] if read_name(_name(match)) is None else "-" * len(match[0]), text)
 
 
 def result_faults(payload: Any, member: str, graph: Graph) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """What is wrong with the placeholders of a member's payload: their place, and why."""
-    before = {graph.members[number].id for number in numbers_in(graph.before(graph.numbers[member]))}
-    named = set()
+    before, named = graph.before(graph.numbers[member]), set()
     for path, name, taken in taken_by(payload):
         if taken is None:
             forms = "upstream.JOB.result.PATH, upstream.JOB.state, .run_id, .code or .error, workflow.payload.PATH"
             yield path, f"{{{{{name[:40]}}}}} is not understood; known are {forms}"
-        elif taken.job is not None and taken.job not in before:
+        elif taken.job is not None and not before >> graph.numbers.get(taken.job, len(graph.members)) & 1:
             yield path, f"upstream.{taken.job} does not come before {member}"
         elif taken.job is not None:
             named.add(taken.job)
@@ -87,32 +93,44 @@ def result_faults(payload: Any, member: str, graph: Graph) -> Iterator[tuple[tup
 
 def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
     """The payload with what it takes, ready to be rendered as any other. `records` are those of the members that it
-    names. Raises UpstreamResultError.
+    names. Raises UpstreamResultError, also for values of more than MAX_TAKEN_BYTES together, before one is put in.
     """
+    values: dict[str, Any] = {}
+    size = 0
+    for name, times in Counter(name for _, name, _ in taken_by(payload)).items():
+        values[name] = _value(name, records, workflow_payload)
+        size += times * len(json.dumps(values[name], ensure_ascii=False).encode(errors="replace"))
+        if size > MAX_TAKEN_BYTES:
+            raise UpstreamResultError(f"takes more than {MAX_TAKEN_BYTES} bytes of its workflow")
+    return _filled(payload, values)
+
+
+def _filled(payload: Any, values: Mapping[str, Any]) -> Any:
     match payload:
         case str():
-            return _filled_text(payload, records, workflow_payload)
+            return _filled_text(payload, values)
         case dict():
-            return {key: filled(value, records, workflow_payload) for key, value in payload.items()}
+            return {key: _filled(value, values) for key, value in payload.items()}
         case list() | tuple():
-            return [filled(value, records, workflow_payload) for value in payload]
+            return [_filled(value, values) for value in payload]
         case _:
             return payload
 
 
-def _filled_text(text: str, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
-    def value_of(name: str) -> Any:
-        return _value(name, records, workflow_payload)
-
+def _filled_text(text: str, values: Mapping[str, Any]) -> Any:
     whole = _PLACEHOLDER.fullmatch(text.strip())
     if whole is not None:
-        return _literal(value_of(whole["name"]))
+        return _literal(values[_name(whole)])
 
     def in_text(match: re.Match[str]) -> str:
-        value = value_of(match["name"])
+        value = values[_name(match)]
         return _escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
     return _PLACEHOLDER.sub(in_text, text)
+
+
+def _name(match: re.Match[str]) -> str:
+    return match["name"].strip()
 
 
 def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:

@@ -80,9 +80,10 @@ class AuditMembers:
             job = self.jobs.get(run.tenant, member.id)
             if job is not None and job.state is JobState.PAUSED:
                 continue  # it holds its workflow's run until it is resumed
+            lanes = {member.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
             drained = all(
                 (depth := depths[lane]) is not None and (depth.empty or not held_back(since, served, lane))
-                for lane in (member.lane, view.graph.lane)
+                for lane in lanes
             )
             lost = drained or since + MESSAGE_RETENTION_DAYS * DAY_SECONDS <= now
             name = RunName(member.id, run.occurrence, run.suffix)

@@ -42,6 +42,8 @@ class Starter:
         if item.context.lease_until - now < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's present lane: this lane's workers may never have enough time.
             return defer(message.not_before, "not enough time left", lane=job.lane)
+        if message.is_member and decision.run.attempt == 1 and job.lane is not self.requeue.rules.lane:
+            return defer(message.not_before, "its job is in another lane now", lane=job.lane)
         if not message.bulk and not has_seat(
             job, self.requeue.rules.lane, message.generation, manual=bool(message.suffix)
         ):

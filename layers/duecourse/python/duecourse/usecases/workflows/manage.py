@@ -9,26 +9,23 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.run import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.domain.workflows.results import result_faults
-from duecourse.messages import MessageKind, RunMessage, message_about
 from duecourse.ports import (
     Clock,
     Executor,
     GraphMissingError,
-    Lanes,
-    Outgoing,
-    Randomness,
-    RunStore,
+    JobQuotaError,
+    TenantLimits,
     WorkflowStore,
 )
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
 from duecourse.usecases.jobs.job_view import view_of
+from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.workflow_draft import (
     NoWorkflowError,
     Workflow,
@@ -42,9 +39,6 @@ GRAPH_DAYS = 150
 
 CLAIM_TRIES = 4
 
-ALIVE_LOOKED_AT = 100
-"""Runs of a deleted workflow, the newest ones, that are cancelled where they have not ended."""
-
 
 @dataclass(frozen=True, slots=True)
 class ManageWorkflows:
@@ -54,11 +48,10 @@ class ManageWorkflows:
     """
 
     editing: EditJobs
-    runs: RunStore
     workflows: WorkflowStore
-    lanes: Lanes
+    cancel_runs: CancelRuns
+    counters: TenantLimits
     clock: Clock
-    randomness: Randomness
     executor: Executor
 
     def get(self, tenant: str, workflow_id: str) -> Workflow:
@@ -84,7 +77,7 @@ class ManageWorkflows:
 
     def look(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> WorkflowPut:
         """What `put` would come to, of the workflow as it was read before. Raises WorkflowInvalidError with all that is
-        wrong; writes nothing.
+        wrong, JobQuotaError; writes nothing.
         """
         found, now = self._checked(tenant, workflow_id, draft, before), self.clock.now()
         jobs = found | {name: _made(each, found.get(name), name, now) for name, each in draft.inline.items()}
@@ -112,7 +105,7 @@ class ManageWorkflows:
         by: str | None = None,
     ) -> WorkflowPut:
         """Create the workflow, or replace it, as it was read `before`. Raises WorkflowInvalidError (nothing is written
-        then but where a job was changed in this moment), NoWorkflowError, and as EditJobs.put.
+        then but where a job was changed in this moment), JobQuotaError, NoWorkflowError, and as EditJobs.put.
         """
         found = self._checked(tenant, workflow_id, draft, before)
 
@@ -133,10 +126,16 @@ class ManageWorkflows:
             return draft.definition(kept.graph)
 
         edits[workflow_id] = edited = self.editing.put(tenant, workflow_id, own, expected, correlation_id, by=by)
-        if replaced is not None and replaced.target != edited.view.job.target:
-            self._retire(replaced, graph, edited.view.job)
-        if edited.changed:  # what another request freed before the switch, none frees after it
-            self._claim(tenant, workflow_id, self.workflows.jobs(tenant, list(graph.numbers)))
+        # What another request let go before the switch, none lets go after it.
+        if replaced is None or replaced.target != edited.view.job.target:
+            self.workflows.put_graph(tenant, workflow_id, graph)
+            if replaced is not None:
+                self._retire(replaced, graph, edited.view.job)
+        if edited.changed:
+            members = self.workflows.jobs(tenant, list(graph.numbers))
+            if faults := member_faults(workflow_id, graph.members, {}, members):
+                raise WorkflowInvalidError(faults)
+            self._claim(tenant, workflow_id, members)
         return WorkflowPut(
             edited.view,
             graph,
@@ -151,12 +150,16 @@ class ManageWorkflows:
         if not isinstance(job.target, WorkflowTarget):
             return 0
         self._retire(job, Graph(()), None)
-        newest = self.runs.page(job.tenant, job.id, limit=ALIVE_LOOKED_AT, before=None)
-        alive = [run for run in newest if not run.state.final]
-        return self.lanes.send([Outgoing(self._cancellation(run), 0) for run in alive]).count(False)
+        return self.cancel_runs(job.tenant, job.id, job.generation)
+
+    def deleted_before(self, tenant: str, job_id: str) -> None:
+        """Cancel the runs of a workflow that is not there any more: whoever deleted it may have ended before that."""
+        gone = self.editing.store.gone(tenant, job_id)
+        if gone is not None:
+            self.cancel_runs(tenant, job_id, gone.generation)
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
-        """The members that exist. Raises WorkflowInvalidError."""
+        """The members that exist. Raises WorkflowInvalidError, JobQuotaError."""
         if faults := graph_faults(draft.members):
             raise WorkflowInvalidError(faults)
         found = self.workflows.jobs(tenant, [member.id for member in draft.members])
@@ -177,6 +180,9 @@ class ManageWorkflows:
             ]
         if faults:
             raise WorkflowInvalidError(faults)
+        created, quota = len(draft.inline.keys() - found.keys()) + (before is None), self.editing.jobs.limits.quota
+        if created and quota is not None and self.counters.jobs(tenant) + created > quota:
+            raise JobQuotaError
         return found
 
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
@@ -184,10 +190,6 @@ class ManageWorkflows:
         own = draft.definition("")
         members = [replace(each, lane=jobs[each.id].lane, bulk=jobs[each.id].bulk) for each in draft.members]
         return Graph(tuple(members), own.schedule.timezone, own.priority)
-
-    def _cancellation(self, run: Run) -> RunMessage:
-        nonce = self.randomness.nonce()
-        return message_about(run, MessageKind.CANCEL, now=self.clock.now(), nonce=nonce, reason="deleted")
 
     def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
         """Let the graph that the workflow had so far expire, and free those of its members that are not in `graph`,
@@ -198,7 +200,7 @@ class ManageWorkflows:
         except GraphMissingError:
             return
         expires_at = int(self.clock.now()) + GRAPH_DAYS * DAY_SECONDS
-        self.workflows.expire_graph(job.tenant, ref_of(job), at=expires_at)
+        self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.numbers if name not in graph.numbers]
         members = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
         self.workflows.free(members, job.id, standing)  # one that was changed meanwhile stays: its claim is void

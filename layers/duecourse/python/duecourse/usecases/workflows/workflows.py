@@ -8,6 +8,7 @@ start the last one to be noted sees all others, since each is noted before the o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
@@ -16,9 +17,9 @@ from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.records import stopped_by_workflow
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
-from duecourse.domain.workflows.ends import MemberEnds, end_of
+from duecourse.domain.workflows.ends import End, MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, read_ref
-from duecourse.domain.workflows.results import filled, taken_by
+from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
@@ -104,7 +105,10 @@ class Workflows:
             return job
         named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
         records = {record.job_id: record for record in self._records(run, graph, sorted(named))}
-        return replace(job, payload=filled(job.payload, records, lambda: self._payload(run, workflow)))
+        for member in (graph.members[number] for number in named):
+            if member.id not in records and member.given is not None and member.given.end is End.OK:
+                raise UpstreamResultError(f"the record of {member.id}.{member.given.run} is not kept any more")
+        return replace(job, payload=filled(job.payload, records, cache(lambda: self._payload(run, workflow))))
 
     def _payload(self, run: Run, workflow: str) -> object:
         """The payload of the workflow's run: its own, where it was given one."""
