@@ -31,6 +31,9 @@ class RunState(StrEnum):
 
 _FINAL = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED})
 
+UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
+"""The states of runs that did not go well. These runs are found across jobs (ports.RunStore.by_state)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run(OfRun):
@@ -90,6 +93,20 @@ class Run(OfRun):
     def age_from(self) -> float:
         """The instant from which its age counts (UTC seconds): its due time, or its last redrive."""
         return self.due if self.redriven_at is None else self.redriven_at
+
+    @property
+    def state_since(self) -> float:
+        """When it came into its state (UTC seconds). A run that never began has no such instant: for it, when the last
+        occurrence that it stands for was due.
+        """
+        match self.state:
+            case RunState.RUNNING | RunState.WAITING:
+                since = self.started_at
+            case RunState.QUEUED:
+                since = self.waiting_since
+            case _:
+                since = self.finished_at
+        return float(max(self.due, self.through or 0)) if since is None else since
 
     @property
     def lateness(self) -> float | None:

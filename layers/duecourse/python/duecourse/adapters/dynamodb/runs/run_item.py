@@ -11,11 +11,11 @@ from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 
-DEAD_PARTITIONS = 8
-"""Over how many index partitions a tenant's dead runs are spread."""
+STATE_PARTITIONS = 8
+"""Over how many partitions of the index a tenant's runs in one state are spread."""
 
 
 _READ: dict[str, Callable[[Item, str], Any]] = {
@@ -40,8 +40,8 @@ _READ: dict[str, Callable[[Item, str], Any]] = {
 
 
 def to_item(run: Run) -> Item:
-    """The item of a run; a dead one is in the `dead` index."""
-    dead, identity = run.state is RunState.DEAD, run.identity
+    """The item of a run. Only one in an unsuccessful state is in the index `dead`."""
+    indexed, identity = run.state in UNSUCCESSFUL, run.identity
     return job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
         {name: getattr(run, name) for name in _READ}
         | {
@@ -63,8 +63,8 @@ def to_item(run: Run) -> Item:
             "notified": run.notified or None,
             "caught_up": run.caught_up or None,
             "result": None if run.result is None else values.document(run.result),
-            "dead_key": dead_key(run.tenant, run.job_id) if dead else None,
-            "died_at": run.finished_at if dead else None,
+            "dead_key": state_key(run.tenant, run.state, run.job_id) if indexed else None,
+            "died_at": run.state_since if indexed else None,
         }
     )
 
@@ -74,9 +74,14 @@ def put_new(run: Run, table: str) -> Item:
     return {"Put": {"TableName": table, "Item": to_item(run), "ConditionExpression": "attribute_not_exists(PK)"}}
 
 
-def dead_key(tenant: str, job_id: str) -> str:
-    """Partition of the `dead` index: tenant and a small hash."""
-    return f"{tenant}#{crc32(job_id.encode()) % DEAD_PARTITIONS}"
+def state_key(tenant: str, state: RunState, job_id: str) -> str:
+    """The partition of the index `dead` of a job's runs in a state: tenant, state and a small hash of the job."""
+    return partition_key(tenant, state, crc32(job_id.encode()) % STATE_PARTITIONS)
+
+
+def partition_key(tenant: str, state: RunState, number: int) -> str:
+    """`acme#RETRYING#3`. Keys of dead runs lack the state: earlier releases, which know no other keys, read them."""
+    return f"{tenant}#{number}" if state is RunState.DEAD else f"{tenant}#{state}#{number}"
 
 
 def from_item(item: Item) -> Run:
