@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import AcceptedAnswer, RunAnswer, Second, SingleRunAnswer, run_document
+from duecourse.api.answers import AcceptedAnswer, RunAnswer, Second, SingleRunAnswer, run_document, single_run_document
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
@@ -30,12 +30,13 @@ _EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
 def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run.
 
-    A result above 2 KB is shown by its size and an address (`result_url`) that works for a while.
+    With its last 20 attempts. A result above 2 KB is shown by its size and an address (`result_url`) that works for a
+    while.
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
     url = api.runs.link(run)
-    body = cast(SingleRunAnswer, run_document(run))
+    body = single_run_document(run)
     if url is not None:
         body |= {"result_url": url, "result_url_seconds": LINK_SECONDS}
     return Answer(HTTPStatus.OK, "run_read", body, facts={"run_id": run_id})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.attempt import Attempt
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 
 
@@ -48,7 +49,8 @@ class Run(OfRun):
     None before that, and in records of versions that did not keep it. Empty: its id, which was the key by default.
     `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in the store
     of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were missed.
-    `requested_by` in its identity is also who requested that it is skipped.
+    `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the one that
+    the record describes (domain.runs.attempts), oldest first.
     """
 
     identity: RunIdentity
@@ -82,6 +84,7 @@ class Run(OfRun):
     caught_up: bool = False
     idempotency_key: str | None = None
     expires_at: int | None = None
+    earlier: tuple[Attempt, ...] = ()
 
     @property
     def deadline(self) -> float | None:

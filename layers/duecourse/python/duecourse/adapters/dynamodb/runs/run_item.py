@@ -8,6 +8,7 @@ from zlib import crc32
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
+from duecourse.adapters.dynamodb.runs.attempt_list import read_earlier, with_earlier
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
@@ -42,7 +43,7 @@ _READ: dict[str, Callable[[Item, str], Any]] = {
 def to_item(run: Run) -> Item:
     """The item of a run. Only one in an unsuccessful state is in the index `dead`."""
     indexed, identity = run.state in UNSUCCESSFUL, run.identity
-    return job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
+    item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
         {name: getattr(run, name) for name in _READ}
         | {
             "due": identity.due,
@@ -67,6 +68,7 @@ def to_item(run: Run) -> Item:
             "died_at": run.state_since if indexed else None,
         }
     )
+    return with_earlier(item, run) if run.earlier else item
 
 
 def put_new(run: Run, table: str) -> Item:
@@ -88,13 +90,14 @@ def from_item(item: Item) -> Run:
     """The run of an item. Raises KeyError or ValueError for one that this version cannot read."""
     tenant, job_id = owner_of(item["PK"]["S"])
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
-    result = values.optional_text(item, "result")
+    result, due = values.optional_text(item, "result"), values.integer(item, "due")
+    error, code = values.optional_text(item, "error"), values.optional_text(item, "code")
     return Run(
         RunIdentity(
             tenant,
             job_id,
             name.occurrence,
-            values.integer(item, "due"),
+            due,
             values.integer(item, "generation"),
             name.suffix,
             count=values.optional_integer(item, "count") or 1,
@@ -110,6 +113,7 @@ def from_item(item: Item) -> Run:
         attempts_allowed=values.integer(item, "attempts_allowed"),
         token=values.text(item, "token"),
         result=None if result is None else values.parse(result),
+        earlier=read_earlier(item, due, error, code),
         **{field: read(item, field) for field, read in _READ.items() if field in item},
     )
 
