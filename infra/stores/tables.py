@@ -101,5 +101,5 @@ class RunsTable(Table):
         super().__init__(
             scope, construct_id, config=config, encryption=encryption, throughput=rates.runs, stream=images
         )
-        # Lists a tenant's dead runs by the time they died; sparse.
+        # Lists a tenant's runs that did not go well, by state and time; sparse: other runs have no such attributes.
         self.add_index(DEAD_INDEX, "dead_key", "died_at", dynamodb.AttributeType.NUMBER, rates.dead)

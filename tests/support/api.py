@@ -49,6 +49,7 @@ from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
 from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.run_search import RunSearch
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
@@ -209,6 +210,7 @@ class ApiClient:
         editing = EditJobs(jobs, self.jobs, skipping, self.clock)
         limits = Limits(self.counters, self.clock, BucketRules(self.settings.requests_per_second, self.settings.burst))
         health = Health(self.mark, self.clock)
+        search = RunSearch(self.runs, self.jobs)
         kept_days = self.settings.run_retention_days
         api = Api(
             jobs=jobs,
@@ -217,9 +219,10 @@ class ApiClient:
             history=history,
             job_history=JobHistory(self.jobs),
             runs=single,
+            search=search,
             callbacks=Callbacks(self.runs, self.jobs, self.clock, orders),
             commands=Commands(single, self.jobs, orders),
-            dead_letters=DeadLetters(self.runs, self.jobs, orders),
+            dead_letters=DeadLetters(search, self.jobs, orders),
             preview=Preview(self.clock),
             manual=Manual(self.jobs, self.runs, self.inputs, lanes, self.clock, self.randomness, kept_days),
             backfills=Backfills(

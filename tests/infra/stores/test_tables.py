@@ -41,7 +41,7 @@ def test_what_expires_from_the_runs_can_be_archived(stack: Stack) -> None:
         ("runs", {"dead": {"HASH": "dead_key", "RANGE": "died_at"}}),
     ],
 )
-def test_the_indexes_find_cursors_by_time_jobs_by_tenant_and_the_dead(name: str, expected: object) -> None:
+def test_the_indexes_find_cursors_by_time_jobs_by_tenant_and_what_did_not_go_well(name: str, expected: object) -> None:
     definition = table_definitions()[name]
     assert keys(definition["KeySchema"]) == {"HASH": "PK", "RANGE": "SK"}
     assert indexes(definition) == expected

@@ -109,7 +109,7 @@ def test_dead_runs_are_listed_from_the_last_that_died(api: ApiClient, dead: list
     page = listed(api)
     assert [one["id"] for one in page["items"]] == names(dead[::-1])
     assert page["next_cursor"] is None
-    assert page["items"][0] == api.get(f"/v1/runs/{dead[-1].name}").json
+    assert page["items"][0].items() <= api.get(f"/v1/runs/{dead[-1].name}").json.items()
 
 
 def test_a_job_has_its_own_list(api: ApiClient, dead: list[Run]) -> None:

@@ -52,7 +52,8 @@ def test_a_run_is_shown_as_in_its_jobs_list(api: ApiClient, job: Job) -> None:
     answer = api.get(f"/v1/runs/{NAME}")
     assert answer.status == 200
     assert (answer.json["id"], answer.json["state"], answer.json["result"]) == (NAME, "SUCCEEDED", {"status": 200})
-    assert api.get("/v1/jobs/steady/runs").json["items"] == [answer.json]
+    (listed,) = api.get("/v1/jobs/steady/runs").json["items"]
+    assert answer.json == listed | {"attempt_list": answer.json["attempt_list"]}
 
 
 def test_a_large_result_is_an_address_for_some_minutes(api: ApiClient, job: Job) -> None:
@@ -70,7 +71,7 @@ def test_a_run_that_waits_in_its_lane_is_shown_as_queued(api: ApiClient) -> None
     listed = api.get("/v1/jobs/steady/runs").json["items"]
     assert [one["state"] for one in listed] == ["QUEUED", "QUEUED"]
     for one in listed:
-        assert api.get(f"/v1/runs/{one['id']}").json == one
+        assert api.get(f"/v1/runs/{one['id']}").json.items() >= one.items()
 
 
 def test_a_run_that_another_record_stands_for_is_not_shown_as_queued(api: ApiClient) -> None:
@@ -120,7 +121,7 @@ def test_a_run_that_goes_on_is_cancelled_by_its_worker(api: ApiClient, job: Job,
     record = recorded(api, waiting_run(job, state))
     answer = api.ask(f"/v1/runs/{NAME}/cancel")
     assert (answer.status, answer.json["accepted"]) == (202, "cancel")
-    assert answer.json["run"] == api.get(f"/v1/runs/{NAME}").json
+    assert answer.json["run"].items() <= api.get(f"/v1/runs/{NAME}").json.items()
     (sent,) = api.wheel.sent
     assert (sent.message.kind, sent.message.reason, sent.delay_seconds) == (MessageKind.CANCEL, "cancelled", 0)
     assert (sent.message.name, sent.message.attempt, sent.message.lane) == (record.name, 2, record.lane)

@@ -8,6 +8,9 @@ import pytest
 
 from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.policies import Overlap
+from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.run import RunState
+from duecourse.domain.targets.targets import Failed, Succeeded
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.workflows import NoWorkflows
@@ -71,3 +74,31 @@ def test_a_worker_reads_the_job_and_writes_its_run_and_asks_for_nothing_else(
 
     assert len(world.caller.runs) == 1
     assert metered.requests == requests
+
+
+@pytest.mark.parametrize(
+    ("failures", "end", "units"),
+    [
+        (0, RunState.SUCCEEDED, 2),
+        # The failed attempt enters the list of runs that did not go well, the next one leaves it.
+        (1, RunState.SUCCEEDED, 4 + 2),
+        (2, RunState.SUCCEEDED, 6 + 4),
+        # The death, and that it was announced, are written to the list, too.
+        (3, RunState.DEAD, 6 + 4 + 1 + 2),
+    ],
+)
+def test_only_a_run_that_does_not_go_well_pays_for_being_found(
+    world: World, metered: Metered, failures: int, end: RunState, units: int
+) -> None:
+    nightly = job("25 12 * * *", overlap=Overlap.ALLOW, retry=RetryPolicy(3, min_seconds=1, max_seconds=1))
+    world.add(nightly)
+    answers = [*([Failed("503", code="http.503")] * failures), Succeeded("fine")]
+    world.caller.answer = lambda _: answers.pop(0)
+    world.until(SETTLED)
+    metered.clear()
+
+    world.until(SETTLED + TWO_CLAIMS)
+
+    (run,) = world.run_store.page("default", nightly.id, limit=2, before=None)
+    assert (run.state, run.attempt) == (end, min(failures + 1, 3))
+    assert metered.units["JOB RUN"] == units

@@ -9,6 +9,7 @@ import pytest
 from duecourse.domain.jobs.job import Gone, JobSnapshot
 from duecourse.domain.jobs.policies import Delivery, JobState
 from duecourse.domain.jobs.retry import RetryPolicy
+from duecourse.domain.runs.attempt import Attempt, AttemptOutcome
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,
@@ -199,6 +200,7 @@ def test_the_next_attempt_of_a_run_starts_and_keeps_its_history() -> None:
             started_at=DUE + 12.0,
             finished_at=None,
             expires_at=EXPIRES,
+            earlier=(Attempt(1, DUE, DUE + 1.0, AttemptOutcome.FAILED, "HTTP 500", None),),
         ),
         waiting,
         "retry",

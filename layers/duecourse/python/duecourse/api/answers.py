@@ -13,6 +13,8 @@ from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job_document import definition_document
 from duecourse.domain.runs import run_document as documents
+from duecourse.domain.runs.attempt import AttemptOutcome
+from duecourse.domain.runs.attempts import MAX_ATTEMPTS, MAX_ERROR
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.usecases.jobs.job_view import JobView
@@ -68,9 +70,24 @@ class RunAnswer(TypedDict):
     workflow: Annotated[JobId | None, Field(description="The workflow that ran it, or whose run it is.")]
 
 
-class SingleRunAnswer(RunAnswer):
-    """A run, and where its large result can be read for a while."""
+class AttemptAnswer(TypedDict):
+    """One attempt of a run."""
 
+    number: Annotated[int, Field(ge=1)]
+    started_at: Millisecond | None
+    ended_at: Annotated[Millisecond | None, Field(description="Null while it lasts, and if nobody saw its end.")]
+    outcome: Annotated[AttemptOutcome | None, Field(description="Null while it lasts.")]
+    error: Annotated[str | None, Field(description=f"Its first {MAX_ERROR} characters.")]
+    code: str | None
+
+
+class SingleRunAnswer(RunAnswer):
+    """A run with its attempts, and where its large result can be read for a while."""
+
+    attempt_list: Annotated[
+        list[AttemptAnswer],
+        Field(max_length=MAX_ATTEMPTS, description="The last attempts, oldest first, as far as its record has them."),
+    ]
     result_url: NotRequired[str]
     result_url_seconds: NotRequired[Count]
 
@@ -145,6 +162,11 @@ def job_document(view: JobView) -> Document:
 def run_document(run: Run) -> RunAnswer:
     """The run as the archive has it, too."""
     return cast(RunAnswer, documents.run_document(run))
+
+
+def single_run_document(run: Run) -> SingleRunAnswer:
+    """The run with its attempts."""
+    return cast(SingleRunAnswer, documents.run_document(run) | {"attempt_list": documents.attempt_documents(run)})
 
 
 def _understood(spec: ScheduleSpec) -> Document:

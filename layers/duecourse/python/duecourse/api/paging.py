@@ -13,7 +13,8 @@ from duecourse.api.bodies.jsontext import write_json
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.domain.ids import is_id, parse_run_id
 from duecourse.domain.json_values import LATEST
-from duecourse.ports import DeadMark
+from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
+from duecourse.ports import StateMark
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 100
@@ -24,6 +25,7 @@ MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _JOBS = "1j:"
 _RUNS = "1r:"
 _DEAD = "1d:"
+_STATES = "1s:"
 _CHANGES = "1c:"
 _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
 _PARAMETERS = ("limit", "cursor")
@@ -77,27 +79,47 @@ def read_run_page_token(query: Mapping[str, str] | None, job_id: str) -> str | N
     return text.removeprefix(f"{job_id}.")
 
 
-def dead_page_token(mark: DeadMark) -> str:
+def dead_page_token(mark: StateMark) -> str:
     """Goes on after the dead run of that mark."""
-    return _sealed(f"{_DEAD}{mark.died_at!r}:{mark.run_id}")
+    return _sealed(f"{_DEAD}{mark.at!r}:{mark.run_id}")
 
 
-def open_dead_page_token(sealed: str) -> DeadMark | None:
+def open_dead_page_token(sealed: str) -> StateMark | None:
     """The mark of a page token; None for what is none."""
-    text = _unsealed(sealed, _DEAD)
+    return _mark(_unsealed(sealed, _DEAD), RunState.DEAD)
+
+
+def state_page_token(mark: StateMark) -> str:
+    """Goes on after the run of that mark."""
+    return _sealed(f"{_STATES}{mark.state}:{mark.at!r}:{mark.run_id}")
+
+
+def read_state_page_token(query: Mapping[str, str] | None) -> StateMark | None:
+    """The mark after which the page begins."""
+    text = _opened(query, _STATES)
+    if text is None:
+        return None
+    name, _, rest = text.partition(":")
+    mark = _mark(rest, RunState(name)) if name in UNSUCCESSFUL else None
+    if mark is None:
+        raise _bad_page_token()
+    return mark
+
+
+def _mark(text: str | None, state: RunState) -> StateMark | None:
     at, _, run_id = (text or "").partition(":")
     try:
-        died_at = float(at)
+        since = float(at)
         parse_run_id(run_id)
     except ValueError:
         return None
-    # Written by `dead_page_token` or not at all: what is no instant is not passed on to the table (whose numbers are no
-    # smaller than 1e-130).
-    sound = repr(died_at) == at and (1 <= died_at <= LATEST or at == "0.0")
-    return DeadMark(died_at, run_id) if sound else None
+    # Written for a page or not at all: what is no instant is not passed on to the table (whose numbers are no smaller
+    # than 1e-130).
+    sound = repr(since) == at and (1 <= since <= LATEST or at == "0.0")
+    return StateMark(since, run_id, state) if sound else None
 
 
-def read_dead_page_token(query: Mapping[str, str] | None) -> DeadMark | None:
+def read_dead_page_token(query: Mapping[str, str] | None) -> StateMark | None:
     """The mark after which the page begins."""
     sealed = (query or {}).get("cursor")
     mark = None if sealed is None else open_dead_page_token(sealed)

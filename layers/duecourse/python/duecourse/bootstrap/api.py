@@ -38,6 +38,7 @@ from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
 from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.run_search import RunSearch
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.stats import Stats
@@ -76,6 +77,7 @@ def api(environ: Mapping[str, str]) -> Api:
     history = History(jobs, store, clock, settings.horizon_seconds, settings.run_retention_days)
     inputs = DynamoInputs(dynamodb, settings.runs_table)
     runs = Runs(store, history, S3Results(client("s3"), settings.results_bucket), inputs)
+    search = RunSearch(store, jobs)
     timers = DynamoTimers(dynamodb, settings.jobs_table, shards=settings.shards)
     orders, editing = CommandSender(lanes, clock, randomness), EditJobs(use, jobs, skipping, clock)
     return Api(
@@ -85,9 +87,10 @@ def api(environ: Mapping[str, str]) -> Api:
         history=history,
         job_history=JobHistory(jobs),
         runs=runs,
+        search=search,
         callbacks=Callbacks(store, jobs, clock, orders),
         commands=Commands(runs, jobs, orders),
-        dead_letters=DeadLetters(store, jobs, orders),
+        dead_letters=DeadLetters(search, jobs, orders),
         preview=Preview(clock),
         manual=Manual(jobs, store, inputs, lanes, clock, randomness, settings.run_retention_days),
         backfills=Backfills(

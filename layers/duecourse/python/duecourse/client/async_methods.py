@@ -184,7 +184,8 @@ class AsyncMethods:
         """Delete a job.
 
         No run of it starts any more; what is being worked on ends. Its runs can still be read. With a workflow its
-        runs that have not ended are cancelled; its jobs stay.
+        runs that have not ended are cancelled; its jobs stay. After an error the same request cancels those that
+        are left, also where it answers that there is no such job any more.
 
         `job_id`: the job's id.
 
@@ -340,20 +341,41 @@ class AsyncMethods:
         )
 
     def list_runs(
-        self, job_id: str, *, limit: int | None = None, cursor: str | None = None
+        self,
+        job_id: str,
+        *,
+        state: str | None = None,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
     ) -> Awaitable[AsyncPage[Run]]:
         """List the runs of a job.
 
-        Newest first, with those that are enqueued (`QUEUED`). Those of a deleted job are kept a while.
+        Newest first, with those that are enqueued (`QUEUED`). `from` and `to` choose occurrences, from the first
+        instant on and before the second; with one of them, or with `state`, queued runs are shown only if `state`
+        names `QUEUED`. A page may then be short or empty and still have a next one. Runs of a deleted job are kept
+        a while.
 
         `job_id`: the job's id.
+
+        `state`: only runs in these states, separated by commas, or the parameter is repeated.
+
+        `from_`: only occurrences at this instant or later.
+
+        `to`: only occurrences before this instant.
 
         `limit`: how many items a page has at most.
 
         `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
         """
         return self._page(
-            Call("GET", Call.at("jobs/{job_id}/runs", job_id=job_id), query={"limit": limit, "cursor": cursor}), Run
+            Call(
+                "GET",
+                Call.at("jobs/{job_id}/runs", job_id=job_id),
+                query={"state": state, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+            ),
+            Run,
         )
 
     def skip_next(self, job_id: str, *, if_match: str | None = None, count: int | None = None) -> Awaitable[Skipped]:
@@ -416,10 +438,65 @@ class AsyncMethods:
             ChangedJobs,
         )
 
+    def find_runs(
+        self,
+        *,
+        state: str | None = None,
+        tag: str | None = None,
+        job: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        error: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Awaitable[AsyncPage[Run]]:
+        """Find runs across jobs that did not go well.
+
+        Those in `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED`, or in those states that `state` names; those that
+        came into their state last first. `since` and `until` choose by that time: when the run ended, or its last
+        attempt did; for a run that never began, when it was due. `tag`: of jobs that have the tag now. `error`:
+        whose error contains the text. With `job`, the runs of one job in any state, newest occurrence first. A page
+        may be short or empty and still have a next one.
+
+        `state`: only runs in these states, separated by commas, or the parameter is repeated.
+
+        `tag`: only runs of jobs that have this tag now.
+
+        `job`: only runs of this job.
+
+        `since`: only runs that came into their state then or later.
+
+        `until`: only runs that came into their state before.
+
+        `error`: only runs whose error contains this text, in capitals or not.
+
+        `limit`: how many items a page has at most.
+
+        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        """
+        return self._page(
+            Call(
+                "GET",
+                "runs",
+                query={
+                    "state": state,
+                    "tag": tag,
+                    "job": job,
+                    "since": since,
+                    "until": until,
+                    "error": error,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            Run,
+        )
+
     def get_run(self, run_id: str) -> Awaitable[SingleRun]:
         """Read a run.
 
-        A result above 2 KB is shown by its size and an address (`result_url`) that works for a while.
+        With its last 20 attempts. A result above 2 KB is shown by its size and an address (`result_url`) that works
+        for a while.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
         """

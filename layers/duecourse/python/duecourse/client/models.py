@@ -19,6 +19,22 @@ class Accepted(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attempt(Answer):
+    """One attempt of a run."""
+
+    number: int
+    started_at: datetime | None
+    """UTC, to the millisecond."""
+    ended_at: datetime | None
+    """Null while it lasts, and if nobody saw its end."""
+    outcome: str | None
+    """Null while it lasts."""
+    error: str | None
+    """Its first 200 characters."""
+    code: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AwsTargetShown(Answer):
     """One call of an AWS API."""
 
@@ -693,8 +709,10 @@ class WorkflowRun(RunExtras, Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class SingleRun(Run):
-    """A run, and where its large result can be read for a while."""
+    """A run with its attempts, and where its large result can be read for a while."""
 
+    attempt_list: tuple[Attempt, ...]
+    """The last attempts, oldest first, as far as its record has them."""
     result_url: str | None
     result_url_seconds: int | None
 

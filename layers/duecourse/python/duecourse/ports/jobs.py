@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -158,3 +158,6 @@ class JobStore(Protocol):
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """The same for jobs with the tag."""
+
+    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+        """Which of these jobs have the tag. May be stale."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import LinePosition, Lock
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import RunMessage
 
 
@@ -20,11 +21,12 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadMark:
-    """The end of a page of dead runs: when the last one died (UTC seconds), and its run id."""
+class StateMark:
+    """The end of a page of runs by state: when the last one came into its state (UTC seconds), its id, that state."""
 
-    died_at: float
+    at: float
     run_id: str
+    state: RunState = RunState.DEAD
 
 
 class RunStore(Protocol):
@@ -52,8 +54,18 @@ class RunStore(Protocol):
     def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
         """Raise the heartbeat deadline of this attempt of a RUNNING or WAITING run; writes nothing else."""
 
-    def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
-        """A tenant's dead runs (of one job, if given), those that died last first, after the mark. May be stale."""
+    def by_state(
+        self,
+        tenant: str,
+        states: Iterable[RunState],
+        *,
+        limit: int,
+        before: StateMark | None = None,
+        job_id: str | None = None,
+    ) -> list[Run]:
+        """A tenant's runs (of one job, if given) in these states, all of them in UNSUCCESSFUL: those that came into
+        their state last first, after the mark. May be stale.
+        """
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         """Take the overlap lock if it is free, already this holder's, or exactly `previous`. None if taken, else the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,6 +70,11 @@ def document(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def parse(json: str) -> Any:
+def ascii_document(value: Any) -> str:
+    """JSON text in ASCII."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def parse(text: str) -> Any:
     """The inverse of :func:`document`."""
-    return orjson.loads(json)
+    return orjson.loads(text)

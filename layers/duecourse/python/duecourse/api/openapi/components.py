@@ -12,7 +12,9 @@ from typing import Any
 from duecourse.api.answers import LOCAL, RUN_ID
 from duecourse.api.bodies.definition_body import TAG_PATTERN
 from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
+from duecourse.api.run_query import MAX_ERROR_TEXT
 from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.runs.run import RunState
 
 TAGS: Mapping[str, str] = {
     "jobs": "Definitions: a schedule, a target, a payload, policies.",
@@ -76,6 +78,13 @@ def _path(name: str, description: str, pattern: str, example: str) -> dict[str, 
 
 
 _ID = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
+_INSTANT = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 64,
+    "description": "ISO-8601 with an offset, best UTC with Z.",
+}
+_STATES = "|".join(RunState)
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "JobId": _path("job_id", "The job's id.", f"^{ID_PATTERN}$", "nightly"),
@@ -143,8 +152,31 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "order-4711",
     ),
     "OfJob": _query("job_id", "Only those of this job.", _ID, "nightly"),
+    "RunsOf": _query("job", "Only runs of this job.", _ID, "nightly"),
+    "RunState": _query(
+        "state",
+        "Only runs in these states, separated by commas, or the parameter is repeated.",
+        {"type": "string", "pattern": f"^({_STATES})(,({_STATES}))*$"},
+        "DEAD,RETRYING",
+    ),
+    "RunTag": _query(
+        "tag", "Only runs of jobs that have this tag now.", {"type": "string", "pattern": f"^{TAG_PATTERN}$"}, "billing"
+    ),
+    "RunError": _query(
+        "error",
+        "Only runs whose error contains this text, in capitals or not.",
+        {"type": "string", "minLength": 1, "maxLength": MAX_ERROR_TEXT},
+        "connection refused",
+    ),
+    "Since": _query("since", "Only runs that came into their state then or later.", _INSTANT, "2026-11-21T00:00:00Z"),
+    "Until": _query("until", "Only runs that came into their state before.", _INSTANT, "2026-11-22T00:00:00Z"),
+    "From": _query("from", "Only occurrences at this instant or later.", _INSTANT, "2026-11-21T00:00:00Z"),
+    "To": _query("to", "Only occurrences before this instant.", _INSTANT, "2026-11-22T00:00:00Z"),
 }
 """By component name. The examples are good values."""
+
+OF_RUNS = {PARAMETERS[name]["name"]: name for name in ("OfJob", "RunState", "RunTag")}
+"""The components of lists of runs, by the parameter's name, where those of other routes are other ones."""
 
 HEADERS: dict[str, dict[str, Any]] = {
     "ETag": {
@@ -181,5 +213,5 @@ HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for
 }
 """What the headers of answers are called."""
 
-COMPONENT = {each["name"]: name for name, each in PARAMETERS.items() if name != "OfJob"}
+COMPONENT = {each["name"]: name for name, each in PARAMETERS.items() if name not in OF_RUNS.values()}
 """The component that describes a parameter, by its name; `job_id` of a path."""

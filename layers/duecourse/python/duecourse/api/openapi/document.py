@@ -13,7 +13,16 @@ from duecourse.api.answers import PageAnswer, RunAnswer, SingleRunAnswer
 from duecourse.api.api import Route
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.workflow_answer import WorkflowAnswer, WorkflowPutAnswer
-from duecourse.api.openapi.components import COMPONENT, DESCRIPTION, HEADER_NAMES, HEADERS, PARAMETERS, SECURITY, TAGS
+from duecourse.api.openapi.components import (
+    COMPONENT,
+    DESCRIPTION,
+    HEADER_NAMES,
+    HEADERS,
+    OF_RUNS,
+    PARAMETERS,
+    SECURITY,
+    TAGS,
+)
 from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
 from duecourse.api.openapi.schemas import name_of, schemas
 from duecourse.api.problems.problems import STATUS
@@ -118,7 +127,8 @@ def _operation(route: Route) -> Document:
     }
     # every request may bring a correlation id
     names = (*re.findall(r"<(\w+)>", route.path), *_query(route), *route.headers, "X-Correlation-Id")
-    components = ["OfJob" if name == "job_id" and name in route.query else COMPONENT[name] for name in names]
+    own = OF_RUNS if route.answers.get(200) == PageAnswer[RunAnswer] else {}
+    components = [own.get(name, COMPONENT.get(name, "")) if name in route.query else COMPONENT[name] for name in names]
     document["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in components]
     if route.body is not None:
         examples = {name: {"value": value} for name, value in REQUEST_EXAMPLES[route.body].items()}

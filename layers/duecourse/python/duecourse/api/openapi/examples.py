@@ -107,6 +107,14 @@ RUN: Document = {
     "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
     "workflow": None,
 }
+ATTEMPT: Document = {
+    "number": 1,
+    "started_at": "2026-11-21T03:00:00.041Z",
+    "ended_at": "2026-11-21T03:00:00.320Z",
+    "outcome": "succeeded",
+    "error": None,
+    "code": None,
+}
 SKIPPED_RUN: Document = RUN | {
     "id": "nightly.20261122T020000Z",
     "state": "SKIPPED",
@@ -225,7 +233,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
 _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     JobAnswer: JOB,
     RunAnswer: RUN,
-    SingleRunAnswer: RUN,
+    SingleRunAnswer: RUN | {"attempt_list": [ATTEMPT]},
     ChangeAnswer: CHANGE,
     AcceptedAnswer: {"run": RUN, "accepted": "cancel"},
     BackfillAnswer: BACKFILL,

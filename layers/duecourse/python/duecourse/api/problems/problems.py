@@ -23,7 +23,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("unsupported-content-type",),
     HTTPStatus.UNPROCESSABLE_ENTITY: (
         "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
-        "idempotency-key-reused", "backfill-too-large",
+        "idempotency-key-reused", "backfill-too-large", "job-needed",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),
     HTTPStatus.INTERNAL_SERVER_ERROR: ("internal",),

@@ -132,7 +132,7 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
         case JobUnknownError() if "workflow_id" in path:
             return unknown_workflow(unquote(path["workflow_id"]))
         case JobUnknownError():
-            return unknown_job(unquote(path["job_id"]))
+            return unknown_job(str(error))
         case JobVersionError():
             return _version(error)
         case JobChangedError() | KeyUsedError():

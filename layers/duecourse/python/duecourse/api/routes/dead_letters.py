@@ -19,7 +19,8 @@ from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token,
 from duecourse.api.problems.problems import FieldFault, bad_parameter, invalid
 from duecourse.api.request import Request
 from duecourse.domain.ids import ID_PATTERN, is_id
-from duecourse.usecases.runs.dead_letters import RedriveSelection, mark_of
+from duecourse.usecases.runs.dead_letters import RedriveSelection
+from duecourse.usecases.runs.run_search import mark_of
 
 MAX_REDRIVEN = 1000
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import AcceptedAnswer, PageAnswer, RunAnswer, Second, SingleRunAnswer, run_document
-from duecourse.api.api import Answer, Api, page_answer, route
-from duecourse.api.paging import fitting, read_limit, read_run_page_token, run_page_token
+from duecourse.api.answers import AcceptedAnswer, RunAnswer, Second, SingleRunAnswer, run_document, single_run_document
+from duecourse.api.api import Answer, Api, route
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
+from duecourse.api.run_query import read_time
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.run import Run
 from duecourse.domain.runs.verdict import Verdict
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.parsed_input import read_instant
 from duecourse.ports import LINK_SECONDS
 
 Command = Literal["complete", "fail", "cancel", "redrive"]
@@ -28,32 +26,17 @@ Command = Literal["complete", "fail", "cancel", "redrive"]
 _EXAMPLE = "an instant, such as 2026-03-08T07:00:00Z"
 
 
-@route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]})
-def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """List the runs of a job.
-
-    Newest first, with those that are enqueued (`QUEUED`). Those of a deleted job are kept a while.
-    """
-    job_id = job_id_in(parameters)
-    limit, before = read_limit(request.query), read_run_page_token(request.query, job_id)
-    page = api.history.page(request.tenant, job_id, limit=limit, before=before)
-    items = [run_document(run) for run in page.items]
-    count = fitting(items)
-    following = page.items[count - 1].name.local if count < len(items) else page.following
-    cursor = None if following is None else run_page_token(job_id, following)
-    return page_answer("runs_listed", items[:count], cursor, {"job_id": job_id})
-
-
 @route("GET", "/v1/runs/<run_id>", "runs", {200: SingleRunAnswer})
 def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Read a run.
 
-    A result above 2 KB is shown by its size and an address (`result_url`) that works for a while.
+    With its last 20 attempts. A result above 2 KB is shown by its size and an address (`result_url`) that works for a
+    while.
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
     url = api.runs.link(run)
-    body = cast(SingleRunAnswer, run_document(run))
+    body = single_run_document(run)
     if url is not None:
         body |= {"result_url": url, "result_url_seconds": LINK_SECONDS}
     return Answer(HTTPStatus.OK, "run_read", body, facts={"run_id": run_id})
@@ -147,13 +130,10 @@ def _at(query: Mapping[str, str]) -> int:
     for name in query:
         if name != "at":
             raise bad_parameter(name, "is not known here; the only parameter is at")
-    text = query.get("at")
-    if text is None:
+    at = read_time(query, "at")
+    if at is None:
         raise bad_parameter("at", f"is missing; name {_EXAMPLE}")
-    try:
-        return read_instant("at", text)
-    except ScheduleError as error:
-        raise bad_parameter("at", f"is wrong: {error.detail}") from None
+    return at
 
 
 def _second(instant: int | None) -> str | None:

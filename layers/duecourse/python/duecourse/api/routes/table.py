@@ -13,6 +13,7 @@ from duecourse.api.routes import (  # noqa: F401
     manual,
     pausing,
     preview,
+    run_lists,
     runs,
     service,
     workflows,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.jobs.policies import Completion, Lane
+from duecourse.domain.runs.attempts import earlier_than_next
 from duecourse.domain.runs.callback import CallbackToken
 from duecourse.domain.runs.decision import AttemptContext, Readiness, Start, StartRequest, Transition
 from duecourse.domain.runs.run import Run, RunState
@@ -56,6 +57,7 @@ def begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, no
         armed=None,
         cancel_requested=None,
         waiting_for=None,
+        earlier=earlier_than_next(run),
     )
     match job.completion:
         case Completion.RESPONSE:
@@ -109,6 +111,8 @@ def ended(run: Run, state: RunState, reason: str | None, now: float | None, by: 
         heartbeat_until=None,
         armed=None,
         waiting_for=None,
+        # The end of its last attempt is not that of a run that was to be tried again.
+        earlier=earlier_than_next(run) if run.state is RunState.RETRYING else run.earlier,
     )
     return over if by is None else replace(over, token=by.token, message_id=by.message_id)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.attempt import Attempt
 from duecourse.domain.runs.run_identity import OfRun, RunIdentity
 
 
@@ -31,6 +32,9 @@ class RunState(StrEnum):
 
 _FINAL = frozenset({RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED, RunState.SKIPPED})
 
+UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
+"""The states of runs that did not go well. These runs are found across jobs (ports.RunStore.by_state)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run(OfRun):
@@ -45,7 +49,8 @@ class Run(OfRun):
     None before that, and in records of versions that did not keep it. Empty: its id, which was the key by default.
     `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in the store
     of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were missed.
-    `requested_by` in its identity is also who requested that it is skipped.
+    `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the one that
+    the record describes (domain.runs.attempts), oldest first.
     """
 
     identity: RunIdentity
@@ -79,6 +84,7 @@ class Run(OfRun):
     caught_up: bool = False
     idempotency_key: str | None = None
     expires_at: int | None = None
+    earlier: tuple[Attempt, ...] = ()
 
     @property
     def deadline(self) -> float | None:
@@ -90,6 +96,20 @@ class Run(OfRun):
     def age_from(self) -> float:
         """The instant from which its age counts (UTC seconds): its due time, or its last redrive."""
         return self.due if self.redriven_at is None else self.redriven_at
+
+    @property
+    def state_since(self) -> float:
+        """When it came into its state (UTC seconds). A run that never began has no such instant: for it, when the last
+        occurrence that it stands for was due.
+        """
+        match self.state:
+            case RunState.RUNNING | RunState.WAITING:
+                since = self.started_at
+            case RunState.QUEUED:
+                since = self.waiting_since
+            case _:
+                since = self.finished_at
+        return float(max(self.due, self.through or 0)) if since is None else since
 
     @property
     def lateness(self) -> float | None:

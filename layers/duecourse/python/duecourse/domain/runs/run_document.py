@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, overload
 
 from duecourse.domain.instants import to_iso
+from duecourse.domain.runs.attempts import attempts_of
 from duecourse.domain.runs.run import Run
 
 
@@ -40,6 +41,21 @@ def run_document(run: Run) -> dict[str, Any]:
         "correlation_id": run.correlation_id,
         "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
     }
+
+
+def attempt_documents(run: Run) -> list[dict[str, Any]]:
+    """The last attempts of a run, oldest first."""
+    return [
+        {
+            "number": attempt.number,
+            "started_at": millisecond(attempt.started_at),
+            "ended_at": millisecond(attempt.ended_at),
+            "outcome": attempt.outcome,
+            "error": attempt.error,
+            "code": attempt.code,
+        }
+        for attempt in attempts_of(run)
+    ]
 
 
 @overload

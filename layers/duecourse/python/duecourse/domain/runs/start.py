@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
 from duecourse.domain.jobs.policies import Delivery, JobState, MissedMode
+from duecourse.domain.runs.attempts import LOST, LOST_ERROR
 from duecourse.domain.runs.decision import (
     AttemptContext,
     Decision,
@@ -230,7 +231,6 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Run, context: Attem
         )
     once = job.delivery is Delivery.AT_MOST_ONCE
     if once or run.attempt >= run.attempts_allowed:
-        error = "the worker vanished during the attempt"
-        lost = replace(run, error=run.error or error, code="lost", nonce=request.nonce)
+        lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
         return Transition(ended(lost, RunState.DEAD, "lost", now, context), run, "the last attempt's worker vanished")
     return Start(begun(run, request, job, context, now), run, "taken over")

@@ -1,33 +1,26 @@
-"""Dead runs: listed, and redriven many at a time."""
+"""Dead runs, redriven many at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
 
 from duecourse.domain.jobs.change_record import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.recreated import own_job
-from duecourse.domain.runs.run import Run
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.messages import MessageKind
-from duecourse.ports import DeadMark, JobStore, RunStore
+from duecourse.ports import JobStore, StateMark
 from duecourse.usecases.jobs.limits import Charge, free
 from duecourse.usecases.runs.commands import CommandSender, LaneUnavailableError
+from duecourse.usecases.runs.run_search import RunSearch, StatePage, mark_of
 
 REDRIVE_SECONDS = 15.0
 """After this time a redrive of many runs stops and returns where to continue: an HTTP API gives up after 30 s."""
 
 PORTION = 20
 """Runs that are read and sent between two checks of the clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeadPage:
-    """Dead runs, those that died last first; `following` continues after the last."""
-
-    items: tuple[Run, ...]
-    following: DeadMark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class RedriveResult:
     sent: int
     refused: int
     orphaned: int
-    following: DeadMark | None
+    following: StateMark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +50,11 @@ class DeadLetters:
     it is dropped.
     """
 
-    runs: RunStore
+    search: RunSearch
     jobs: JobStore
     orders: CommandSender
 
-    def page(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> DeadPage:
+    def page(self, tenant: str, *, limit: int, before: StateMark | None, job_id: str | None) -> StatePage:
         """One page."""
         return self._chosen(tenant, RedriveSelection(job_id), limit, before)
 
@@ -71,7 +64,7 @@ class DeadLetters:
         choice: RedriveSelection,
         *,
         limit: int,
-        before: DeadMark | None = None,
+        before: StateMark | None = None,
         by: str | None = None,
         charge: Charge = free,
     ) -> RedriveResult:
@@ -105,23 +98,11 @@ class DeadLetters:
         following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
         return RedriveResult(sent, refused, orphaned, following)
 
-    def _chosen(self, tenant: str, choice: RedriveSelection, limit: int, before: DeadMark | None) -> DeadPage:
-        until = None if choice.until is None else DeadMark(float(choice.until), "")
-        marks = [mark for mark in (until, before) if mark is not None]
-        start = min(marks, key=lambda mark: mark.died_at, default=None)
-        found = self.runs.dead(tenant, limit=limit + 1, before=start, job_id=choice.job_id)
-        if choice.since is not None:
-            since = choice.since
-            found = list(takewhile(lambda run: mark_of(run).died_at >= since, found))
-        following = mark_of(found[limit - 1]) if len(found) > limit else None
-        return DeadPage(tuple(found[:limit]), following)
+    def _chosen(self, tenant: str, choice: RedriveSelection, limit: int, before: StateMark | None) -> StatePage:
+        wanted = RunFilter((RunState.DEAD,), choice.since, choice.until)
+        return self.search.page(tenant, wanted, limit=limit, before=before, job_id=choice.job_id)
 
     def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
         """Add the jobs of the runs to `jobs`, if they are not in it."""
         for job_id in {run.job_id for run in runs} - jobs.keys():
             jobs[job_id] = self.jobs.get(tenant, job_id)
-
-
-def mark_of(run: Run) -> DeadMark:
-    """The mark of a list that ends with this run."""
-    return DeadMark(run.finished_at or 0.0, str(run.name))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from duecourse.domain.ids import parse_run_id
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.instants import DAY_SECONDS, to_basic
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.recreated import binds_nobody
 from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -22,6 +23,11 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.job_view import at_once_until, since_when
+
+ALL = RunFilter()
+
+PORTION, PORTIONS = 100, 5
+"""Runs that are read at once for a page of some of them, and how often at most."""
 
 Window = tuple[int, int]
 """The instants after the first and up to the second."""
@@ -37,7 +43,7 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Two requests a page, whatever the schedule: one query of the records, one read of the job and its cursor."""
+    """A few requests a page, whatever the schedule: a query of the records, a read of the job and its cursor."""
 
     jobs: JobStore
     runs: RunStore
@@ -45,17 +51,51 @@ class History:
     horizon_seconds: int
     run_retention_days: int
 
-    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> RunPage:
-        """Runs before the local name `before`. The records of a deleted job can still be read.
+    def page(
+        self,
+        tenant: str,
+        job_id: str,
+        *,
+        limit: int,
+        before: str | None,
+        wanted: RunFilter = ALL,
+        tag: str | None = None,
+        first: int | None = None,
+        end: int | None = None,
+    ) -> RunPage:
+        """The runs that are `wanted`, before the local name `before`, of occurrences from `first` on and before `end`
+        (UTC seconds); none if the job has not the `tag`. The records of a deleted job can still be read. A page of some
+        of the runs examines a bounded number: it may be short or empty and still have a next page.
 
         Raises JobUnknownError where there is neither a job nor a record.
         """
         # The cursor is read first, so that a run that starts meanwhile is shown exactly once.
         job, cursor = self.jobs.get_both(tenant, job_id)
-        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
-        if job is None and not records and before is None:
+        if job is None and before is None and not self.runs.page(tenant, job_id, limit=1, before=None):
             raise JobUnknownError(job_id)
-        queued = self._queued(job, cursor, records, limit + 1, before) if job is not None and cursor is not None else []
+        if tag is not None and (job is None or tag not in job.tags):
+            return RunPage((), None)
+        definition = job if RunState.QUEUED in wanted.states else None
+        following = min((name for name in (before, end and to_basic(end)) if name), default=None)
+        reading = max(limit, PORTION) if wanted.sifts else limit
+        found: list[Run] = []
+        for _ in range(PORTIONS):
+            part = self._part(tenant, job_id, definition, cursor, reading, following)
+            in_time = [run for run in part.items if first is None or run.occurrence >= first]
+            found += [run for run in in_time if wanted.passes(run)]
+            following = part.following if len(in_time) == len(part.items) else None
+            if following is None or len(found) >= limit:
+                break
+        if len(found) > limit:
+            return RunPage(tuple(found[:limit]), found[limit - 1].name.local)
+        return RunPage(tuple(found), following)
+
+    def _part(
+        self, tenant: str, job_id: str, job: Job | None, cursor: Cursor | None, limit: int, before: str | None
+    ) -> RunPage:
+        """All runs before the local name `before`; without a `job` records alone."""
+        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
+        queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
         again = {run.name for run in queued}
         standing = [run for run in records if run.name not in again]
         merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.run import RunState
 from duecourse.ports import Depth, Depths, RunStore, TenantLimits
 from duecourse.usecases.jobs.limits import Limits
 from duecourse.usecases.runs.health import ClockHealth, Health
@@ -38,7 +39,7 @@ class Stats:
 
     def figures(self, tenant: str) -> TenantStats:
         """The present figures; the lanes' depths are those of all tenants together."""
-        dead = len(self.runs.dead(tenant, limit=DEAD_COUNTED + 1, before=None, job_id=None))
+        dead = len(self.runs.by_state(tenant, (RunState.DEAD,), limit=DEAD_COUNTED + 1))
         return TenantStats(
             jobs=self.counters.jobs(tenant),
             dead=min(dead, DEAD_COUNTED),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.jobs.small_items import marked_job
-from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, tag_partition
+from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, job_key, key, marker_key, tag_partition
 from duecourse.adapters.dynamodb.reading import batch_get
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
@@ -41,6 +41,11 @@ class JobPages:
         found = {item["job_id"]["S"]: item for item in items}
         following = None if more is None else marked_job(more)
         return self._page([found[job_id] for job_id in ids if job_id in found], following)
+
+    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+        """See ports.JobStore.tagged."""
+        keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
+        return {marked_job(marker) for marker in batch_get(self._client, self._table, keys)}
 
     def _query(
         self, hash_name: str, value: str, sort: str, prefix: str, limit: int, last: Item | None, **where: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -207,6 +207,9 @@ class DynamoJobStore:
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
+
+    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+        return self._pages.tagged(tenant, tag, job_ids)
 
     def _job(self, item: Item) -> Job:
         return read_job(item, self._get)

@@ -8,14 +8,15 @@ from zlib import crc32
 
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
+from duecourse.adapters.dynamodb.runs.attempt_list import read_earlier, with_earlier
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 
-DEAD_PARTITIONS = 8
-"""Over how many index partitions a tenant's dead runs are spread."""
+STATE_PARTITIONS = 8
+"""Over how many partitions of the index a tenant's runs in one state are spread."""
 
 
 _READ: dict[str, Callable[[Item, str], Any]] = {
@@ -40,9 +41,9 @@ _READ: dict[str, Callable[[Item, str], Any]] = {
 
 
 def to_item(run: Run) -> Item:
-    """The item of a run; a dead one is in the `dead` index."""
-    dead, identity = run.state is RunState.DEAD, run.identity
-    return job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
+    """The item of a run. Only one in an unsuccessful state is in the index `dead`."""
+    indexed, identity = run.state in UNSUCCESSFUL, run.identity
+    item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
         {name: getattr(run, name) for name in _READ}
         | {
             "due": identity.due,
@@ -63,10 +64,11 @@ def to_item(run: Run) -> Item:
             "notified": run.notified or None,
             "caught_up": run.caught_up or None,
             "result": None if run.result is None else values.document(run.result),
-            "dead_key": dead_key(run.tenant, run.job_id) if dead else None,
-            "died_at": run.finished_at if dead else None,
+            "dead_key": state_key(run.tenant, run.state, run.job_id) if indexed else None,
+            "died_at": run.state_since if indexed else None,
         }
     )
+    return with_earlier(item, run) if run.earlier else item
 
 
 def put_new(run: Run, table: str) -> Item:
@@ -74,22 +76,28 @@ def put_new(run: Run, table: str) -> Item:
     return {"Put": {"TableName": table, "Item": to_item(run), "ConditionExpression": "attribute_not_exists(PK)"}}
 
 
-def dead_key(tenant: str, job_id: str) -> str:
-    """Partition of the `dead` index: tenant and a small hash."""
-    return f"{tenant}#{crc32(job_id.encode()) % DEAD_PARTITIONS}"
+def state_key(tenant: str, state: RunState, job_id: str) -> str:
+    """The partition of the index `dead` of a job's runs in a state: tenant, state and a small hash of the job."""
+    return partition_key(tenant, state, crc32(job_id.encode()) % STATE_PARTITIONS)
+
+
+def partition_key(tenant: str, state: RunState, number: int) -> str:
+    """`acme#RETRYING#3`. Keys of dead runs lack the state: earlier releases, which know no other keys, read them."""
+    return f"{tenant}#{number}" if state is RunState.DEAD else f"{tenant}#{state}#{number}"
 
 
 def from_item(item: Item) -> Run:
     """The run of an item. Raises KeyError or ValueError for one that this version cannot read."""
     tenant, job_id = owner_of(item["PK"]["S"])
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
-    result = values.optional_text(item, "result")
+    result, due = values.optional_text(item, "result"), values.integer(item, "due")
+    error, code = values.optional_text(item, "error"), values.optional_text(item, "code")
     return Run(
         RunIdentity(
             tenant,
             job_id,
             name.occurrence,
-            values.integer(item, "due"),
+            due,
             values.integer(item, "generation"),
             name.suffix,
             count=values.optional_integer(item, "count") or 1,
@@ -105,6 +113,7 @@ def from_item(item: Item) -> Run:
         attempts_allowed=values.integer(item, "attempts_allowed"),
         token=values.text(item, "token"),
         result=None if result is None else values.parse(result),
+        earlier=read_earlier(item, due, error, code),
         **{field: read(item, field) for field, read in _READ.items() if field in item},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -12,11 +13,11 @@ from duecourse.adapters.dynamodb.errors import condition_failed, found
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.reading import read_item, read_items
 from duecourse.adapters.dynamodb.runs import recorded_runs, run_item
-from duecourse.adapters.dynamodb.runs.dead_index import DeadIndex
+from duecourse.adapters.dynamodb.runs.state_index import StateIndex
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
-from duecourse.ports import Conflict, DeadMark
+from duecourse.ports import Conflict, StateMark
 
 
 class DynamoRunStore:
@@ -117,8 +118,16 @@ class DynamoRunStore:
             return self._conflict(error)
         return None
 
-    def dead(self, tenant: str, *, limit: int, before: DeadMark | None, job_id: str | None) -> list[Run]:
-        return DeadIndex(self._client, self._table).newest(tenant, limit=limit, before=before, job_id=job_id)
+    def by_state(
+        self,
+        tenant: str,
+        states: Iterable[RunState],
+        *,
+        limit: int,
+        before: StateMark | None = None,
+        job_id: str | None = None,
+    ) -> list[Run]:
+        return StateIndex(self._client, self._table).newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
         whose: Item = {":mine": {"S": lock.holder}}

@@ -1,0 +1,167 @@
+"""Lists of runs by state across jobs, on every emulator that executes conditions rightly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.runs.run import UNSUCCESSFUL, Run, RunState
+from duecourse.domain.runs.run_identity import RunIdentity
+from duecourse.ports import RunStore, StateMark
+from tests.support.jobs import NOON
+from tests.support.tables import Tables
+from tests.support.varied import varied
+
+DEAD = (RunState.DEAD,)
+
+pytestmark = pytest.mark.emulator
+
+JOBS = [f"job-{number}" for number in range(12)]
+"""Enough to share partitions of the index, and to lie in several of them."""
+
+
+def dead(job_id: str, minute: int, died_at: float, tenant: str = "default") -> Run:
+    occurrence = int(NOON) + 60 * minute
+    return Run(
+        RunIdentity(tenant=tenant, job_id=job_id, occurrence=occurrence, due=occurrence, generation=1),
+        state=RunState.DEAD,
+        lane=Lane.NORMAL,
+        attempt=4,
+        attempts_allowed=4,
+        token="worker",
+        finished_at=died_at,
+    )
+
+
+def written(store: RunStore, *runs: Run) -> list[Run]:
+    for run in runs:
+        assert store.write(run, None) is None
+    return list(runs)
+
+
+def paged(store: RunStore, limit: int, job_id: str | None = None) -> list[Run]:
+    """All pages, one after another."""
+    found: list[Run] = []
+    mark: StateMark | None = None
+    while page := store.by_state("default", DEAD, limit=limit, before=mark, job_id=job_id):
+        assert len(page) <= limit
+        found += page
+        assert page[-1].finished_at is not None
+        mark = StateMark(page[-1].finished_at, str(page[-1].name))
+    return found
+
+
+def test_those_that_died_last_come_first_whatever_their_job(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    runs = written(store, *(dead(job, 0, NOON + 0.125 * number) for number, job in enumerate(JOBS)))
+    assert store.by_state("default", DEAD, limit=100) == runs[::-1]
+    assert store.by_state("default", DEAD, limit=5) == runs[:-6:-1]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 50])
+def test_pages_hold_each_dead_run_once_though_many_died_at_the_same_instant(any_tables: Tables, limit: int) -> None:
+    store = any_tables.run_store()
+    instants = [NOON, NOON, NOON, NOON + 0.1]
+    runs = written(store, *(dead(job, minute, at) for job in JOBS for minute, at in enumerate(instants)))
+    found = paged(store, limit)
+    assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
+    assert [run.finished_at for run in found] == [NOON + 0.1] * 12 + [NOON] * 36
+
+
+@pytest.mark.parametrize("limit", [1, 4, 50])
+def test_one_jobs_dead_runs_are_found_among_those_of_others(any_tables: Tables, limit: int) -> None:
+    store = any_tables.run_store()
+    runs = written(store, *(dead(job, minute, NOON + minute // 2) for job in JOBS for minute in range(9)))
+    mine = [run for run in runs if run.job_id == "job-3"]
+    found = paged(store, limit, "job-3")
+    assert sorted(found, key=lambda run: run.occurrence) == mine
+    assert [run.finished_at for run in found] == sorted((run.finished_at for run in mine), reverse=True)  # type: ignore[type-var]
+
+
+def test_a_list_goes_on_though_its_last_run_was_redriven_meanwhile(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
+    first = store.by_state("default", DEAD, limit=4)
+    last = first[-1]
+    store.write(replace(last, state=RunState.RUNNING, attempt=5, token="again", finished_at=None), last)
+    rest = store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 8, str(last.name)), job_id=None)
+    assert rest == runs[7::-1]
+
+
+def test_a_mark_without_a_run_stands_before_everything_of_its_instant(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
+    assert store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 3, ""), job_id=None) == runs[2::-1]
+    assert store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 3, ""), job_id="job-1") == [runs[1]]
+
+
+def test_the_dead_of_another_tenant_are_not_shown(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    written(store, dead("job-1", 0, NOON, tenant="other"), dead("job-1", 0, NOON, tenant="default"))
+    (found,) = store.by_state("default", DEAD, limit=10)
+    assert found.tenant == "default"
+    assert store.by_state("third", DEAD, limit=10, before=None, job_id="job-1") == []
+
+
+def in_state(job_id: str, minute: int, state: RunState, since: float) -> Run:
+    return replace(dead(job_id, minute, since), state=state)
+
+
+@pytest.mark.parametrize("state", UNSUCCESSFUL)
+def test_each_unsuccessful_state_has_a_list_of_its_own(any_tables: Tables, state: RunState) -> None:
+    store = any_tables.run_store()
+    runs = written(store, *(in_state("job-1", minute, each, NOON) for minute, each in enumerate(RunState)))
+    expected = [run for run in runs if run.state is state]
+    assert store.by_state("default", (state,), limit=10) == expected
+    assert store.by_state("default", (state,), limit=10, job_id="job-1") == expected
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 50])
+def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_tables: Tables, limit: int) -> None:
+    store = any_tables.run_store()
+    instants = [NOON, NOON, NOON + 1, NOON + 2]
+    runs = written(
+        store,
+        *(
+            in_state(job, 4 * number + minute, state, at)
+            for job in JOBS[:5]
+            for number, state in enumerate(UNSUCCESSFUL)
+            for minute, at in enumerate(instants)
+        ),
+    )
+    found: list[Run] = []
+    mark: StateMark | None = None
+    while page := store.by_state("default", UNSUCCESSFUL, limit=limit, before=mark):
+        found += page
+        mark = StateMark(page[-1].state_since, str(page[-1].name), page[-1].state)
+    assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
+    assert [run.finished_at for run in found] == sorted((run.state_since for run in runs), reverse=True)
+
+
+@pytest.mark.parametrize("then", [RunState.RUNNING, RunState.SUCCEEDED])
+@pytest.mark.parametrize("state", UNSUCCESSFUL)
+def test_a_run_that_goes_on_or_succeeds_is_in_no_list(any_tables: Tables, state: RunState, then: RunState) -> None:
+    store = any_tables.run_store()
+    (bad,) = written(store, in_state("job-1", 0, state, NOON))
+    store.write(replace(bad, state=then, token="again"), bad)
+    assert store.by_state("default", UNSUCCESSFUL, limit=10) == []
+
+
+def test_a_run_that_is_given_up_moves_from_one_list_to_the_other(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    (bad,) = written(store, in_state("job-1", 0, RunState.RETRYING, NOON))
+    given_up = replace(bad, state=RunState.DEAD, finished_at=NOON + 60, token="again")
+    store.write(given_up, bad)
+    assert store.by_state("default", (RunState.RETRYING,), limit=10) == []
+    assert store.by_state("default", UNSUCCESSFUL, limit=10) == [given_up]
+
+
+def test_a_run_that_never_began_stands_where_the_last_occurrence_that_it_covers_was_due(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    never = varied(in_state("job-1", 0, RunState.SKIPPED, NOON), finished_at=None, attempt=0)
+    covering = varied(never, occurrence=int(NOON) + 60, due=int(NOON) + 60, through=int(NOON) + 600)
+    between = in_state("job-2", 0, RunState.CANCELLED, NOON + 300)
+    written(store, never, covering, between)
+    assert store.by_state("default", UNSUCCESSFUL, limit=10) == [covering, between, never]

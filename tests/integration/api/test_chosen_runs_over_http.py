@@ -1,0 +1,122 @@
+"""Runs of a job chosen by their state and their occurrence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.instants import from_iso
+from duecourse.domain.runs.run import RunState
+from tests.support.api import BODY, ApiClient
+from tests.support.jobs import NOON
+from tests.support.jobs import job as made_job
+from tests.support.runs import run
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+States = list[tuple[int, str]]
+
+
+@pytest.fixture
+def world(tables: Tables) -> World:
+    return World(tables)
+
+
+@pytest.fixture
+def api(world: World) -> ApiClient:
+    """One with a job that fires each minute: five runs have ended, the second one badly; some are enqueued."""
+    api = ApiClient(world.jobs, world.run_store, world.clock, lanes=world.wheel)
+    answer = api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)"})
+    assert answer.status == 201, answer.text
+    world.until(NOON + 300)
+    (second,) = world.run_store.page("default", "steady", limit=1, before="20261121T120200Z~")
+    bad = run(
+        made_job(id="steady"), RunState.CANCELLED, after=120, finished_at=NOON + 130, generation=second.generation
+    )
+    assert world.run_store.write(bad, second) is None
+    return api
+
+
+def states(api: ApiClient, **query: str) -> States:
+    """Seconds after NOON and state of each run, over all pages."""
+    found: States = []
+    while True:
+        answer = api.get("/v1/jobs/steady/runs", **query)
+        assert answer.status == 200, answer.text
+        found += [(int(from_iso(each["occurrence"]) - NOON), each["state"]) for each in answer.json["items"]]
+        if answer.json["next_cursor"] is None:
+            return found
+        query["cursor"] = answer.json["next_cursor"]
+
+
+DONE: States = [(300, "SUCCEEDED"), (240, "SUCCEEDED"), (180, "SUCCEEDED"), (120, "CANCELLED"), (60, "SUCCEEDED")]
+
+
+def test_without_a_choice_queued_runs_are_among_the_others(api: ApiClient) -> None:
+    found = states(api)
+    assert found[-5:] == DONE
+    assert {state for _, state in found[:-5]} == {"QUEUED"}
+
+
+@pytest.mark.parametrize("limit", ["1", "2", "50"])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"state": "SUCCEEDED"}, [DONE[0], DONE[1], DONE[2], DONE[4]]),
+        ({"state": "CANCELLED,DEAD"}, [DONE[3]]),
+        ({"state": "DEAD"}, []),
+        ({"from": "2026-11-21T12:00:00Z"}, DONE),
+        ({"to": "2027-11-21T12:00:00Z"}, DONE),
+        ({"from": "2026-11-21T12:02:00Z", "to": "2026-11-21T12:04:00Z"}, DONE[2:4]),
+        ({"from": "2026-11-21T12:02:00Z", "to": "2026-11-21T12:04:00Z", "state": "SUCCEEDED"}, DONE[2:3]),
+        ({"to": "2026-11-21T12:00:00Z"}, []),
+    ],
+)
+def test_runs_are_chosen_by_state_and_occurrence_without_queued_ones(
+    api: ApiClient, query: dict[str, str], expected: States, limit: str
+) -> None:
+    assert states(api, limit=limit, **query) == expected
+
+
+def test_queued_runs_are_shown_where_they_are_asked_for(api: ApiClient) -> None:
+    queued = [each for each in states(api) if each[1] == "QUEUED"]
+    assert len(queued) > 1
+    assert states(api, state="QUEUED") == queued
+    assert states(api, state="QUEUED", limit="1") == queued
+    assert states(api, state="QUEUED,SUCCEEDED", limit="3") == [each for each in states(api) if each[1] != "CANCELLED"]
+    assert states(api, state="QUEUED", to="2026-11-21T12:06:30Z") == [(360, "QUEUED")]
+
+
+def test_what_waits_in_line_is_queued_too(api: ApiClient, world: World) -> None:
+    in_line = run(made_job(id="steady"), RunState.QUEUED, attempt=0, waiting_for="overlap", suffix=".m1")
+    assert world.run_store.write(in_line, None) is None
+    assert states(api, state="QUEUED")[-1] == (0, "QUEUED")
+    assert (0, "QUEUED") not in states(api, **{"from": "2026-11-21T12:00:00Z"})
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({"state": "GOOD"}, "state"),
+        ({"from": "yesterday"}, "from"),
+        ({"to": "2026-11-21"}, "to"),
+        ({"from": "2026-11-21T12:00:00Z", "to": "2026-11-21T11:00:00Z"}, "to"),
+        ({"since": "2026-11-21T12:00:00Z"}, "since"),
+    ],
+)
+def test_a_query_that_is_not_understood_names_the_parameter(
+    api: ApiClient, query: dict[str, str], parameter: str
+) -> None:
+    answer = api.get("/v1/jobs/steady/runs", **query)
+    assert (answer.status, list(answer.errors)) == (400, [parameter])
+
+
+def test_a_deleted_jobs_runs_are_chosen_too_and_an_unknown_job_is_told(api: ApiClient) -> None:
+    query: dict[str, Any] = {"to": "2026-11-21T12:00:30Z"}
+    assert api.get("/v1/jobs/nobody/runs", **query).status == 404
+    api.delete("/v1/jobs/steady")
+    assert states(api, **query) == []
+    assert states(api, state="CANCELLED") == [DONE[3]]

@@ -1,0 +1,195 @@
+"""Runs that did not go well, found across jobs over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.domain.targets.targets import HttpTarget
+from tests.support.api import ApiClient
+from tests.support.api_events import json_event
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
+from tests.support.runs import run
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+RUNS = "/v1/runs"
+SECURE = HttpTarget("https://example.com/hook")
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON + 3600)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+@pytest.fixture
+def runs(api: ApiClient) -> dict[str, Run]:
+    """A run in each state, by its name; each came into it ten minutes after the one before."""
+    alpha, beta = created(api, "alpha", tags=("billing", "night")), created(api, "beta", tags=("night",), target=SECURE)
+    made = {
+        "done": run(alpha, RunState.SUCCEEDED, after=0),
+        "dead": run(alpha, RunState.DEAD, after=0, finished_at=NOON + 600, error="503: no upstream", suffix=".m1"),
+        "again": run(beta, RunState.RETRYING, finished_at=NOON + 1200, error="Connection refused"),
+        "off": run(beta, RunState.CANCELLED, after=60, finished_at=NOON + 1800, reason="cancelled"),
+        "never": run(alpha, RunState.SKIPPED, after=2400, reason="paused", attempt=0),
+        "alive": run(alpha, RunState.RUNNING, after=3000, started_at=NOON + 3000),
+        "waits": run(beta, RunState.WAITING, after=3000, started_at=NOON + 3000),
+    }
+    for each in made.values():
+        assert api.runs.write(each, None) is None
+    return made
+
+
+def created(api: ApiClient, name: str, **changes: Any) -> Job:
+    made = made_job("0 0 1 1 *", id=name, **changes)
+    assert api.jobs.create(made, cursor(made))
+    return made
+
+
+def found(api: ApiClient, runs: dict[str, Run], **query: str) -> list[str]:
+    """The short names of the runs on the only page."""
+    answer = api.get(RUNS, **query)
+    assert (answer.status, answer.json.get("next_cursor")) == (200, None), answer.text
+    short = {str(each.name): name for name, each in runs.items()}
+    return [short[item["id"]] for item in answer.json["items"]]
+
+
+def test_what_did_not_go_well_is_found_whatever_its_job_the_latest_first(api: ApiClient, runs: dict[str, Run]) -> None:
+    assert found(api, runs) == ["never", "off", "again", "dead"]
+    first = api.get(RUNS).json["items"][0]
+    assert first.items() <= api.get(f"/v1/runs/{runs['never'].name}").json.items()
+
+
+@pytest.mark.parametrize(
+    ("state", "names"),
+    [
+        ("DEAD", ["dead"]),
+        ("RETRYING", ["again"]),
+        ("SKIPPED,CANCELLED", ["never", "off"]),
+        ("DEAD,DEAD,RETRYING", ["again", "dead"]),
+    ],
+)
+def test_states_are_chosen(api: ApiClient, runs: dict[str, Run], state: str, names: list[str]) -> None:
+    assert found(api, runs, state=state) == names
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"since": "2026-11-21T12:20:00Z"}, ["never", "off", "again"]),
+        ({"until": "2026-11-21T12:20:00Z"}, ["dead"]),
+        ({"since": "2026-11-21T12:10:00Z", "until": "2026-11-21T13:40:00+01:00"}, ["off", "again", "dead"]),
+        ({"since": "2027-01-01T00:00:00Z"}, []),
+        ({"tag": "night"}, ["never", "off", "again", "dead"]),
+        ({"tag": "billing"}, ["never", "dead"]),
+        ({"tag": "unused"}, []),
+        ({"error": "REFUSED"}, ["again"]),
+        ({"error": "503"}, ["dead"]),
+        ({"error": "504"}, []),
+        ({"error": "503", "tag": "night", "state": "DEAD", "since": "2026-11-21T12:10:00Z"}, ["dead"]),
+        ({"job": "alpha"}, ["never", "dead"]),
+        ({"job": "alpha", "state": "SUCCEEDED,DEAD"}, ["dead", "done"]),
+        ({"job": "alpha", "state": "RUNNING"}, ["alive"]),
+        ({"job": "beta", "state": "WAITING"}, ["waits"]),
+        ({"job": "alpha", "state": "QUEUED"}, []),
+        ({"job": "alpha", "since": "2026-11-21T12:10:00Z", "until": "2026-11-21T12:20:00Z"}, ["dead"]),
+        ({"job": "alpha", "tag": "billing", "error": "upstream"}, ["dead"]),
+        ({"job": "beta", "tag": "billing"}, []),
+    ],
+)
+def test_runs_are_chosen_by_time_tag_job_and_error(
+    api: ApiClient, runs: dict[str, Run], query: dict[str, str], names: list[str]
+) -> None:
+    assert found(api, runs, **query) == names
+
+
+def test_the_tags_that_count_are_those_that_the_job_has_now(api: ApiClient, runs: dict[str, Run]) -> None:
+    assert api.send(json_event("PATCH", "/v1/jobs/beta", {"tags": ["night", "moved"]})).status == 200
+    assert found(api, runs, tag="moved") == ["off", "again"]
+    assert api.delete("/v1/jobs/beta").status == 204
+    assert found(api, runs, tag="night") == ["never", "dead"]
+
+
+@pytest.mark.parametrize("state", ["SUCCEEDED", "RUNNING", "WAITING", "QUEUED", "DEAD,RUNNING"])
+def test_runs_that_go_well_are_listed_for_one_job_at_a_time(api: ApiClient, runs: dict[str, Run], state: str) -> None:
+    answer = api.get(RUNS, state=state)
+    assert (answer.status, answer.json["type"]) == (422, "/problems/job-needed")
+    assert "job=ID" in answer.errors["state"]
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({"state": "FAILED"}, "state"),
+        ({"state": "dead"}, "state"),
+        ({"state": ""}, "state"),
+        ({"state": "DEAD,"}, "state"),
+        ({"tag": "a b"}, "tag"),
+        ({"job": "a#b"}, "job"),
+        ({"since": "today"}, "since"),
+        ({"until": "2026-11-21T12:00:00"}, "until"),
+        ({"since": "2026-11-21T12:00:00Z", "until": "2026-11-21T12:00:00Z"}, "until"),
+        ({"error": ""}, "error"),
+        ({"error": "x" * 201}, "error"),
+        ({"job_id": "alpha"}, "job_id"),
+        ({"limit": "0"}, "limit"),
+        ({"cursor": "nonsense"}, "cursor"),
+    ],
+)
+def test_a_query_that_is_not_understood_names_the_parameter(
+    api: ApiClient, query: dict[str, str], parameter: str
+) -> None:
+    answer = api.get(RUNS, **query)
+    assert (answer.status, list(answer.errors)) == (400, [parameter])
+
+
+def test_a_job_that_is_not_there_is_said_to_be_unknown(api: ApiClient) -> None:
+    answer = api.get(RUNS, job="nobody")
+    assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-job")
+
+
+def test_another_tenants_runs_are_not_found(api: ApiClient, runs: dict[str, Run]) -> None:
+    assert api.runs.write(run(made_job(id="alpha", tenant="other"), RunState.RETRYING, after=900), None) is None
+    assert found(api, runs, state="RETRYING") == ["again"]
+
+
+@pytest.mark.parametrize("limit", ["1", "2", "3"])
+@pytest.mark.parametrize("query", [{}, {"job": "alpha"}, {"tag": "night"}, {"error": "e"}])
+def test_pages_hold_each_run_once(api: ApiClient, runs: dict[str, Run], query: dict[str, str], limit: str) -> None:
+    whole = api.get(RUNS, **query).json["items"]
+    assert len(whole) > 1
+    assert paged(api, limit=limit, **query) == whole
+
+
+def test_a_page_reads_a_bounded_number_of_runs_and_may_be_short_with_a_next_one(api: ApiClient) -> None:
+    failing = created(api, "gamma", tags=("rare",))
+    many = created(api, "delta")
+    for number in range(510):
+        late = run(many, RunState.DEAD, after=number, finished_at=NOON + 1000 + number, error="often")
+        assert api.runs.write(late, None) is None
+    wanted = run(failing, RunState.DEAD, finished_at=NOON + 1, error="seldom")
+    assert api.runs.write(wanted, None) is None
+    for query in ({"tag": "rare"}, {"error": "seldom"}, {"tag": "rare", "error": "seldom"}):
+        first = api.get(RUNS, **query).json
+        assert first["items"] == []
+        assert first["next_cursor"] is not None
+        assert [item["id"] for item in paged(api, **query)] == [str(wanted.name)]
+
+
+def paged(api: ApiClient, **query: str) -> list[Any]:
+    """All pages, one after another."""
+    items: list[Any] = []
+    while True:
+        answer = api.get(RUNS, **query)
+        assert answer.status == 200, answer.text
+        items += answer.json["items"]
+        if answer.json["next_cursor"] is None:
+            return items
+        query["cursor"] = answer.json["next_cursor"]
