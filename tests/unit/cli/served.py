@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ RUN: Mapping[str, Any] = {
     "code": "http.503",
     "count": 1,
 }
+
+JOB: Mapping[str, Any] = {"id": "nightly", "state": "ACTIVE", "schedule": "0 3 * * *", "timezone": "UTC"}
 
 Answering = Callable[[str, Mapping[str, str]], object]
 """The document for a path and its query; bytes are sent as they are."""
@@ -87,6 +90,7 @@ def duecourse(api: str, *arguments: str, text: str | None = None, **environment:
 
 
 def told(answer: object, *arguments: str, text: str | None = None, **environment: str) -> Result:
-    """What a command prints where every request has this answer."""
-    with served(lambda _path, _query: answer) as api:
+    """What a command prints where every request has this answer; commands of runs find their job, too."""
+    of_runs = arguments[0] == "runs"
+    with served(lambda path, _query: JOB if of_runs and re.fullmatch("/v1/jobs/[^/]+", path) else answer) as api:
         return duecourse(api, *arguments, text=text, **environment)

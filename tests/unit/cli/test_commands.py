@@ -120,15 +120,15 @@ def test_jobs_are_listed_for_programs_as_one_array(api: str) -> None:
 
 
 def test_runs_are_shown_as_a_table_with_the_way_to_more(api: str) -> None:
-    result = duecourse("runs", "nightly", "--api", api)
+    result = duecourse("runs", "list", "nightly", "--api", api)
 
     assert "2026-11-21 03:00:00Z  DEAD" in " ".join(result.stdout.split("\n"))
     assert "+0.042 s" in result.stdout
-    assert "more: duecourse runs nightly --cursor more" in result.stdout
+    assert "more: duecourse runs list nightly --cursor more" in result.stdout
 
 
 def test_runs_for_programs_keep_the_cursor(api: str) -> None:
-    assert json.loads(duecourse("runs", "nightly", "--json", "--api", api).stdout)["next_cursor"] == "more"
+    assert json.loads(duecourse("runs", "list", "nightly", "--json", "--api", api).stdout)["next_cursor"] == "more"
 
 
 def test_the_history_of_a_job_says_who_did_what_with_the_way_to_more(api: str) -> None:

@@ -12,7 +12,7 @@ from duecourse.cli.due_runs import DueRuns, due_runs
 from duecourse.client import Page
 from duecourse.client.models import Run
 from tests.support.shown import shown_run
-from tests.unit.cli.served import RUN, duecourse, served
+from tests.unit.cli.served import JOB, RUN, duecourse, served
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 TEN_SECONDS = timedelta(seconds=10)
@@ -82,18 +82,20 @@ def test_runs_are_shown_by_their_ids_and_what_is_ahead_in_one_line() -> None:
     ahead = [queued(begin + step * TEN_SECONDS) for step in range(3, -1, -1)]
 
     def answer(_path: str, query: Mapping[str, str]) -> object:
+        if "limit" not in query:
+            return JOB
         start = int(query.get("cursor", "0"))
         end = start + int(query["limit"])
         found = [*ahead, RUN, RUN][start:end]
         return {"items": found, "next_cursor": str(end) if end < 6 else None}
 
     with served(answer) as api:
-        lines = duecourse(api, "runs", "nightly", "--limit", "1").stdout.splitlines()
+        lines = duecourse(api, "runs", "list", "nightly", "--limit", "1").stdout.splitlines()
 
     assert lines[0] == f"4 queued until {begin + 3 * TEN_SECONDS:%Y-%m-%d %H:%M:%SZ}"
     assert [line for line in lines if "QUEUED" in line] == []
     assert len([line for line in lines if re.match(rf"{re.escape(RUN['id'])}  2026-11-21 03:00:00Z  DEAD", line)]) == 1
-    assert lines[-1] == "more: duecourse runs nightly --cursor 5"
+    assert lines[-1] == "more: duecourse runs list nightly --cursor 5"
 
 
 def queued(due: datetime) -> Mapping[str, object]:

@@ -55,9 +55,9 @@ COMMANDS = (
     ("jobs", "list"),
     ("jobs", "get", "nightly"),
     ("jobs", "pause", "nightly"),
-    ("runs", "nightly"),
-    ("run", "show", "nightly.20261121T030000Z"),
-    ("run", "cancel", "nightly.20261121T030000Z"),
+    ("runs", "list", "nightly"),
+    ("runs", "show", "nightly.20261121T030000Z"),
+    ("runs", "cancel", "nightly.20261121T030000Z"),
     ("dead-letters", "list"),
     ("dead-letters", "redrive", "--yes"),
 )

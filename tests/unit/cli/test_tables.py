@@ -11,7 +11,7 @@ from tests.unit.cli.served import RUN, duecourse, served, told
 LONG = "quarterly-figures-of-every-branch-by-region-and-by-product-group"
 LONG_RUN = {**RUN, "id": f"{LONG}.20261121T030000Z.b0123456789abcdef0123456789abcdef", "job_id": LONG}
 JOB = {"id": LONG, "schedule": "0 3 * * *", "state": "COMPLETED", "next_occurrence": None, "error": None}
-LISTS = (("runs", "nightly"), ("dead-letters", "list"))
+LISTS = (("runs", "list", "nightly"), ("dead-letters", "list"))
 
 
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
@@ -30,14 +30,14 @@ def test_an_error_is_shown_as_the_target_said_it(command: tuple[str, ...], error
     assert error in result.stdout
 
 
-@pytest.mark.parametrize("command", [*LISTS, ("run", "show", "x")], ids=" ".join)
+@pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
 def test_an_error_cannot_steer_the_terminal(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ne"}
     result = told({"items": [run], "next_cursor": None, **run}, *command)
     assert "a\ufffd[2Jb\ufffdc\ufffdd e" in result.stdout
 
 
-@pytest.mark.parametrize("command", [*LISTS, ("run", "show", "x")], ids=" ".join)
+@pytest.mark.parametrize("command", [*LISTS, ("runs", "show", "x")], ids=" ".join)
 def test_json_for_programs_says_the_same_and_cannot_steer_the_terminal_either(command: tuple[str, ...]) -> None:
     run = {**RUN, "error": "a\x1b[2Jb\x9bc\u202ed\ud800e \U0001f525"}
     result = told({"items": [run], "next_cursor": None, **run}, *command, "--json")
@@ -63,10 +63,10 @@ COMMANDS = (
     ("jobs", "get", "x"),
     ("jobs", "pause", "x"),
     ("jobs", "resume", "x"),
-    ("runs", "x"),
-    ("run", "show", "x"),
-    ("run", "cancel", "x"),
-    ("run", "redrive", "x"),
+    ("runs", "list", "x"),
+    ("runs", "show", "x"),
+    ("runs", "cancel", "x"),
+    ("runs", "redrive", "x"),
     ("dead-letters", "list", "--job", "x"),
 )
 
@@ -108,7 +108,7 @@ def test_a_refusal_cannot_steer_the_terminal() -> None:
 
 
 def test_a_pipe_gets_ids_and_states_whole() -> None:
-    runs = told({"items": [LONG_RUN], "next_cursor": None}, "runs", LONG).stdout
+    runs = told({"items": [LONG_RUN], "next_cursor": None}, "runs", "list", LONG).stdout
     dead = told({"items": [LONG_RUN], "next_cursor": None}, "dead-letters", "list").stdout
     jobs = told({"items": [JOB], "next_cursor": None}, "jobs", "list").stdout
     assert re.search(rf"^{LONG_RUN['id']} .* DEAD \(attempts_exhausted\)", runs, re.MULTILINE)

@@ -111,10 +111,10 @@ def test_workflows_are_listed_and_printed_as_json() -> None:
 
 def test_a_rerun_names_the_new_run() -> None:
     made = {**RUN, "id": f"{RUN_ID}.mAbC", "state": "QUEUED"}
-    shown = told(made, "run", "rerun", RUN_ID, "--from", "extract", "--from", "report")
+    shown = told(made, "runs", "rerun", RUN_ID, "--from", "extract", "--from", "report")
     assert shown.exit_code == 0, shown.output
     assert f"{RUN_ID}.mAbC is QUEUED; follow it: duecourse workflows watch {RUN_ID}.mAbC" in shown.output
 
 
 def test_a_rerun_says_with_which_jobs_it_begins() -> None:
-    assert told(RUN, "run", "rerun", RUN_ID).exit_code == 2
+    assert told(RUN, "runs", "rerun", RUN_ID).exit_code == 2

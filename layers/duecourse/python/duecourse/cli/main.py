@@ -10,10 +10,13 @@ import click
 from duecourse.cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
     "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
-    "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
+    "explain": ("duecourse.cli.commands.explain", "explain", "Say why a job ran at some time, or did not."),
+    "health": ("duecourse.cli.commands.stage", "health", "Say whether the stage answers and its ticks arrive."),
+    "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, run, pause and delete jobs."),
     "local": ("duecourse.cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse.cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
     "restore-table": (
@@ -21,8 +24,8 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "restore_table",
         "Copy a restored table over the stage's own.",
     ),
-    "run": ("duecourse.cli.commands.runs", "run", "Show, cancel or redrive one run."),
-    "runs": ("duecourse.cli.commands.runs", "runs", "Show the runs of a job, newest first."),
+    "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
+    "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits, and how busy the stage is."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
 }
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import click
@@ -14,7 +14,18 @@ from rich.text import Text
 
 from duecourse.cli.due_runs import DueRuns
 from duecourse.cli.terminal import escaped, plain
-from duecourse.client.models import Change, ChangedField, Job, Run, SingleRun, Workflow, WorkflowRun, WorkflowSummary
+from duecourse.cli.when import moment, relative
+from duecourse.client.models import (
+    Attempt,
+    Change,
+    ChangedField,
+    Job,
+    Run,
+    SingleRun,
+    Workflow,
+    WorkflowRun,
+    WorkflowSummary,
+)
 
 PIPE_WIDTH = 200
 """Columns of a table for whom nobody knows how many there are."""
@@ -47,11 +58,6 @@ def print_json(document: Any) -> None:
 def coloured(state: str, reason: str | None = None) -> Text:
     """A state in its colour, with what it says of why."""
     return Text.assemble((plain(state), STATE_COLOURS.get(state, "")), plain(f" ({reason})" if reason else ""))
-
-
-def moment(value: datetime | None) -> str:
-    """An instant as people read it, in UTC."""
-    return "-" if value is None else value.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def lateness(seconds: float | None) -> str:
@@ -120,7 +126,7 @@ def print_jobs(jobs: Iterable[Job]) -> None:
 
 
 def print_dead_letters(runs: Iterable[Run]) -> None:
-    """Dead runs of any job as a table; their ids are what `duecourse run redrive` takes."""
+    """Dead runs of any job as a table; their ids are what `duecourse runs redrive` takes."""
     _table(
         ("run", "died", "attempts", "code", "error"),
         (
@@ -137,21 +143,25 @@ def print_dead_letters(runs: Iterable[Run]) -> None:
     )
 
 
-def print_run(run: Run) -> None:
-    """One run, a field a line; what says nothing is left out."""
+def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
+    """One run, a field a line, and its attempts; what says nothing is left out."""
+
+    def at(value: datetime | None) -> str | None:
+        return None if value is None else f"{moment(value, zone)} ({relative(value, now)})"
+
     cancelling = " (it is to end)" if run.cancel_requested and not run.is_final else ""
     fields: dict[str, str | Text | None] = {
         "run": run.id,
         "job": run.job_id,
         "state": coloured(run.state, run.reason) + cancelling,
-        "occurrence": moment(run.occurrence),
-        "started": _moment_of(run.started_at),
+        "occurrence": at(run.occurrence),
+        "started": at(run.started_at),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
         "attempts": f"{run.attempts}/{run.max_attempts}",
-        "in line since": _moment_of(run.waiting_since) if run.state == "QUEUED" else None,
-        "complete by": _moment_of(run.waiting_until),
-        "heartbeat by": _moment_of(run.heartbeat_until),
-        "finished": _moment_of(run.finished_at),
+        "in line since": at(run.waiting_since) if run.state == "QUEUED" else None,
+        "complete by": at(run.waiting_until),
+        "heartbeat by": at(run.heartbeat_until),
+        "finished": at(run.finished_at),
         "code": run.code,
         "error": run.error,
         "result": _result(run),
@@ -161,17 +171,35 @@ def print_run(run: Run) -> None:
         if value:
             said = value if isinstance(value, Text) else plain(value)
             console.print(Text.assemble((f"{name:<14}", "bold"), said))
+    if len(run.attempt_list) > 1:
+        click.echo()
+        rows = [
+            (str(each.number), moment(each.started_at, zone), _lasted(each), each.outcome or "lasts", each.error or "")
+            for each in run.attempt_list
+        ]
+        _table(("attempt", "started", "lasted", "outcome", "error"), rows)
 
 
-def _moment_of(value: datetime | None) -> str | None:
-    return None if value is None else moment(value)
+def _lasted(attempt: Attempt) -> str:
+    if attempt.started_at is None or attempt.ended_at is None:
+        return "-"
+    return f"{(attempt.ended_at - attempt.started_at).total_seconds():.1f} s"
 
 
-def _result(run: Run) -> str | None:
+def _result(run: SingleRun) -> str | None:
     """The result itself, or where it can be fetched."""
-    if isinstance(run, SingleRun) and run.result_url:
+    if run.result_url:
         return f"{run.result_bytes or '?'} bytes, for {run.result_url_seconds or 'some'} s at {run.result_url}"
     return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
+
+
+def print_fields(document: Mapping[str, Any], path: str = "") -> None:
+    """A document, a field a line: `jobs.active  12`."""
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            print_fields(value, f"{path}{name}.")
+        elif value is not None:
+            click.echo(plain(f"{path + name:<32}{value if isinstance(value, str) else json.dumps(value)}"))
 
 
 def print_workflows(workflows: Iterable[WorkflowSummary]) -> None:
@@ -232,22 +260,33 @@ def print_workflow_run(run: WorkflowRun) -> None:
         console.print(Text(plain(run.error)))
 
 
-def print_runs(runs: DueRuns) -> None:
+def print_due_runs(runs: DueRuns, *, zone: tzinfo | None) -> None:
     """Runs of one job as a table, below one line for all that are not due."""
     if runs.ahead:
-        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead))}")
-    _table(
-        ("run", "occurrence", "state", "late", "attempts", "error"),
+        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead), zone or UTC)}")
+    print_found_runs(runs.due, zone=zone)
+
+
+def print_found_runs(runs: Iterable[Run], *, zone: tzinfo | None, wide: bool = False) -> None:
+    """Runs as a table, in the zone of their job where they are of one."""
+    at = zone or UTC
+
+    def more(run: Run) -> tuple[str, ...]:
+        return (moment(run.started_at, at), moment(run.finished_at, at), run.code or "") if wide else ()
+
+    rows: list[tuple[str | Text, ...]] = [
         (
-            (
-                run.id,
-                moment(run.occurrence),
-                coloured(run.state, run.reason),
-                lateness(run.lateness_seconds),
-                f"{run.attempts}/{run.max_attempts}",
-                run.error or "",
-            )
-            for run in runs.due
-        ),
-        spare="occurrence",  # the id has it, too
-    )
+            run.id,
+            moment(run.occurrence, at),
+            coloured(run.state, run.reason),
+            lateness(run.lateness_seconds),
+            f"{run.attempts}/{run.max_attempts}",
+            *more(run),
+            run.error or "",
+        )
+        for run in runs
+    ]
+    columns = ("started", "ended", "code") if wide else ()
+    _table(
+        ("run", "occurrence", "state", "late", "attempts", *columns, "error"), rows, spare="occurrence"
+    )  # the id has it

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.progress import Progress
 
+from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, confirm, connected, page_options, yes_option
 from duecourse.cli.output import print_dead_letters, print_json
-from duecourse.cli.terminal import Command, Group, UsageError, say
+from duecourse.cli.terminal import Command, Group, UsageError
 from duecourse.client import Client
 from duecourse.client.models import Run
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.parsed_input import read_instant
 
 MAX_PER_CALL = 100
 """How many runs one call redrives: some seconds of the API's time."""
@@ -22,6 +25,8 @@ MAX_PAGES = 10
 """Pages of dead runs that are counted for a question."""
 
 job_option = click.option("--job", "job_id", metavar="JOB", help="Only the runs of this job.")
+since_option = click.option("--since", metavar="TIME", help="Only what died from then on: today, 3h, 02:30, ISO-8601.")
+until_option = click.option("--until", metavar="TIME", help="Only what died before then.")
 
 
 @click.group("dead-letters", cls=Group, example="duecourse dead-letters list --job nightly")
@@ -32,29 +37,32 @@ def dead_letters() -> None:
 @dead_letters.command("list", cls=Command, example="duecourse dead-letters list --job nightly --limit 5")
 @job_option
 @page_options("runs")
+@output_option
 @answer_options
 def list_dead(
-    job_id: str | None, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool
+    job_id: str | None, limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
     """Show dead runs, the latest death first."""
     with connected(api, sign) as client:
         page = client.list_dead_runs(job_id=job_id, limit=limit, cursor=cursor)
-    if as_json:
-        print_json({"items": [run.document for run in page.items], "next_cursor": page.next_cursor})
-        return
-    print_dead_letters(page.items)
-    if page.next_cursor:
-        of_job = f" --job {job_id}" if job_id else ""
-        say(f"more: duecourse dead-letters list{of_job} --cursor {page.next_cursor}")
+    of_job = f" --job {job_id}" if job_id else ""
+    print_page(
+        page,
+        as_json=as_json,
+        output=output,
+        name="id",
+        table=print_dead_letters,
+        more=f"duecourse dead-letters list{of_job}",
+    )
 
 
-@dead_letters.command(
-    cls=Command, example="duecourse dead-letters redrive --job nightly --since 2026-11-21T00:00:00Z --yes"
-)
+@dead_letters.command(cls=Command, example="duecourse dead-letters redrive --job nightly --since today --pace 5/s")
 @job_option
-@click.option("--since", metavar="INSTANT", help="Only what died from this instant on (ISO-8601).")
-@click.option("--until", metavar="INSTANT", help="Only what died before this instant (ISO-8601).")
+@since_option
+@until_option
 @click.option("--limit", type=click.IntRange(1), help="How many runs at most.  [default: all]")
+@click.option("--pace", metavar="N/s", help="So many a second (or N/m, a minute), to spare what they call.")
+@click.option("--dry-run", is_flag=True, help="Say how many there are; redrive none.")
 @yes_option
 @answer_options
 def redrive(
@@ -62,17 +70,23 @@ def redrive(
     since: str | None,
     until: str | None,
     limit: int | None,
+    pace: str | None,
+    dry_run: bool,
     yes: bool,
     api: str | None,
     sign: bool | None,
     as_json: bool,
 ) -> None:
     """Give dead runs a fresh allowance of attempts."""
-    died = _Died(_instant("since", since), _instant("until", until))
+    died = _Died(job_id, instant_option("since", since), instant_option("until", until))
+    steps = _Pace.read(pace)
     with connected(api, sign) as client:
-        if not yes and (count := _count(client, job_id, died)):
+        if dry_run:
+            _print_count(_count(client, died), as_json)
+            return
+        if not yes and (count := _count(client, died)):
             confirm(_question(count, job_id, since, until, limit))
-        done = _redriven(client, job_id, since, until, limit)
+        done = _redriven(client, died, limit, steps)
     if as_json:
         print_json(done)
         return
@@ -80,51 +94,78 @@ def redrive(
     click.echo(f"{done['redriven']} redriven{refused}" + ("; there are more of them" if done["more"] else ""))
 
 
-def _redriven(
-    client: Client, job_id: str | None, since: str | None, until: str | None, limit: int | None
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Died:
+    """Which dead runs: of a job, and from when on and before when they died."""
+
+    job_id: str | None
+    since: datetime | None
+    until: datetime | None
+
+    def includes(self, run: Run) -> bool:
+        """Whether the run died then; one that does not say so may have."""
+        at = run.finished_at
+        return at is None or ((self.since is None or self.since <= at) and (self.until is None or at < self.until))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """At most `runs` in a call, and so many seconds from one call to the next."""
+
+    runs: int = MAX_PER_CALL
+    seconds: float = 0.0
+
+    @classmethod
+    def read(cls, text: str | None) -> _Pace:
+        """`5/s`, `30/m`. Raises UsageError."""
+        if text is None:
+            return cls()
+        number, _, unit = text.partition("/")
+        length = {"s": 1.0, "m": 60.0}.get(unit)
+        if not (number.isascii() and number.isdigit() and length and 1 <= int(number) <= 1000):
+            raise UsageError(f"--pace: {text!r} is none; write 5/s or 30/m, at most 1000")
+        a_second = int(number) / length
+        runs = max(1, min(MAX_PER_CALL, int(a_second)))
+        return cls(runs, runs / a_second)
+
+
+def _redriven(client: Client, died: _Died, limit: int | None, pace: _Pace) -> dict[str, Any]:
     """The sums of as many calls as it takes. Each goes on where the one before ended: a run stays in the list until its
     worker has started it again.
     """
     redriven = refused = 0
     cursor = None
-    while True:
-        left = MAX_PER_CALL if limit is None else min(limit - redriven - refused, MAX_PER_CALL)
-        done = client.redrive_dead_runs(job_id=job_id, since=since, until=until, limit=left, cursor=cursor)
-        redriven, refused, cursor = redriven + done.redriven, refused + done.refused, done.next_cursor
-        if cursor is None or (limit is not None and redriven + refused >= limit):
-            return {"redriven": redriven, "refused": refused, "more": done.more}
+    with Progress(console=Console(stderr=True), transient=True, disable=not pace.seconds) as progress:
+        shown = progress.add_task("redriving", total=limit)
+        while True:
+            begin = time.monotonic()
+            left = pace.runs if limit is None else min(limit - redriven - refused, pace.runs)
+            done = client.redrive_dead_runs(
+                job_id=died.job_id, since=died.since, until=died.until, limit=left, cursor=cursor
+            )
+            redriven, refused, cursor = redriven + done.redriven, refused + done.refused, done.next_cursor
+            progress.update(shown, completed=redriven + refused)
+            if cursor is None or (limit is not None and redriven + refused >= limit):
+                return {"redriven": redriven, "refused": refused, "more": bool(done.more)}
+            time.sleep(max(0.0, begin + pace.seconds - time.monotonic()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Died:
-    """From when on and before when (UTC seconds), as far as that is asked for."""
-
-    since: int | None
-    until: int | None
-
-    def includes(self, run: Run) -> bool:
-        """Whether the run died then; one that does not say so may have."""
-        at = None if run.finished_at is None else run.finished_at.timestamp()
-        return at is None or ((self.since is None or self.since <= at) and (self.until is None or at < self.until))
-
-
-def _instant(option: str, text: str | None) -> int | None:
-    try:
-        return None if text is None else read_instant(option, text)
-    except ScheduleError as error:
-        raise UsageError(f"--{option}: {error.detail}") from None
-
-
-def _count(client: Client, job_id: str | None, died: _Died) -> str:
+def _count(client: Client, died: _Died) -> str:
     """How many runs those are; of very many not all are counted. Empty for none."""
     count, cursor = 0, None
     for _ in range(MAX_PAGES):
-        page = client.list_dead_runs(job_id=job_id, limit=MAX_PER_CALL, cursor=cursor)
+        page = client.list_dead_runs(job_id=died.job_id, limit=MAX_PER_CALL, cursor=cursor)
         count, cursor = count + sum(map(died.includes, page.items)), page.next_cursor
         if cursor is None:
             return str(count or "")
     return f"at least {count}"
+
+
+def _print_count(count: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"would_redrive": int(count.removeprefix("at least ") or 0), "more": count.startswith("at least")})
+    else:
+        click.echo(f"{count or 'no'} dead run{'' if count == '1' else 's'} would be redriven")
 
 
 def _question(count: str, job_id: str | None, since: str | None, until: str | None, limit: int | None) -> str:

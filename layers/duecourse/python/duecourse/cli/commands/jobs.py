@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn, cast
 
 import click
 
+from duecourse.cli.commands.job_actions import backfill, run, skip_next
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.output import print_changes, print_jobs, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
@@ -170,3 +171,7 @@ def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"one object names {json.dumps(name[:100])} twice; keep one of them")
         members[name] = value
     return members
+
+
+for action in (backfill, run, skip_next):
+    jobs.add_command(action)

@@ -1,63 +1,133 @@
-"""`duecourse runs JOB`, what became of a job's occurrences, and `duecourse run`, one run by its id."""
+"""`duecourse runs`: list, show, tail, cancel, redrive and rerun."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import shlex
+from datetime import UTC, datetime, tzinfo
 
 import click
 
+from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, connected, page_options
+from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs
-from duecourse.cli.output import print_json, print_run, print_runs
+from duecourse.cli.output import print_due_runs, print_found_runs, print_json, print_run
 from duecourse.cli.terminal import Command, Group, say
+from duecourse.cli.when import zone_of
+from duecourse.client import ApiError, Client, Page
 from duecourse.client.models import Run
 
+STATES = ("QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED")
+FAILED = ("DEAD", "RETRYING")
 
-@click.command(cls=Command, example="duecourse runs nightly --limit 5")
-@click.argument("job_id", metavar="JOB")
+
+@click.group(cls=Group, example="duecourse runs list --failed --since today")
+def runs() -> None:
+    """List, show, follow, cancel and redrive runs."""
+
+
+@runs.command("list", cls=Command, example="duecourse runs list --failed --since today --tag billing")
+@click.argument("job_id", metavar="[JOB]", required=False)
+@click.option("--failed", is_flag=True, help="What is dead or failing now: --state DEAD --state RETRYING.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice(STATES), help="Only in this state; may be repeated."
+)
+@click.option("--since", metavar="TIME", help="From then on: today, 3h, 02:30, 2026-11-21, ISO-8601.")
+@click.option("--until", metavar="TIME", help="Before then.")
+@click.option("--tag", help="Only of jobs with this tag.")
+@click.option("--error", metavar="TEXT", help="Only with this text in their error.")
 @page_options("runs")
+@output_option
 @answer_options
-def runs(job_id: str, limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show the runs of a job, newest first.
+def list_runs(
+    job_id: str | None,
+    failed: bool,
+    states: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    tag: str | None,
+    error: str | None,
+    limit: int,
+    cursor: str | None,
+    output: str,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """List the runs of a job, newest first, or those of all jobs that did not go well.
 
-    Runs that only wait for their second are summed up in one line. With --json they are in the list, as the API returns
-    it.
+    Without JOB these are the runs that are dead, failing, cancelled or skipped; runs that succeed are listed by their
+    job. Runs of JOB that only wait for their second are summed up in one line, if nothing else is asked for.
     """
+    wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()))))
+    chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
+    whole = not wanted and not any(text for _, text in chosen)
     with connected(api, sign) as client:
-        if as_json:
-            page = client.list_runs(job_id, limit=limit, cursor=cursor)
-            print_json({"items": [run.document for run in page.items], "next_cursor": page.next_cursor})
+        zone = None if job_id is None or as_json else zone_of_job(client, job_id)
+        if job_id is not None and whole and output == "table" and not as_json:
+            _print_due(client, job_id, limit, cursor, zone)
             return
-        found = due_runs(
-            lambda size, at: client.list_runs(job_id, limit=size, cursor=at),
-            limit=limit,
-            cursor=cursor,
-            now=datetime.now(UTC),
-        )
-    print_runs(found)
+        if job_id is not None and whole:
+            page = client.list_runs(job_id, limit=limit, cursor=cursor)
+        else:
+            page = client.find_runs(
+                job=job_id,
+                state=",".join(wanted) or None,
+                since=instant_option("since", since, zone),
+                until=instant_option("until", until, zone),
+                tag=tag,
+                error=error,
+                limit=limit,
+                cursor=cursor,
+            )
+    again = ["duecourse", "runs", "list", *filter(None, [job_id])]
+    again += [word for state in wanted for word in ("--state", state)]
+    again += [word for name, text in chosen if text for word in (f"--{name}", text)]
+    print_page(
+        page,
+        as_json=as_json,
+        output=output,
+        name="id",
+        table=lambda items: print_found_runs(items, zone=zone, wide=output == "wide"),
+        more=shlex.join(again),
+    )
+
+
+def _print_due(client: Client, job_id: str, limit: int, cursor: str | None, zone: tzinfo | None) -> None:
+    def read(size: int, at: str | None) -> Page[Run]:
+        return client.list_runs(job_id, limit=size, cursor=at)
+
+    found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
+    print_due_runs(found, zone=zone)
     if found.next_cursor:
-        say(f"more: duecourse runs {job_id} --cursor {found.next_cursor}")
+        say(f"more: duecourse runs list {job_id} --cursor {found.next_cursor}")
 
 
-@click.group(cls=Group, example="duecourse run show nightly.20261121T030000Z")
-def run() -> None:
-    """Show, cancel or redrive one run; `duecourse runs JOB` lists a job's runs."""
+def zone_of_job(client: Client, job_id: str) -> tzinfo:
+    """The zone of a job; UTC for one that is deleted."""
+    try:
+        return zone_of(client.get_job(job_id).timezone)
+    except ApiError as error:
+        if error.status == 404:
+            return UTC
+        raise
 
 
-@run.command(cls=Command, example="duecourse run show nightly.20261121T030000Z --json")
+@runs.command(cls=Command, example="duecourse runs show nightly.20261121T030000Z --json")
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show a run, with its result or the address of a large one."""
+    """Show a run with its attempts, and its result or the address of a large one."""
     with connected(api, sign) as client:
         found = client.get_run(run_id)
+        zone = UTC if as_json else zone_of_job(client, run_id.partition(".")[0])
     if as_json:
         print_json(found.document)
     else:
-        print_run(found)
+        print_run(found, zone=zone, now=datetime.now(UTC))
 
 
-@run.command(cls=Command, example="duecourse run cancel nightly.20261121T030000Z")
+@runs.command(cls=Command, example="duecourse runs cancel nightly.20261121T030000Z")
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
@@ -67,7 +137,7 @@ def cancel(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> No
     _told(asked.run, "its end is asked for", as_json)
 
 
-@run.command(cls=Command, example="duecourse run redrive nightly.20261121T030000Z")
+@runs.command(cls=Command, example="duecourse runs redrive nightly.20261121T030000Z")
 @click.argument("run_id", metavar="RUN")
 @answer_options
 def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
@@ -77,7 +147,7 @@ def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> N
     _told(asked.run, "it will be tried again", as_json)
 
 
-@run.command(cls=Command, example="duecourse run rerun nightly.20261121T020000Z --from load-eu")
+@runs.command(cls=Command, example="duecourse runs rerun nightly.20261121T020000Z --from load-eu")
 @click.argument("run_id", metavar="RUN")
 @click.option(
     "--from", "jobs", metavar="JOB", multiple=True, required=True, help="A job to begin with; may be repeated."
@@ -104,3 +174,6 @@ def _told(asked: Run, sentence: str, as_json: bool) -> None:
         print_json(asked.document)
     else:
         say(f"{asked.id} was {asked.state}; {sentence}")
+
+
+runs.add_command(tail)

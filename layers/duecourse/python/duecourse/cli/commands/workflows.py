@@ -11,7 +11,7 @@ from rich.live import Live
 
 from duecourse.cli.commands.jobs import read_job
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
-from duecourse.cli.commands.runs import runs as list_runs
+from duecourse.cli.commands.runs import list_runs
 from duecourse.cli.output import (
     print_json,
     print_workflow,

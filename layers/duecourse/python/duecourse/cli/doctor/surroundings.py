@@ -207,7 +207,7 @@ def audit(found: AuditState) -> Check:
     return bad(
         "audit",
         f"found in the last day: {told}",
-        "duecourse runs JOB, then a backfill of what is missing" if lost else "compare the two records",
+        "duecourse runs list JOB, then a backfill of what is missing" if lost else "compare the two records",
         runbook("occurrenceslost" if lost else "occurrencesdoubled"),
     )
 

@@ -42,7 +42,7 @@ def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
     yield f"  curl '{api}/v1/jobs' -H 'Content-Type: application/json' -d '{json.dumps(job)}'"
     yield "  # the same API for the duecourse command"
     yield f"  export DUECOURSE_API={api}"
-    yield "  .venv/bin/duecourse runs hello"
+    yield "  .venv/bin/duecourse runs list hello"
     yield "  # the stack for AWS tools"
     yield (
         f"  export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION={REGION}"

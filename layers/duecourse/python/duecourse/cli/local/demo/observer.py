@@ -12,8 +12,8 @@ from duecourse.cli.local.demo.console import QUIET_STATES, Screen
 from duecourse.cli.local.demo.dead_letters import LocalDeadLetters, QueueDepthMetric, Topics, alarm_names, dead_run_ids
 from duecourse.cli.local.demo.receiver import CallLog
 from duecourse.cli.local.demo.verdict import ObservedRun
-from duecourse.cli.local.demo.watcher import RunSource, RunWatcher
 from duecourse.cli.local.stack import Stack
+from duecourse.cli.run_watcher import RunSource, RunWatcher
 from duecourse.client import ApiError, ApiUnreachableError
 
 DEAD_LETTERS = timedelta(seconds=2)

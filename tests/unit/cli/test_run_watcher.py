@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duecourse.cli.local.demo.watcher import RunWatcher
+from duecourse.cli.run_watcher import RunWatcher
 from duecourse.client import ApiError, ApiUnreachableError, Page
 from duecourse.client.models import Run
 from tests.support.shown import shown_run

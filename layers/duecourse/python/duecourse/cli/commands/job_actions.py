@@ -1,0 +1,128 @@
+"""`duecourse jobs run|backfill|skip-next`: what a job does besides its schedule."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+
+import click
+
+from duecourse.cli.commands.listing import instant_option
+from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
+from duecourse.cli.commands.runs import zone_of_job
+from duecourse.cli.output import print_found_runs, print_json, print_run
+from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
+from duecourse.cli.when import moment
+from duecourse.client import Client
+from duecourse.client.models import SingleRun
+
+POLL_SECONDS = 1.0
+
+
+@click.command(cls=Command, example="duecourse jobs run nightly --wait")
+@click.argument("job_id", metavar="JOB")
+@click.option("--payload", help="JSON to be used instead of the job's payload.")
+@click.option("--key", help="A name of this request: sent again with the same name it is the same run.")
+@click.option("--wait", is_flag=True, help="Follow the run to its end; the exit code is 0 where it succeeds, else 1.")
+@click.option("--timeout", type=click.FloatRange(0), help="Stop waiting after so many seconds (exit code 1).")
+@answer_options
+def run(
+    job_id: str,
+    payload: str | None,
+    key: str | None,
+    wait: bool,
+    timeout: float | None,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Run a job now, whatever its schedule says, even while it is paused."""
+    try:
+        given = None if payload is None else json.loads(payload)
+    except ValueError as error:
+        raise UsageError(plain(f"--payload: this is not JSON ({error})")) from error
+    with connected(api, sign) as client:
+        started = client.run_job(job_id, payload=given, idempotency_key=key)
+        if not wait:
+            print_json(started.document) if as_json else say(f"{started.id} is {started.state}")
+            return
+        zone = zone_of_job(client, job_id)
+        ended = _followed(client, started.id, timeout, quiet=as_json)
+    if as_json:
+        print_json(ended.document)
+    else:
+        print_run(ended, zone=zone, now=datetime.now(UTC))
+    if ended.state != "SUCCEEDED":
+        raise CliError(plain(f"{ended.id} is {ended.state}: {ended.error or ended.reason or 'see its attempts'}"))
+
+
+def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool) -> SingleRun:
+    """The run when it has ended, or when the time is up."""
+    ends = None if timeout is None else time.monotonic() + timeout
+    told = None
+    while True:
+        found = client.get_run(run_id)
+        said = (found.state, found.attempts)
+        if said != told and not quiet:
+            say(f"{moment(datetime.now(UTC))}  {found.state} {found.attempts}/{found.max_attempts}")
+            told = said
+        if found.is_final or (ends is not None and time.monotonic() >= ends):
+            return found
+        time.sleep(POLL_SECONDS)
+
+
+@click.command("skip-next", cls=Command, example="duecourse jobs skip-next nightly --count 2")
+@click.argument("job_id", metavar="JOB")
+@click.option("--count", type=click.IntRange(1, 100), default=1, show_default=True, help="How many occurrences.")
+@answer_options
+def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Skip a job's next occurrences; those after them run."""
+    with connected(api, sign) as client:
+        skipped = client.skip_next(job_id, count=count)
+        zone = zone_of_job(client, job_id)
+    if as_json:
+        print_json(skipped.document)
+    else:
+        print_found_runs(skipped.items, zone=zone)
+
+
+@click.command(cls=Command, example='duecourse jobs backfill nightly --from "2026-11-01" --to "2026-11-08"')
+@click.argument("job_id", metavar="JOB")
+@click.option("--from", "begin", metavar="TIME", required=True, help="The first instant, in the job's zone.")
+@click.option("--to", "end", metavar="TIME", required=True, help="The instant before which it ends.")
+@click.option("--pace", type=click.IntRange(1, 3600), default=1, show_default=True, help="Seconds between two starts.")
+@click.option("--newest-first", is_flag=True, help="Begin with the newest occurrence.")
+@click.option("--dry-run", is_flag=True, help="Say how many runs that is, until when and at what price; start none.")
+@yes_option
+@answer_options
+def backfill(
+    job_id: str,
+    begin: str,
+    end: str,
+    pace: int,
+    newest_first: bool,
+    dry_run: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Run the occurrences of a range of the past; it is counted and priced first."""
+    with connected(api, sign) as client:
+        zone = zone_of_job(client, job_id)
+        first, last = instant_option("from", begin, zone), instant_option("to", end, zone)
+        assert first is not None and last is not None  # noqa: PT018, S101 - both are required
+        found = client.backfill_job(job_id, first, last, pace_seconds=pace, newest_first=newest_first, dry_run=True)
+        price = f"about ${found.estimated_cost_usd:.4f}"
+        told = f"{found.count} runs of {job_id}, the last one at {moment(found.ends_at, zone)}, {price}"
+        if dry_run or not found.count:
+            print_json(found.document) if as_json else say(f"{told}; nothing was started")
+            return
+        if not yes:
+            confirm(f"Start {told}?")
+        found = client.backfill_job(job_id, first, last, pace_seconds=pace, newest_first=newest_first, dry_run=False)
+    if as_json:
+        print_json(found.document)
+    else:
+        say(f"{found.count} runs begin; their ids end in .{found.suffix}: duecourse runs list {job_id}")

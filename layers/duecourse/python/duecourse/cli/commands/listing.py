@@ -1,0 +1,53 @@
+"""What all commands that list have in common: pages, and how they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Any, TypeVar
+
+import click
+
+from duecourse.cli.output import print_json
+from duecourse.cli.terminal import UsageError, plain, say
+from duecourse.cli.when import instant_of, local_zone
+from duecourse.client import Page
+from duecourse.client.reading import Answer
+
+A = TypeVar("A", bound=Answer)
+F = TypeVar("F", bound=Callable[..., Any])
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "wide", "name"]),
+    default="table",
+    show_default=True,
+    help="`wide`: more columns; `name`: ids alone, one a line.",
+)
+
+
+def print_page(
+    page: Page[A], *, as_json: bool, output: str, name: str, table: Callable[[Sequence[A]], None], more: str
+) -> None:
+    """A page as it was asked for; below a table the command that shows the next one (`more`, without the cursor)."""
+    if as_json:
+        print_json({"items": [item.document for item in page.items], "next_cursor": page.next_cursor})
+        return
+    if output == "name":
+        for item in page.items:
+            click.echo(plain(str(getattr(item, name))))
+        return
+    table(page.items)
+    if page.next_cursor:
+        say(f"more: {more} --cursor {page.next_cursor}")
+
+
+def instant_option(option: str, text: str | None, zone: tzinfo | None = None) -> datetime | None:
+    """The instant of an option; a time of day is that of the zone, else of this machine's. Raises UsageError."""
+    if text is None:
+        return None
+    try:
+        return instant_of(text, zone or local_zone(), datetime.now(UTC))
+    except ValueError as error:
+        raise UsageError(f"--{option}: {error}") from None

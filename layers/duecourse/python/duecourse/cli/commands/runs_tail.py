@@ -1,0 +1,63 @@
+"""`duecourse runs tail`: runs as they change, a line each."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+
+import click
+
+from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.run_watcher import RunWatcher
+from duecourse.cli.terminal import Command, escaped, plain
+from duecourse.cli.when import moment
+from duecourse.client import Client, Page
+from duecourse.client.models import Run
+
+
+@click.command(cls=Command, example="duecourse runs tail nightly hourly")
+@click.argument("job_ids", metavar="[JOB]...", nargs=-1)
+@click.option("--every", type=click.FloatRange(0.2, 60), default=2.0, show_default=True, help="Seconds between looks.")
+@click.option("--seconds", type=click.FloatRange(0), help="Stop after so many seconds.  [default: Ctrl-C]")
+@answer_options
+def tail(
+    job_ids: tuple[str, ...], every: float, seconds: float | None, api: str | None, sign: bool | None, as_json: bool
+) -> None:
+    """Follow the runs of some jobs live; without JOB, every run that does not go well. Ctrl-C ends it.
+
+    Runs that are there already are not shown. With --json each line is a run.
+    """
+    begin = datetime.now(UTC)
+    with connected(api, sign) as client:
+        watcher = RunWatcher(_Troubled(client, begin) if not job_ids else client, _trouble, job_ids or ("",))
+        watcher.poll()
+        ends = None if seconds is None else time.monotonic() + seconds
+        while ends is None or time.monotonic() < ends:
+            time.sleep(every)
+            for change in watcher.poll():
+                click.echo(escaped(json.dumps(change.run.document)) if as_json else _line(change.run))
+
+
+class _Troubled:
+    """All runs that do not go well, as a watcher reads those of a job."""
+
+    def __init__(self, client: Client, since: datetime) -> None:
+        self._client = client
+        self._since = since
+
+    def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+        """Those that came into their state since the beginning."""
+        del job_id
+        return self._client.find_runs(since=self._since, limit=limit, cursor=cursor)
+
+
+def _line(run: Run) -> str:
+    """`03:00:01Z  nightly.20261121T030000Z  RETRYING 1/4  http.503: ...`."""
+    said = f"{run.state} {run.attempts}/{run.max_attempts}" + (f" ({run.reason})" if run.reason else "")
+    now = moment(datetime.now(UTC)).partition(" ")[2]
+    return plain(f"{now}  {run.id}  {said}  {run.error or ''}".rstrip())
+
+
+def _trouble(job_id: str, error: Exception) -> None:
+    click.echo(plain(f"{job_id or 'runs'}: {error}"), err=True)

@@ -1,0 +1,75 @@
+"""Times as people say them: `today`, `02:30`, `3h`; and as people read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+FORMS = "today, yesterday, 15m, 3h, 2d (so long ago), 02:30, 2026-11-21, 2026-11-21 02:30, or ISO-8601 with an offset"
+NIGHT_BEGINS, NIGHT_ENDS = time(18), time(8)
+
+
+def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
+    """The past instant that is meant, seen from `now`: times of day and dates are those of `zone`'s clock.
+
+    Raises ValueError that names the forms.
+    """
+    here = now.astimezone(zone)
+    midnight = here.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    if text in ("now", "today", "yesterday"):
+        return {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}[text]
+    if (ago := re.fullmatch(r"(\d{1,6})([smhd])", text)) is not None:
+        return now - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+    try:
+        if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", text):
+            at = time.fromisoformat(text.zfill(5) if text.count(":") == 1 else text.zfill(8))
+            found = datetime.combine(here.date(), at, zone)
+            return found if found <= now else datetime.combine(here.date() - timedelta(days=1), at, zone)
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time: write {FORMS}") from None
+    return found if found.tzinfo else found.replace(tzinfo=zone)
+
+
+def last_night(zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
+    """From 18:00 of the day before to 08:00 in that zone; the night that is on, where one is."""
+    here = now.astimezone(zone)
+    day = here.date() + timedelta(days=1) if here.time() >= NIGHT_BEGINS else here.date()
+    begin = datetime.combine(day - timedelta(days=1), NIGHT_BEGINS, zone)
+    return begin, min(datetime.combine(day, NIGHT_ENDS, zone), now)
+
+
+def moment(value: datetime | None, zone: tzinfo = UTC) -> str:
+    """An instant as people read it: `2026-11-21 03:00:00Z`, in another zone `2026-11-21 04:00:00+01:00`."""
+    if value is None:
+        return "-"
+    text = value.astimezone(zone).isoformat(sep=" ", timespec="seconds")
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def relative(value: datetime, now: datetime) -> str:
+    """How far away it is, by its largest unit: `3 h ago`, `in 12 min`."""
+    seconds = (value - now).total_seconds()
+    size = abs(seconds)
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if size >= length:
+            said = f"{size // length:.0f} {unit}"
+            break
+    else:
+        said = f"{size:.0f} s"
+    return f"in {said}" if seconds > 0 else f"{said} ago"
+
+
+def zone_of(name: str | None) -> tzinfo:
+    """The zone of a job; UTC for one that this machine does not know."""
+    try:
+        return ZoneInfo(name or "UTC")
+    except (KeyError, ValueError, OSError):
+        return UTC
+
+
+def local_zone() -> tzinfo:
+    """The zone of this machine's clock."""
+    return datetime.now(UTC).astimezone().tzinfo or UTC
