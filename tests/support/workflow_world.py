@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
+from duecourse.adapters.targets.invocation import call_values
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.domain.workflows.graph import Graph
@@ -40,7 +42,7 @@ class Answers:
         self.payloads: dict[str, Any] = {}
 
     def __call__(self, call: Call) -> Outcome:
-        self.payloads[call.job.id] = call.job.payload
+        self.payloads[call.job.id] = render_document(call.job.payload, call_values(call))
         if call.job.id in self.failing:
             return Failed("no", retryable=False, code="http.500")
         return Succeeded(self.results.get(call.job.id))

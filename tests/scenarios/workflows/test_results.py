@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from duecourse.domain.jobs.policies import Overlap
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.workflows.graph import Rule
@@ -27,7 +29,7 @@ def test_a_payload_takes_results_of_jobs_before_it_and_of_the_workflow(world: Wo
     world.begin(graph_of(CHAIN), NOON + 90, payload={"region": "eu"})
     assert world.answers.payloads["transform"] == {
         "rows": 3,
-        "first": "file a of {{date}}",
+        "first": "file a of 2026-11-21",
         "whole": {"rows": 3, "files": ["a", "b"]},
         "region": "eu",
         "state": "SUCCEEDED",
@@ -40,8 +42,26 @@ def test_what_a_job_says_is_never_read_as_a_template(world: WorkflowWorld) -> No
         world, "transform", {"text": "{{upstream.extract.result.text}}", "in": "<{{upstream.extract.result.text}}>"}
     )
     world.begin(graph_of(CHAIN), NOON + 90)
-    literal = r"\{{job_id\}} and \{{upstream.extract.run_id\}}"
+    literal = "{{job_id}} and {{upstream.extract.run_id}}"
     assert world.answers.payloads["transform"] == {"text": literal, "in": f"<{literal}>"}
+
+
+@pytest.mark.parametrize(
+    ("result", "text", "said"),
+    [
+        ({"a": {"b": 1}}, '{"is": {{upstream.extract.result}}}', '{"is": {"a": {"b": 1}}}'),
+        ("{job_id}", "{ {{upstream.extract.result}} }", "{ {job_id} }"),
+        ("{", "{{upstream.extract.result}}{{date}}", "{2026-11-21"),
+        ("C:\\", "{{ upstream.extract.result }}{{date}}", "C:\\2026-11-21"),
+    ],
+)
+def test_braces_of_a_value_and_of_the_text_around_it_make_no_template(
+    world: WorkflowWorld, result: object, text: str, said: str
+) -> None:
+    world.answers.results = {"extract": result}
+    with_payload(world, "transform", text)
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert world.answers.payloads["transform"] == said
 
 
 def test_a_result_that_is_not_there_fails_the_job_for_good(world: WorkflowWorld) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +14,8 @@ from duecourse.domain.targets.targets import CallableTarget, Outcome
 @dataclass(frozen=True, slots=True)
 class Call:
     """One attempt's call. `timeout_seconds` is the job's time-out or less, if the worker has less time left. `token` is
-    the attempt's callback token, if the run waits for a callback.
+    the attempt's callback token, if the run waits for a callback. `taken` is what the job's templates may name of its
+    workflow, as text (`upstream.extract.result.rows`).
     """
 
     job: Job
@@ -21,6 +23,7 @@ class Call:
     idempotency_key: str
     timeout_seconds: float
     token: str | None = field(default=None, repr=False)  # not shown: it can complete the run
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 class Caller(Protocol):

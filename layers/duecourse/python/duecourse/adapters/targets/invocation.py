@@ -15,8 +15,10 @@ from duecourse.ports import Call
 
 
 def call_values(call: Call) -> dict[str, str]:
-    """What templates of a call may name: CALL_NAMES, and `callback_token` where the run waits for its callback."""
-    values = values_for(call.run, call.job) | {"idempotency_key": call.idempotency_key}
+    """What templates of a call may name: CALL_NAMES, what it takes of its workflow, and `callback_token` where the run
+    waits for its callback.
+    """
+    values = values_for(call.run, call.job) | dict(call.taken) | {"idempotency_key": call.idempotency_key}
     return values if call.token is None else values | {"callback_token": call.token}
 
 

@@ -36,7 +36,7 @@ _NAME = re.compile(
     rf"(?P<path>(?:\.{_STEP}){{0,{MAX_STEPS}}})"
 )
 # What may follow `{{` excludes the next brace, so that each character is looked at once: texts have up to 200 KB.
-_PLACEHOLDER = re.compile(r"(?<!\\)\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
+_PLACEHOLDER = re.compile(r"(?<![\\{])\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
 _BRACES = re.compile(r"\{\{|\}\}")
 
 
@@ -91,42 +91,41 @@ def result_faults(payload: Any, member: str, graph: Graph) -> Iterator[tuple[tup
         yield (), f"takes from {len(named)} jobs; at most {MAX_UPSTREAMS} are allowed"
 
 
-def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
-    """The payload with what it takes, ready to be rendered as any other. `records` are those of the members that it
-    names. Raises UpstreamResultError, also for values of more than MAX_TAKEN_BYTES together, before one is put in.
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A payload with the values of those strings that are one placeholder each, ready to be rendered as any other;
+    `texts` are the values of all placeholders by name, for those that stand in other text.
     """
-    values: dict[str, Any] = {}
-    size = 0
+
+    payload: Any
+    texts: Mapping[str, str]
+
+
+def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Filled:
+    """Look up what a payload takes. `records` are those of the members that it names. Raises UpstreamResultError, also
+    for values of more than MAX_TAKEN_BYTES together, before one is put in.
+    """
+    values, texts, size = dict[str, Any](), dict[str, str](), 0
     for name, times in Counter(name for _, name, _ in taken_by(payload)).items():
-        values[name] = _value(name, records, workflow_payload)
-        size += times * len(json.dumps(values[name], ensure_ascii=False).encode(errors="replace"))
+        value = values[name] = _value(name, records, workflow_payload)
+        texts[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        size += times * len(texts[name].encode(errors="replace"))
         if size > MAX_TAKEN_BYTES:
             raise UpstreamResultError(f"takes more than {MAX_TAKEN_BYTES} bytes of its workflow")
-    return _filled(payload, values)
+    return Filled(_filled(payload, values), texts)
 
 
 def _filled(payload: Any, values: Mapping[str, Any]) -> Any:
     match payload:
         case str():
-            return _filled_text(payload, values)
+            whole = _PLACEHOLDER.fullmatch(payload.strip())
+            return payload if whole is None else _literal(values[_name(whole)])
         case dict():
             return {key: _filled(value, values) for key, value in payload.items()}
         case list() | tuple():
             return [_filled(value, values) for value in payload]
         case _:
             return payload
-
-
-def _filled_text(text: str, values: Mapping[str, Any]) -> Any:
-    whole = _PLACEHOLDER.fullmatch(text.strip())
-    if whole is not None:
-        return _literal(values[_name(whole)])
-
-    def in_text(match: re.Match[str]) -> str:
-        value = values[_name(match)]
-        return _escaped(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-
-    return _PLACEHOLDER.sub(in_text, text)
 
 
 def _name(match: re.Match[str]) -> str:

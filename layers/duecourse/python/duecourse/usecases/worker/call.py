@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from traceback import format_tb
 
 from duecourse.domain.jobs.job import Job
@@ -24,6 +25,14 @@ PAYLOAD_GONE = Failed(
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job as a run calls it, and what its templates may name of the run's workflow."""
+
+    job: Job
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Calls:
     """Calls targets, with the run's own payload if its request had one."""
 
@@ -32,29 +41,30 @@ class Calls:
     clock: Clock
     workflows: Workflows
 
-    def prepared(self, job: Job, run: Run) -> Job | Failed:
+    def prepared(self, job: Job, run: Run) -> Prepared | Failed:
         """The job as this run calls it, or why it cannot be called: what its payload is made of is not there."""
         if run.is_member:
             try:
-                return self.workflows.filled(job, run)
+                return Prepared(*self.workflows.filled(job, run))
             except TemplateError as problem:
                 return Failed(str(problem), retryable=False, code=problem.code)
         if not run.own_payload:
-            return job
+            return Prepared(job)
         given = self.inputs.get(run.tenant, run.job_id, run.suffix)
-        return PAYLOAD_GONE if given is None else replace(job, payload=given.payload)
+        return PAYLOAD_GONE if given is None else Prepared(replace(job, payload=given.payload))
 
-    def call(self, item: WorkItem, run: Run, prepared: Job | Failed) -> Outcome:
+    def call(self, item: WorkItem, run: Run, prepared: Prepared | Failed) -> Outcome:
         """The outcome of the call. Never raises: after any error the attempt has ended."""
         if isinstance(prepared, Failed):
             return prepared
         spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
         token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
         try:
-            if isinstance(prepared.target, WorkflowTarget):
+            if isinstance(prepared.job.target, WorkflowTarget):
                 return self.workflows.begin(run, item.report)
-            key = idempotency_key(run, prepared)
-            outcome = self.caller.call(Call(prepared, run, key, min(float(prepared.timeout_seconds), spare), token))
+            job, key = prepared.job, idempotency_key(run, prepared.job)
+            timeout = min(float(job.timeout_seconds), spare)
+            outcome = self.caller.call(Call(job, run, key, timeout, token, prepared.taken))
         except TemplateError as problem:  # a job of a release without templates or their limits
             return Failed(f"a template of the job cannot be filled in: {problem}", retryable=False, code=problem.code)
         except Exception as problem:  # noqa: BLE001 - any error in the call ends the attempt, not its worker

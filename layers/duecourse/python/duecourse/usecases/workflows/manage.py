@@ -149,8 +149,9 @@ class ManageWorkflows:
         """
         if not isinstance(job.target, WorkflowTarget):
             return 0
+        unsent = self.cancel_runs(job.tenant, job.id, job.generation)
         self._retire(job, Graph(()), None)
-        return self.cancel_runs(job.tenant, job.id, job.generation)
+        return unsent
 
     def deleted_before(self, tenant: str, job_id: str) -> None:
         """Cancel the runs of a workflow that is not there any more: whoever deleted it may have ended before that."""

@@ -7,6 +7,7 @@ start the last one to be noted sees all others, since each is noted before the o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -94,21 +95,22 @@ class Workflows:
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
-    def filled(self, job: Job, run: Run) -> Job:
+    def filled(self, job: Job, run: Run) -> tuple[Job, Mapping[str, str]]:
         """A member as it is called in this run: with what its payload takes of other members, and on the calendar of
-        its workflow's time zone. Raises UpstreamResultError.
+        its workflow's time zone; and what its templates may name besides. Raises UpstreamResultError.
         """
         graph, workflow = self._graph(run), read_ref(run.workflow or "").workflow
         job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
         taken = [each for _, _, each in taken_by(job.payload) if each is not None]
         if not taken:
-            return job
+            return job, {}
         named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
         records = {record.job_id: record for record in self._records(run, graph, sorted(named))}
         for member in (graph.members[number] for number in named):
             if member.id not in records and member.given is not None and member.given.end is End.OK:
                 raise UpstreamResultError(f"the record of {member.id}.{member.given.run} is not kept any more")
-        return replace(job, payload=filled(job.payload, records, cache(lambda: self._payload(run, workflow))))
+        found = filled(job.payload, records, cache(lambda: self._payload(run, workflow)))
+        return replace(job, payload=found.payload), found.texts
 
     def _payload(self, run: Run, workflow: str) -> object:
         """The payload of the workflow's run: its own, where it was given one."""
