@@ -37,8 +37,5 @@ SHARD_VISIBILITY_SECONDS = 65
 SHARD_RETENTION_SECONDS = 300
 """A tick that has waited for this time is dropped: later ticks do the same work."""
 
-MAX_PROGRESS_NOTE = 200
-"""Characters of a heartbeat's note, which every heartbeat may write."""
-
 TASK_NAME = r"[A-Za-z0-9_-]{1,64}"
 """Pattern of a registered task's name."""

@@ -54,6 +54,9 @@ NEW_JOB: Document = {
     "payload": {"day": "{{date}}"},
     "retry": {"max_attempts": 3, "never": [404]},
     "tags": ["billing"],
+    "owner": "billing",
+    "description": "Rebuilds the report of the day before.",
+    "runbook_url": "https://wiki.example.com/runbooks/report",
 }
 NEW_QUEUE_JOB: Document = {
     "schedule": "rate(5 minutes)",

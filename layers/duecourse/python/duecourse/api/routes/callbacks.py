@@ -23,11 +23,13 @@ from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
 from duecourse.domain.runs.heartbeat import ProgressReport
 from duecourse.domain.runs.run import RunState
-from duecourse.limits import MAX_PROGRESS_NOTE
 from duecourse.usecases.runs.callbacks import DEFAULT_CODE, ReportedFailure
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
+MAX_NOTE = 200
+"""Characters. It is written with heartbeats."""
+
 MAX_RETRY_AFTER_SECONDS = 86_400
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -47,7 +49,7 @@ class HeartbeatBody(Body):
 
     progress: Annotated[float | None, Field(ge=0, le=1, description="From 0 to 1.")] = None
     note: Annotated[
-        Annotated[str, Field(max_length=MAX_PROGRESS_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
+        Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
         Field(description="For people; empty: none any more."),
     ] = None
 
