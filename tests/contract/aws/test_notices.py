@@ -54,8 +54,21 @@ def test_a_death_says_which_run_died_of_what(sns, sqs, topic_arn, subscribed):
         "attempts": 4,
         "error": "POST https://example.test answered 503 Service Unavailable",
         "died_at": "2026-11-21T06:48:00.250Z",
+        "owner": None,
+        "runbook_url": None,
     }
     assert envelope["MessageAttributes"]["tenant"]["Value"] == "acme"
+    assert "owner" not in envelope["MessageAttributes"]
+
+
+def test_who_is_paged_finds_owner_and_runbook_in_the_notice(sns, sqs, topic_arn, subscribed):
+    runbook = "https://wiki.example.com/runbooks/report"
+    SnsNotices(sns, topic_arn).death(Death(a_run(attempt=4), DIED_AT, "billing", runbook))
+    (message,) = receive(sqs, subscribed)
+    envelope = orjson.loads(message["Body"])
+    notice = orjson.loads(envelope["Message"])
+    assert (notice["owner"], notice["runbook_url"]) == ("billing", runbook)
+    assert envelope["MessageAttributes"]["owner"]["Value"] == "billing"
 
 
 def test_a_notice_that_comes_twice_is_known_by_its_run_and_attempt_and_a_later_death_is_another(

@@ -9,6 +9,7 @@ import pytest
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.heartbeat import NOTHING, Heartbeat, ProgressReport
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.ports import Conflict
@@ -16,6 +17,8 @@ from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
 pytestmark = pytest.mark.emulator
+
+BEAT = Heartbeat(NOON + 25, NOON + 90, NOTHING)
 
 
 def waiting(**changes: Any) -> Run:
@@ -38,8 +41,23 @@ def test_a_heartbeat_moves_the_deadline_and_touches_nothing_else(any_tables: Tab
     store = any_tables.run_store()
     run = waiting(state=state)
     store.write(run, None)
-    assert store.heartbeat(run, heartbeat_until=NOON + 90.5) is None
-    assert store.get("default", "tick-tock", run.name.local) == replace(run, heartbeat_until=NOON + 90.5)
+    assert store.heartbeat(run, Heartbeat(NOON + 25.5, NOON + 90.5, NOTHING)) is None
+    moved = replace(run, heartbeat_at=NOON + 25.5, heartbeat_until=NOON + 90.5)
+    assert store.get("default", "tick-tock", run.name.local) == moved
+
+
+def test_a_heartbeat_keeps_what_it_reports_and_leaves_what_it_does_not(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    run = waiting()
+    store.write(run, None)
+    for report, progress, note in (
+        (ProgressReport(0.25, "a quarter"), 0.25, "a quarter"),
+        (ProgressReport(progress=0), 0.0, "a quarter"),
+        (ProgressReport(note=""), 0.0, ""),
+    ):
+        assert store.heartbeat(run, Heartbeat(NOON + 20, None, report)) is None
+        kept = replace(run, heartbeat_at=NOON + 20, progress=progress, note=note)
+        assert store.get("default", "tick-tock", run.name.local) == kept
 
 
 @pytest.mark.parametrize(
@@ -60,13 +78,13 @@ def test_a_heartbeat_of_what_is_over_changes_nothing_and_is_told_what_is_there(
     store = any_tables.run_store()
     now = waiting(**became)
     store.write(now, None)
-    assert store.heartbeat(waiting(), heartbeat_until=NOON + 90) == Conflict(now)
+    assert store.heartbeat(waiting(), BEAT) == Conflict(now)
     assert store.get("default", "tick-tock", now.name.local) == now
 
 
 def test_a_heartbeat_makes_no_record(any_tables: Tables) -> None:
     store = any_tables.run_store()
-    assert store.heartbeat(waiting(), heartbeat_until=NOON + 90) == Conflict(None)
+    assert store.heartbeat(waiting(), BEAT) == Conflict(None)
     assert store.page("default", "tick-tock", limit=1, before=None) == []
 
 
@@ -74,9 +92,19 @@ def test_what_was_decided_before_a_heartbeat_came_is_not_written_over_it(any_tab
     store = any_tables.run_store()
     run = waiting()
     store.write(run, None)
-    store.heartbeat(run, heartbeat_until=NOON + 90)
+    store.heartbeat(run, BEAT)
     ended = replace(run, state=RunState.DEAD, token="other")
     conflict = store.write(ended, run)
     assert conflict is not None
-    assert conflict.found == replace(run, heartbeat_until=NOON + 90)
+    assert conflict.found == BEAT.beaten(run)
     assert store.write(ended, conflict.found) is None
+
+
+def test_what_was_decided_before_progress_was_reported_is_not_written_over_it(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    run = waiting(heartbeat_until=None)
+    store.write(run, None)
+    report = Heartbeat(NOON + 25, None, ProgressReport(0.5))
+    store.heartbeat(run, report)
+    conflict = store.write(replace(run, cancel_requested="cancelled", token="other"), run)
+    assert conflict == Conflict(report.beaten(run))

@@ -135,7 +135,8 @@ def test_the_tables_columns_are_the_fields_of_a_row_in_their_types(stack: Stack)
     full = run(
         job(), RunState.DEAD, error="503", code="http.503", reason="why", result={"status": 503}, result_bytes=12,
 
-            waiting_for="overlap", waiting_since=1.0, waiting_until=1.0, heartbeat_until=1.0,
+            waiting_for="overlap", waiting_since=1.0, waiting_until=1.0, heartbeat_until=1.0, heartbeat_at=1.0,
+            progress=0.5, note="half",
             cancel_requested="cancelled", requested_by="alice",
         correlation_id="4f1d",
     )  # fmt: skip

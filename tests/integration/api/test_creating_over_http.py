@@ -213,15 +213,17 @@ def test_what_is_no_batch_is_refused(api: ApiClient, body: Any, place: str) -> N
     assert ids(api) == []
 
 
-def test_jobs_are_listed_by_prefix_tag_and_state(api: ApiClient) -> None:
+def test_jobs_are_listed_by_prefix_tag_state_and_owner(api: ApiClient) -> None:
     for name, tags in (("mail-a", ["x"]), ("mail-b", ["x", "y"]), ("news-a", ["y"]), ("news-b", [])):
-        assert post(api, DAILY | {"id": name, "tags": tags}).status == 201
+        assert post(api, DAILY | {"id": name, "tags": tags, "owner": "post" if "mail" in name else ""}).status == 201
     api.ask("/v1/jobs/mail-b/pause")
     assert ids(api, prefix="mail") == ["mail-a", "mail-b"]
     assert ids(api, tag="y") == ["mail-b", "news-a"]
     assert ids(api, tag="y", prefix="news-") == ["news-a"]
     assert ids(api, state="PAUSED") == ["mail-b"]
     assert ids(api, state="ACTIVE", tag="x") == ["mail-a"]
+    assert ids(api, owner="post") == ["mail-a", "mail-b"]
+    assert ids(api, owner="pos") == []
     assert ids(api, state="COMPLETED") == ids(api, tag="z") == ids(api, prefix="z") == []
 
 

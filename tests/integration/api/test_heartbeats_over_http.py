@@ -10,6 +10,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Conflict, RunStore
 from tests.support.api import ApiClient
@@ -45,7 +46,7 @@ def test_a_heartbeat_moves_the_deadline_by_the_jobs_own_measure(api: ApiClient, 
             "waiting_until": "2026-11-21T13:00:00.000Z",
         },
     )
-    assert stored(api) == replace(record, heartbeat_until=NOON + 85)
+    assert stored(api) == replace(record, heartbeat_at=NOON + 20, heartbeat_until=NOON + 85)
     assert api.wheel.sent == []
 
 
@@ -74,9 +75,9 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
         self.beats += 1
-        return self.store.heartbeat(run, heartbeat_until=heartbeat_until)
+        return self.store.heartbeat(run, beat)
 
 
 def test_a_heartbeat_needs_no_body(api: ApiClient, job: Job) -> None:
@@ -122,11 +123,11 @@ class Overtaken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
+    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
         if self.meanwhile is None:
             return Conflict(None)
         assert self.store.write(self.meanwhile, run) is None
-        return self.store.heartbeat(run, heartbeat_until=heartbeat_until)
+        return self.store.heartbeat(run, beat)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,14 @@ def test_every_change_says_who_made_it_in_the_history_and_in_the_log(api: ApiCli
     assert [line["principal"] for line in api.lines] == ["anna", "bob", "bob"]
 
 
+def test_a_change_of_the_owner_is_in_the_history(api: ApiClient) -> None:
+    patched(as_(api, "bob"), {"owner": "billing", "runbook_url": "https://wiki.example.com/x"})
+    assert history(api)[0]["changes"] == [
+        {"field": "owner", "before": "", "after": "billing"},
+        {"field": "runbook_url", "before": None, "after": "https://wiki.example.com/x"},
+    ]
+
+
 def test_a_resume_says_who_made_it(api: ApiClient) -> None:
     as_(api, "bob").ask(f"{PATH}/pause")
     as_(api, "carl").ask(f"{PATH}/resume")

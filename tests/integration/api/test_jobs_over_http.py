@@ -59,6 +59,9 @@ FULL = {
     "idempotency_key": "report-{{week}}",
     "events": ["deaths", "late"],
     "tags": ["billing", "team:a/b"],
+    "owner": "team billing",
+    "description": "What it is for",
+    "runbook_url": "https://wiki.example.com/report#failed",
 }
 
 

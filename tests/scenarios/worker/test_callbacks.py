@@ -11,6 +11,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion, Delivery
 from duecourse.domain.jobs.retry import Backoff, RetryPolicy
 from duecourse.domain.runs.callback import read_token
+from duecourse.domain.runs.heartbeat import NOTHING, Heartbeat
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.messages import MessageKind, RunMessage
@@ -40,7 +41,7 @@ def the_run(world: World) -> Run:
 
 def beat(world: World, seconds: float = 60) -> None:
     run = the_run(world)
-    assert world.run_store.heartbeat(run, heartbeat_until=world.clock.now() + seconds) is None
+    assert world.run_store.heartbeat(run, Heartbeat(world.clock.now(), world.clock.now() + seconds, NOTHING)) is None
 
 
 def test_a_run_waits_after_its_call_and_is_completed_with_its_result_hours_later(world: World) -> None:

@@ -47,6 +47,15 @@ def test_a_rightful_dead_letter_stays_where_the_console_finds_it(world: World) -
     assert len(world.notices.deaths) == 1
 
 
+def test_the_notice_of_a_death_names_the_owner_and_the_runbook_of_the_job(world: World) -> None:
+    runbook = "https://wiki.example.com/runbooks/report"
+    world.caller.answer = lambda _: Failed("no")
+    world.add(job(AT, retry=ONCE, owner="billing", runbook_url=runbook))
+    world.until(NOON + 300)
+    (death,) = world.notices.deaths
+    assert (death.owner, death.runbook_url) == ("billing", runbook)
+
+
 def test_a_message_that_got_there_before_its_run_could_start_is_found_recorded_and_announced(world: World) -> None:
     world.add(job(AT))
     world.clock.set(NOON + 60)

@@ -130,6 +130,9 @@ def test_every_field_is_taken_over() -> None:
             "delivery": "at_most_once",
             "idempotency_key": "report-{{week}}",
             "tags": ["billing", "team:a/b"],
+            "owner": "team billing",
+            "description": "What it is for \N{BAR CHART}",
+            "runbook_url": "https://wiki.example.com/report#failed",
         }
     )
     assert draft == Draft(
@@ -158,6 +161,9 @@ def test_every_field_is_taken_over() -> None:
         delivery=Delivery.AT_MOST_ONCE,
         idempotency_key="report-{{week}}",
         tags=("billing", "team:a/b"),
+        owner="team billing",
+        description="What it is for \N{BAR CHART}",
+        runbook_url="https://wiki.example.com/report#failed",
     )
 
 

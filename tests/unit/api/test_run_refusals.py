@@ -38,11 +38,13 @@ def test_what_is_no_token_costs_no_read(action: str, token: str) -> None:
 
 @pytest.mark.parametrize("action", ["heartbeat", "complete", "fail"])
 def test_a_token_for_what_is_no_run_costs_no_read(action: str) -> None:
-    body: Any = {} if action == "complete" else {"error": "x"}
+    body: Any = {"error": "x"} if action == "fail" else {}
     assert untouchable_client().post(body, "/v1/runs/steady/" + action, token=TOKEN).status == 401
 
 
-@pytest.mark.parametrize(("action", "body"), [("complete", {"answer": 1}), ("fail", {}), ("fail", [1])])
+@pytest.mark.parametrize(
+    ("action", "body"), [("complete", {"answer": 1}), ("fail", {}), ("fail", [1]), ("heartbeat", {"error": "x"})]
+)
 def test_a_body_that_is_not_understood_costs_no_read(action: str, body: Any) -> None:
     assert untouchable_client().post(body, f"/v1/runs/{NAME}/{action}", token=TOKEN).status == 422
 

@@ -59,6 +59,9 @@ class RunAnswer(TypedDict):
     waiting_since: Annotated[Millisecond | None, Field(description="When it began to wait in line, or had.")]
     waiting_until: Annotated[Millisecond | None, Field(description="By when its callback must come.")]
     heartbeat_until: Annotated[Millisecond | None, Field(description="By when the next sign of life must come.")]
+    heartbeat_at: Annotated[Millisecond | None, Field(description="When its last attempt was last heard of.")]
+    progress: Annotated[float | None, Field(ge=0, le=1, description="How far its last attempt said to be.")]
+    note: Annotated[str | None, Field(description="What its last attempt said of its work.")]
     cancel_requested: Annotated[str | None, Field(description="Why it is to end, once its worker hears of it.")]
     result: Annotated[Any, Field(description="What its target answered; null where it lies elsewhere (result_url).")]
     result_bytes: int | None

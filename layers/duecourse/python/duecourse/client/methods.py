@@ -110,6 +110,7 @@ class Methods:
         prefix: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
+        owner: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[Job]:
@@ -123,12 +124,18 @@ class Methods:
 
         `state`: only jobs in this state.
 
+        `owner`: only jobs of exactly this owner.
+
         `limit`: how many items a page has at most.
 
         `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
         """
         return self._page(
-            Call("GET", "jobs", query={"prefix": prefix, "tag": tag, "state": state, "limit": limit, "cursor": cursor}),
+            Call(
+                "GET",
+                "jobs",
+                query={"prefix": prefix, "tag": tag, "state": state, "owner": owner, "limit": limit, "cursor": cursor},
+            ),
             Job,
         )
 
@@ -551,17 +558,32 @@ class Methods:
             Accepted,
         )
 
-    def heartbeat_run(self, run_id: str, token: str) -> Heartbeat:
+    def heartbeat_run(
+        self, run_id: str, token: str, *, progress: float | None = None, note: str | None = None
+    ) -> Heartbeat:
         """Say that a run is being worked on.
 
-        Moves its deadline by `heartbeat_seconds`. Stop working when `cancel_requested` is true, and on every 401
-        and 409.
+        Moves its deadline by `heartbeat_seconds`, and keeps what it says of the work, which the run shows; of one
+        run's heartbeats one in five seconds is written. Stop working when `cancel_requested` is true, and on every
+        401 and 409.
 
         `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
 
         `token`: the attempt's callback token.
+
+        `progress`: from 0 to 1.
+
+        `note`: for people; empty: none any more.
         """
-        return self._send(Call("POST", Call.at("runs/{run_id}/heartbeat", run_id=run_id), token=token), Heartbeat)
+        return self._send(
+            Call(
+                "POST",
+                Call.at("runs/{run_id}/heartbeat", run_id=run_id),
+                token=token,
+                fields={"progress": progress, "note": note},
+            ),
+            Heartbeat,
+        )
 
     def redrive_run(self, run_id: str) -> Accepted:
         """Send a dead run again.
@@ -655,6 +677,7 @@ class Methods:
         prefix: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
+        owner: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Page[WorkflowSummary]:
@@ -668,6 +691,8 @@ class Methods:
 
         `state`: only jobs in this state.
 
+        `owner`: only jobs of exactly this owner.
+
         `limit`: how many items a page has at most.
 
         `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
@@ -676,7 +701,7 @@ class Methods:
             Call(
                 "GET",
                 "workflows",
-                query={"prefix": prefix, "tag": tag, "state": state, "limit": limit, "cursor": cursor},
+                query={"prefix": prefix, "tag": tag, "state": state, "owner": owner, "limit": limit, "cursor": cursor},
             ),
             WorkflowSummary,
         )

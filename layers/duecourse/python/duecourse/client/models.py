@@ -250,6 +250,12 @@ class Job(Answer):
     end: datetime | None
     """UTC."""
     name: str
+    owner: str
+    """Who answers for it: a team, a person."""
+    description: str
+    """What it is for, in a line."""
+    runbook_url: str | None
+    """What to do when it fails."""
     exclude: tuple[str, ...]
     """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
     jitter_seconds: int
@@ -570,6 +576,12 @@ class WorkflowSummary(Answer):
     end: datetime | None
     """UTC."""
     name: str
+    owner: str
+    """Who answers for it: a team, a person."""
+    description: str
+    """What it is for, in a line."""
+    runbook_url: str | None
+    """What to do when it fails."""
     exclude: tuple[str, ...]
     """Instants, dates and ranges of dates (2026-12-24/2027-01-06) without runs."""
     jitter_seconds: int
@@ -657,6 +669,12 @@ class Run(RunExtras, Answer):
     """By when its callback must come."""
     heartbeat_until: datetime | None
     """By when the next sign of life must come."""
+    heartbeat_at: datetime | None
+    """When its last attempt was last heard of."""
+    progress: float | None
+    """How far its last attempt said to be."""
+    note: str | None
+    """What its last attempt said of its work."""
     cancel_requested: str | None
     """Why it is to end, once its worker hears of it."""
     result: Any

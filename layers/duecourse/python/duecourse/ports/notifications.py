@@ -11,10 +11,12 @@ from duecourse.domain.runs.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """The notice of a dead run."""
+    """The notice of a dead run, with the owner (empty: none) and the runbook of its job."""
 
     run: Run
     died_at: float
+    owner: str = ""
+    runbook_url: str | None = None
 
 
 class Notices(Protocol):

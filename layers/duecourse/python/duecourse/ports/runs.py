@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.runs.coverage import Recorded
+from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import LinePosition, Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import RunMessage
@@ -51,8 +52,8 @@ class RunStore(Protocol):
     def has_items(self, tenant: str, job_id: str) -> bool:
         """Whether a record or a request of a run of the job is left. Strongly consistent."""
 
-    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
-        """Raise the heartbeat deadline of this attempt of a RUNNING or WAITING run; writes nothing else."""
+    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
+        """Write what the heartbeat says, if this attempt of the run is RUNNING or WAITING; writes nothing else."""
 
     def by_state(
         self,

@@ -21,7 +21,8 @@ def subject(text: str) -> str:
 
 
 class SnsNotices:
-    """Publishes to the topic of deaths. Tenant and job are message attributes too: subscriptions can filter by them.
+    """Publishes to the topic of deaths. Tenant, job and owner are message attributes too, by which subscriptions can
+    filter.
 
     A notice may come more than once (its answer was lost, its sender died; and SNS delivers at least once). All of one
     death have the same `deduplication_id`, `<tenant>/<run id>/<attempt>`; a redriven run that dies again has another.
@@ -42,15 +43,20 @@ class SnsNotices:
             "attempts": run.attempt,
             "error": run.error,
             "died_at": to_iso(death.died_at),
+            "owner": death.owner or None,
+            "runbook_url": death.runbook_url,
         }
+        attributes = {
+            "tenant": run.tenant,
+            "job_id": run.job_id,
+            "deduplication_id": f"{run.tenant}/{run.name}/{run.attempt}",
+        } | ({"owner": death.owner} if death.owner else {})
         self._client.publish(
             TopicArn=self._topic_arn,
             Subject=_subject(str(run.name)),
             Message=orjson.dumps(notice).decode(),
             MessageAttributes={
-                "tenant": {"DataType": "String", "StringValue": run.tenant},
-                "job_id": {"DataType": "String", "StringValue": run.job_id},
-                "deduplication_id": {"DataType": "String", "StringValue": f"{run.tenant}/{run.name}/{run.attempt}"},
+                name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()
             },
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, ValidationInfo, field_validator
@@ -12,8 +13,11 @@ from duecourse.api.bodies.schedule_body import ScheduleBody
 from duecourse.domain.jobs.job import MAX_QUEUE_LIMIT, MAX_RUNS
 from duecourse.domain.jobs.job_limits import (
     MAX_DEATHS_IN_A_ROW,
+    MAX_DESCRIPTION,
     MAX_GRACE_SECONDS,
     MAX_NAME,
+    MAX_OWNER,
+    MAX_RUNBOOK_URL,
     MAX_START_DEADLINE_SECONDS,
     MAX_TAGS,
     MIN_GRACE_SECONDS,
@@ -27,6 +31,20 @@ Line = Annotated[str, Field(max_length=MAX_NAME, json_schema_extra=LINE), AfterV
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
 Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
 Excluded = Annotated[str, Field(min_length=1, max_length=40)]
+
+
+def _runbook_url(text: str) -> str:
+    if re.fullmatch(RUNBOOK_URL, text) is None:
+        raise refuse("must be an address that begins with https:// or http://, without blanks")
+    return text
+
+
+RUNBOOK_URL = r"https?://[!-~]+"
+RunbookUrl = Annotated[
+    str,
+    Field(max_length=MAX_RUNBOOK_URL, json_schema_extra={"pattern": f"^{RUNBOOK_URL}$"}),
+    AfterValidator(_runbook_url),
+]
 
 
 class MissedBody(Body):
@@ -60,6 +78,17 @@ class DefinitionBody(ScheduleBody):
     model_config = ConfigDict(defer_build=True)  # never validated itself
 
     name: Line = ""
+    owner: Annotated[
+        str,
+        Field(max_length=MAX_OWNER, description="Who answers for it: a team, a person.", json_schema_extra=LINE),
+        AfterValidator(no_controls),
+    ] = ""
+    description: Annotated[
+        str,
+        Field(max_length=MAX_DESCRIPTION, description="What it is for, in a line.", json_schema_extra=LINE),
+        AfterValidator(no_controls),
+    ] = ""
+    runbook_url: Annotated[RunbookUrl | None, Field(description="What to do when it fails.")] = None
     exclude: Annotated[
         list[Excluded],
         Field(

@@ -13,8 +13,8 @@ from duecourse.api.problems.problems import FieldFault, pointer
 from duecourse.ports import Tasks
 
 DEFAULT_FIELDS = JobBody.model_fields.keys() - {
-    "id", "name", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude", "jitter_seconds",
-    "max_runs", "target", "task", "precision", "tags",
+    "id", "name", "description", "schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "exclude",
+    "jitter_seconds", "max_runs", "target", "task", "precision", "tags",
 }  # fmt: skip
 """The fields of a job for which a task may have defaults: all but what the job is called and when it is due."""
 

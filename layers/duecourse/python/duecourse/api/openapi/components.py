@@ -14,6 +14,7 @@ from duecourse.api.bodies.definition_body import TAG_PATTERN
 from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
 from duecourse.api.run_query import MAX_ERROR_TEXT
 from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.jobs.job_limits import MAX_OWNER
 from duecourse.domain.runs.run import RunState
 
 TAGS: Mapping[str, str] = {
@@ -120,6 +121,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "Tag": _query("tag", "Only jobs with this tag.", {"type": "string", "pattern": f"^{TAG_PATTERN}$"}, "billing"),
     "State": _query(
         "state", "Only jobs in this state.", {"type": "string", "enum": ["ACTIVE", "PAUSED", "COMPLETED"]}, "PAUSED"
+    ),
+    "Owner": _query(
+        "owner",
+        "Only jobs of exactly this owner.",
+        {"type": "string", "minLength": 1, "maxLength": MAX_OWNER},
+        "billing",
     ),
     "At": _query(
         "at",

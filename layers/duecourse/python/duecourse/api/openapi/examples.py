@@ -28,7 +28,7 @@ from duecourse.api.bodies.workflow_body import WorkflowBody
 from duecourse.api.openapi import workflow_examples
 from duecourse.api.openapi.workflow_examples import NEW_WORKFLOW
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
-from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer
+from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.job_history import ChangeAnswer
 from duecourse.api.routes.manual import BackfillAnswer, BackfillBody, RunBody, SkipBody, SkippedAnswer
@@ -54,6 +54,9 @@ NEW_JOB: Document = {
     "payload": {"day": "{{date}}"},
     "retry": {"max_attempts": 3, "never": [404]},
     "tags": ["billing"],
+    "owner": "billing",
+    "description": "Rebuilds the report of the day before.",
+    "runbook_url": "https://wiki.example.com/runbooks/report",
 }
 NEW_QUEUE_JOB: Document = {
     "schedule": "rate(5 minutes)",
@@ -97,6 +100,9 @@ RUN: Document = {
     "waiting_since": None,
     "waiting_until": None,
     "heartbeat_until": None,
+    "heartbeat_at": None,
+    "progress": None,
+    "note": None,
     "cancel_requested": None,
     "result": {"status": 200, "body": "done"},
     "result_bytes": 31,
@@ -222,6 +228,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     },
     SkipBody: {"two": {"count": 2}},
     CompleteBody: {"rows": {"result": {"rows": 42}}},
+    HeartbeatBody: {"half": {"progress": 0.5, "note": "56 of 112 invoices"}},
     FailBody: {"later": {"error": "disk full", "code": "disk.full", "retry_after": 60}},
     RedriveBody: {"since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500}},
     WorkflowBody: {"nightly": NEW_WORKFLOW},

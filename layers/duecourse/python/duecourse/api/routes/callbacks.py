@@ -14,18 +14,22 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import AcceptedAnswer, Millisecond, run_document
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.models import Body, refuse
+from duecourse.api.bodies.models import LINE, Body, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems.problems import FieldFault
 from duecourse.api.problems.refusals import bad_token
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callback import CallbackToken, TokenError, read_token
+from duecourse.domain.runs.heartbeat import ProgressReport
 from duecourse.domain.runs.run import RunState
 from duecourse.usecases.runs.callbacks import DEFAULT_CODE, ReportedFailure
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
+MAX_NOTE = 200
+"""Characters. It is written with heartbeats."""
+
 MAX_RETRY_AFTER_SECONDS = 86_400
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -38,6 +42,16 @@ def _code(code: str) -> str:
     if _CODE.fullmatch(code) is None:
         raise refuse("must be 1 to 64 letters (a-z), digits or _ . -")
     return code
+
+
+class HeartbeatBody(Body):
+    """How far the work is. What is left out, or null, stays as it was said before."""
+
+    progress: Annotated[float | None, Field(ge=0, le=1, description="From 0 to 1.")] = None
+    note: Annotated[
+        Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
+        Field(description="For people; empty: none any more."),
+    ] = None
 
 
 class CompleteBody(Body):
@@ -67,17 +81,29 @@ class HeartbeatAnswer(TypedDict):
     waiting_until: Millisecond | None
 
 
-@route("POST", "/v1/runs/<run_id>/heartbeat", "callbacks", {200: HeartbeatAnswer}, run_token=True, only_for=frozenset())
+@route(
+    "POST",
+    "/v1/runs/<run_id>/heartbeat",
+    "callbacks",
+    {200: HeartbeatAnswer},
+    body=HeartbeatBody,
+    body_optional=True,
+    problems=("invalid-command",),
+    run_token=True,
+    only_for=frozenset(),
+)
 def heartbeat_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Say that a run is being worked on.
 
-    Moves its deadline by `heartbeat_seconds`. Stop working when `cancel_requested` is true, and on every 401 and 409.
+    Moves its deadline by `heartbeat_seconds`, and keeps what it says of the work, which the run shows; of one run's
+    heartbeats one in five seconds is written. Stop working when `cancel_requested` is true, and on every 401 and 409.
     """
     run_id, token = run_id_in(parameters), _token(request)
-    beat = api.callbacks.heartbeat(run_id, token)
+    body = read_body(request, HeartbeatBody, optional=True)
+    beat = api.callbacks.heartbeat(run_id, token, ProgressReport(body.progress, body.note))
     run = beat.run
     shown = run_document(replace(run, result=None))
-    body = HeartbeatAnswer(
+    answer = HeartbeatAnswer(
         state=run.state,
         cancel_requested=beat.stop is not None,
         reason=beat.stop,
@@ -85,7 +111,7 @@ def heartbeat_run(api: Api, request: Request, parameters: Mapping[str, str]) -> 
         waiting_until=shown["waiting_until"],
     )
     facts = {"tenant": run.tenant, "run_id": run_id, "attempt": run.attempt, "stop": beat.stop}
-    return Answer(HTTPStatus.OK, "heartbeat_taken", body, facts=facts)
+    return Answer(HTTPStatus.OK, "heartbeat_taken", answer, facts=facts)
 
 
 @route(

@@ -13,10 +13,11 @@ from duecourse.api.paging import fitting, job_page_token, read_job_page_token, r
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.jobs.job_limits import MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
 from duecourse.usecases.jobs.job_view import JobFilter, JobView
 
-FILTERS = ("prefix", "tag", "state")
+FILTERS = ("prefix", "tag", "state", "owner")
 
 
 def job_page(
@@ -36,11 +37,13 @@ def job_page(
 
 def read_filter(query: Mapping[str, str]) -> JobFilter:
     """Which jobs to list. Raises Problem (400)."""
-    prefix, tag, state = (query.get(name) for name in FILTERS)
+    prefix, tag, state, owner = (query.get(name) for name in FILTERS)
     if prefix is not None and re.fullmatch(ID_PATTERN, prefix) is None:
         raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
     if tag is not None and re.fullmatch(TAG_PATTERN, tag) is None:
         raise bad_parameter("tag", "must be one tag: 1 to 64 letters (a-z), digits or _ . : / = + @ -")
     if state is not None and state not in tuple(JobState):
         raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
-    return JobFilter(prefix or "", tag, None if state is None else JobState(state))
+    if owner is not None and not 1 <= len(owner) <= MAX_OWNER:
+        raise bad_parameter("owner", f"must have 1 to {MAX_OWNER} characters")
+    return JobFilter(prefix or "", tag, None if state is None else JobState(state), owner)

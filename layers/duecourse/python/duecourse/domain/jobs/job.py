@@ -55,15 +55,19 @@ class JobDefinition:
     """The fields that a job's owner sets. A field added here is stored and returned under its name; the API's model of
     the same name validates it.
 
-    A large `estimated_seconds` alone puts a job into the lane `long`. A run that has not started
-    `start_deadline_seconds` after it was due is skipped. `pause_on_failure`: after this many deaths in a row the job is
-    paused. With `completion` CALLBACK a run waits up to `completion_seconds` from its attempt's start, and between two
-    heartbeats no longer than `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds
-    the occurrences that come due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds
-    how many runs wait in line with `overlap` QUEUE (None: any number).
+    `owner` and `runbook_url` tell who is paged for a dead run whom to ask and what to do. A large `estimated_seconds`
+    alone puts a job into the lane `long`. A run that has not started `start_deadline_seconds` after it was due is
+    skipped. `pause_on_failure`: after this many deaths in a row the job is paused. With `completion` CALLBACK a run
+    waits up to `completion_seconds` from its attempt's start, and between two heartbeats no longer than
+    `heartbeat_seconds`. `events` says which outcomes go to the event bus. `max_runs` bounds the occurrences that come
+    due, `exclude` and `jitter_seconds` shape them (domain.occurrences). `queue_limit` bounds how many runs wait in line
+    with `overlap` QUEUE (None: any number).
     """
 
     name: str = ""
+    owner: str = ""
+    description: str = ""
+    runbook_url: str | None = None
     schedule: ScheduleSpec
     exclude: tuple[str, ...] = ()
     jitter_seconds: int = 0

@@ -12,6 +12,15 @@ MAX_ZONE_NAME = 64
 MAX_NAME = 256
 """Characters. A name is copied into every answer about its job, and by `{{job_name}}` into calls."""
 
+MAX_OWNER = 128
+"""Characters: a team, a person or an address. The notice of a death has it as an attribute."""
+
+MAX_DESCRIPTION = 500
+"""Characters. It is copied into every answer about its job; what takes more belongs into the runbook."""
+
+MAX_RUNBOOK_URL = 2048
+"""As long as a target's address."""
+
 MAX_TAGS = 20
 """Each tag has its own item, written in the job's transaction: an edit that changes all of them writes 40 of the 100
 items that a transaction may have (Amazon DynamoDB API Reference, "TransactWriteItems").

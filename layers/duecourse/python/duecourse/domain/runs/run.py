@@ -43,14 +43,15 @@ class Run(OfRun):
     `attempt` counts from 1 and is never reset; `attempts_allowed` grows at a redrive. `token` names the writer of the
     current state, `message_id` and `nonce` the message that carries the run. `lease_until` is the latest end of its
     worker's invocation. A run with a callback: `callback_hash` of the attempt's token, `waiting_until` when it must be
-    completed, `heartbeat_until` when the next heartbeat is due, `armed` names the one deadline message that is sent
-    again if the deadline has moved. `cancel_requested` says why it is to end. `waiting_for` is what a QUEUED run waits
-    for, `waiting_since` when it began to wait; it stays after the wait. `idempotency_key` is the key of its first call;
-    None before that, and in records of versions that did not keep it. Empty: its id, which was the key by default.
-    `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in the store
-    of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were missed.
-    `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the one that
-    the record describes (domain.runs.attempts), oldest first.
+    completed, `heartbeat_until` when the next heartbeat is due, `heartbeat_at` when the last written one came,
+    `progress` (0 to 1) and `note` what its heartbeats said of the work, `armed` names the one deadline message that is
+    sent again if the deadline has moved. `cancel_requested` says why it is to end. `waiting_for` is what a QUEUED run
+    waits for, `waiting_since` when it began to wait; it stays after the wait. `idempotency_key` is the key of its first
+    call; None before that, and in records of versions that did not keep it. Empty: its id, which was the key by
+    default. `redriven_at` is when it was last redriven. `code` is the kind of its last failure. A large result is in
+    the store of results under `result_key`. `caught_up`: it was enqueued because the occurrences that it covers were
+    missed. `requested_by` in its identity is also who requested that it is skipped. `earlier` are attempts before the
+    one that the record describes (domain.runs.attempts), oldest first.
     """
 
     identity: RunIdentity
@@ -75,6 +76,9 @@ class Run(OfRun):
     callback_hash: str | None = None
     waiting_until: float | None = None
     heartbeat_until: float | None = None
+    heartbeat_at: float | None = None
+    progress: float | None = None
+    note: str | None = None
     armed: str | None = None
     cancel_requested: str | None = None
     waiting_for: str | None = None

@@ -35,21 +35,26 @@ class JobViewPage:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Selects jobs of a tenant by the beginning of their id (`prefix`), by `tag` and by `state`; only `workflows`."""
+    """Selects jobs of a tenant by the beginning of their id (`prefix`), tag, state and owner; only `workflows`."""
 
     prefix: str = ""
     tag: str | None = None
     state: JobState | None = None
+    owner: str | None = None
     workflows: bool = False
 
     @property
     def sifts(self) -> bool:
         """Whether jobs are left out that the store finds."""
-        return self.state is not None or self.workflows
+        return self.state is not None or self.owner is not None or self.workflows
 
     def passes(self, job: Job) -> bool:
         """Whether a job that the store has found is asked for."""
-        return self.state in (None, job.state) and (isinstance(job.target, WorkflowTarget) or not self.workflows)
+        return (
+            self.state in (None, job.state)
+            and self.owner in (None, job.owner)
+            and (isinstance(job.target, WorkflowTarget) or not self.workflows)
+        )
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:

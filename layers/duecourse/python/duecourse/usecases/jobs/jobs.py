@@ -169,8 +169,8 @@ class Jobs:
         return view_of(job, cursor, now=self.clock.now())
 
     def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
-        """Jobs whose id sorts after `after`. A page of jobs in one state, or of workflows, reads a bounded number of
-        jobs: it may be short or empty and still have a next page.
+        """Jobs whose id sorts after `after`. A page of jobs of one state or owner, or of workflows, reads a bounded
+        number of jobs: it may be short or empty and still have a next page.
         """
         where = JobFilter() if where is None else where
         looked_at = max(limit, SIFTED) if where.sifts else limit

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callback import CallbackToken
+from duecourse.domain.runs.heartbeat import NOTHING, ProgressReport, decide_heartbeat
 from duecourse.domain.runs.recreated import own_job
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.messages import MessageKind
@@ -14,11 +15,6 @@ from duecourse.ports import Clock, JobStore, RunStore
 from duecourse.usecases.runs.commands import CommandSender, RunEndedError, RunStateError
 
 DEFAULT_CODE = "callback.failed"
-
-BEAT_SECONDS = 5
-"""The shortest interval between two written heartbeats of a run. A deadline is later by this much, so that heartbeats
-in between need not move it.
-"""
 
 
 class BadTokenError(Exception):
@@ -62,27 +58,22 @@ class Callbacks:
     clock: Clock
     orders: CommandSender
 
-    def heartbeat(self, run_id: str, token: CallbackToken) -> HeartbeatResult:
-        """Make sure that a whole heartbeat interval is left: if it is, nothing is written, else only the deadline."""
+    def heartbeat(self, run_id: str, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
+        """Make sure that a whole heartbeat interval is left, and keep the report."""
         run = _alive(self._admitted(run_id, token))
-        if run.heartbeat_until is None:
+        if run.heartbeat_until is None and report == NOTHING:
             return HeartbeatResult(run, run.cancel_requested)
         job = own_job(self.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
             # The deadline is not extended: a run without a job ends at its next step.
             return HeartbeatResult(run, run.cancel_requested or "deleted")
-        if job.heartbeat_seconds is None:
-            until = run.waiting_until or run.heartbeat_until
-        else:
-            until = self.clock.now() + job.heartbeat_seconds
-            # It is never lowered: until the call returns it is later than one heartbeat interval.
-            until = run.heartbeat_until if until <= run.heartbeat_until else until + BEAT_SECONDS
-        if until == run.heartbeat_until:
+        beat = decide_heartbeat(run, job.heartbeat_seconds, report, now=self.clock.now())
+        if beat is None:
             return HeartbeatResult(run, run.cancel_requested)
-        conflict = self.runs.heartbeat(run, heartbeat_until=until)
+        conflict = self.runs.heartbeat(run, beat)
         if conflict is not None:
             run = _alive(_opened(conflict.found, token))
-        return HeartbeatResult(replace(run, heartbeat_until=until), run.cancel_requested)
+        return HeartbeatResult(beat.beaten(run), run.cancel_requested)
 
     def complete(self, run_id: str, token: CallbackToken, result: object) -> Run:
         """Request the run's success; idempotent for a run that has already succeeded with this token."""

@@ -98,7 +98,8 @@ class SideEffects:
             return
         died_at = run.finished_at if run.finished_at is not None else self.clock.now()
         if not run.is_member:  # whose death its workflow's run makes known, with all others
-            self.notices.death(Death(run, died_at))
+            told = (job.owner, job.runbook_url) if isinstance(job, Job) else ()
+            self.notices.death(Death(run, died_at, *told))
         self._publish(item, run, job)
         self.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1

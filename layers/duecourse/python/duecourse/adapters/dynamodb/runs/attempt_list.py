@@ -22,8 +22,10 @@ EARLIER = "earlier"
 KB = 1024
 """A unit of writing (Amazon DynamoDB Developer Guide, "DynamoDB read and write operations")."""
 
-MARGIN = 32
-"""Bytes by which an item may be larger than it is computed: DynamoDB's sizes of numbers are approximate."""
+MARGIN = 64
+"""Bytes by which an item may be larger than it is computed, since DynamoDB's sizes of numbers are approximate, and by
+which heartbeats may make it grow.
+"""
 
 OUTCOMES = (AttemptOutcome.FAILED, AttemptOutcome.LOST, AttemptOutcome.CANCELLED, AttemptOutcome.SUCCEEDED)
 

@@ -23,14 +23,14 @@ _READ: dict[str, Callable[[Item, str], Any]] = {
     **dict.fromkeys(
         (
             *("reason", "error", "code", "callback_hash", "armed", "cancel_requested", "waiting_for"),
-            *("message_id", "nonce", "result_key", "idempotency_key"),
+            *("message_id", "nonce", "result_key", "idempotency_key", "note"),
         ),
         values.optional_text,
     ),
     **dict.fromkeys(
         (
             *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
-            *("heartbeat_until", "waiting_since", "redriven_at"),
+            *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at"),
         ),
         values.optional_float,
     ),

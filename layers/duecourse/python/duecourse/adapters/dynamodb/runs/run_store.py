@@ -15,6 +15,7 @@ from duecourse.adapters.dynamodb.reading import read_item, read_items
 from duecourse.adapters.dynamodb.runs import recorded_runs, run_item
 from duecourse.adapters.dynamodb.runs.state_index import StateIndex
 from duecourse.domain.runs.coverage import Recorded
+from duecourse.domain.runs.heartbeat import Heartbeat
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.ports import Conflict, StateMark
@@ -35,9 +36,10 @@ class DynamoRunStore:
         condition = ABSENT
         if previous is not None:
             stand = {"state": previous.state, "attempt": previous.attempt, "token": previous.token}
-            # A heartbeat writes nothing but its deadline: whoever decided before it came must look again, or would end
-            # a run that is alive, or take the deadline back.
-            condition = holds(stand | {"heartbeat_until": previous.heartbeat_until})
+            # A heartbeat changes nothing else: whoever decided before it came must look again, or would end a run that
+            # is alive, or take back what the heartbeat said.
+            beat = {"heartbeat_until": previous.heartbeat_until, "heartbeat_at": previous.heartbeat_at}
+            condition = holds(stand | beat)
         try:
             self._client.put_item(
                 TableName=self._table,
@@ -95,23 +97,31 @@ class DynamoRunStore:
         )
         return bool(answer["Items"])
 
-    def heartbeat(self, run: Run, *, heartbeat_until: float) -> Conflict | None:
-        names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash", "#until": "heartbeat_until"}
+    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
+        said = {
+            "heartbeat_at": beat.at,
+            "heartbeat_until": beat.until,
+            "progress": beat.report.progress,
+            "note": beat.report.note,
+        }
+        said = {name: value for name, value in said.items() if value is not None}
+        names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash"} | {
+            f"#{name}": name for name in said
+        }
         stand = {
             "running": RunState.RUNNING,
             "waiting": RunState.WAITING,
             "attempt": run.attempt,
             "hash": run.callback_hash,
-            "until": heartbeat_until,
         }
         try:
             self._client.update_item(
                 TableName=self._table,
                 Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
-                UpdateExpression="SET #until = :until",
+                UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in said),
                 ConditionExpression="#state IN (:running, :waiting) AND #attempt = :attempt AND #hash = :hash",
                 ExpressionAttributeNames=names,
-                ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand).items()},
+                ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand | said).items()},
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except ClientError as error:
