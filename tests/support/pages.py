@@ -1,0 +1,81 @@
+"""Pages of the documentation as a reader follows them: the files that they show, their commands and what these print.
+
+A ``` block with a `title` is a file. A `bash` block is run, a hidden `<!-- bash: … -->` too. A `text` block is what the
+commands before it print: each of its lines in this order, anything where it has `…`; other lines may be in between.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+HIDDEN = re.compile(r"<!-- bash: (.*?) -->", re.DOTALL)
+TITLE = re.compile(r'title="([^"]+)"')
+MARK = "=== end of block ==="
+
+
+@dataclass
+class Step:
+    """Files to write, a script to run, and lines that it prints."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    script: str = ""
+    printed: list[str] = field(default_factory=list)
+
+
+def steps(page: Path) -> Iterator[Step]:
+    """The steps of a page, in order."""
+    step = Step()
+    for token in MarkdownIt().parse(page.read_text()):
+        kind = token.info.partition(" ")[0] if token.type == "fence" else ""
+        title = TITLE.search(token.info) if kind else None
+        hidden = HIDDEN.search(token.content) if token.type == "html_block" else None
+        if title is not None:
+            if step.script:
+                yield step
+                step = Step()
+            step.files[title[1]] = token.content
+        elif kind == "bash" or hidden is not None:
+            if step.script:
+                yield step
+                step = Step()
+            step.script = hidden[1] if hidden is not None else token.content
+        elif kind == "text":
+            step.printed = [line for line in token.content.splitlines() if line.strip()]
+    yield step
+
+
+def follow(page: Path, folder: Path, environment: Mapping[str, str], places: Mapping[str, str]) -> None:
+    """Do what a page says, in a folder, in one shell; what it calls `places` is somewhere else here.
+
+    Raises AssertionError with what was printed where a command fails or says something else.
+    """
+
+    def here(text: str) -> str:
+        for name, place in places.items():
+            text = text.replace(name, place)
+        return text
+
+    found = list(steps(page))
+    script = ["set -euo pipefail"]
+    for step in found:
+        for name, content in step.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(here(content))
+        script += [here(step.script), f"echo {MARK!r}"]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{page.name}: {done.stdout}\n{done.stderr}"
+    for step, printed in zip(found, done.stdout.split(MARK), strict=False):
+        lines = iter(printed.splitlines())
+        for wanted in step.printed:
+            pattern = re.compile(".*".join(map(re.escape, wanted.split("…"))).replace(r"\ ", r"\s+"))
+            assert any(pattern.search(line) for line in lines), (
+                f"{page.name}: no {wanted!r} in\n{printed}\n{done.stderr}"
+            )
