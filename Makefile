@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -111,6 +111,11 @@ lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions
 
 audit-locks: setup ## known vulnerabilities of all locked packages; what cannot be reached is said and skipped
 	@$(BIN)/python -m scripts.audit_locks
+
+docs: setup ## the documentation as a site, in .build/site
+	@$(BIN)/python -m scripts.site_pages .build/pages
+	@$(BIN)/zensical build --clean --strict
+	@echo "open .build/site/index.html"
 
 sbom: setup ## bills of materials (CycloneDX) of the functions and of the tools, in .build/sbom
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements-audit.txt

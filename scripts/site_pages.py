@@ -1,0 +1,152 @@
+"""`python -m scripts.site_pages FOLDER`: the pages of the site. Those under docs/, those of the repository's root, and
+those made from the code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOT_PAGES = {"README.md": "index.md"} | {
+    name: name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+}
+LINK = re.compile(r"\[([^\]]+)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def pages() -> Mapping[str, str]:
+    """The text of every page of the site, by its path there."""
+    found = {inside: (ROOT / name, inside) for name, inside in ROOT_PAGES.items()}
+    docs = ROOT / "docs"
+    found |= {(inside := str(path.relative_to(docs))): (path, inside) for path in sorted(docs.rglob("*.md"))}
+    sources = {path.resolve(): inside for path, inside in found.values()}
+    made = {f"reference/{name}.md": make() for name, make in MADE.items()}
+    return {inside: _linked(path, inside, sources) for path, inside in found.values()} | made
+
+
+def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
+    """A page whose links lead to pages of the site; what links to code is its name alone."""
+
+    def link(found: re.Match[str]) -> str:
+        text, target, anchor = found[1], found[2], found[3] or ""
+        if "://" in target or target.startswith("mailto:"):
+            return found[0]
+        path = (page.parent / target).resolve()
+        there = sources.get(path) or sources.get(path / "README.md")
+        if there is None:
+            return f"`{text.strip('`')}`"
+        return f"[{text}]({os.path.relpath(there, Path(inside).parent)}{anchor})"
+
+    # A drawing by mermaid would load it from another host: its source says the same.
+    return LINK.sub(link, page.read_text(encoding="utf-8").replace("```mermaid", "```text"))
+
+
+def write(folder: Path) -> None:
+    """Write the pages, and what they show, into an empty folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in pages().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _schemas() -> Mapping[str, Any]:
+    document = json.loads((ROOT / "openapi.json").read_text(encoding="utf-8"))
+    schemas: Mapping[str, Any] = document["components"]["schemas"]
+    return schemas
+
+
+def job() -> str:
+    """Every field of a job with its kind, default and limits, as the API's document has it."""
+    schemas = _schemas()
+    lines = ["# A job, field by field", "", "What `POST /v1/jobs` takes. An unknown field is refused.", ""]
+    parts = ["JobRequest", "Missed", "Retry", *sorted(name for name in schemas if name.endswith("Target"))]
+    for name in parts:
+        schema = schemas[name]
+        title = {"JobRequest": "Job", "Missed": "missed", "Retry": "retry"}.get(name, f"target: {name}")
+        lines += [f"## {title}", "", schema.get("description", ""), ""]
+        lines += ["| field | kind | default | limits | |", "|---|---|---|---|---|"]
+        for field, kind in schema["properties"].items():
+            need = " (needed)" if field in schema.get("required", ()) else ""
+            cells = (f"`{field}`{need}", _kind(kind), _default(kind), _limits(kind), kind.get("description", ""))
+            lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]) if value is not None)
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(_kind(option) for option in options if option.get("type") != "null"))
+    kind = schema.get("type", "any JSON")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _default(schema: Mapping[str, Any]) -> str:
+    return f"`{json.dumps(schema['default'])}`" if "default" in schema else ""
+
+
+def _limits(schema: Mapping[str, Any]) -> str:
+    names = {
+        "minimum": "at least {}",
+        "maximum": "at most {}",
+        "minLength": "{} characters or more",
+        "maxLength": "{} characters",
+        "maxItems": "{} items",
+        "maxProperties": "{} entries",
+        "pattern": "`{}`",
+    }
+    return ", ".join(text.format(schema[name]) for name, text in names.items() if name in schema)
+
+
+def commands() -> str:
+    """Every command with its help, as `--help` says it."""
+    from duecourse.cli.main import main
+
+    lines = ["# Commands", "", "What `duecourse COMMAND --help` says.", ""]
+    for path, command in _commands(main, ()):
+        context = click.Context(command, info_name=" ".join(("duecourse", *path)), max_content_width=100)
+        lines += [f"## duecourse {' '.join(path)}", "", "```", command.get_help(context).rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None:
+            yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+
+
+def settings() -> str:
+    """Every setting of a stage with its default and what it says of itself."""
+    from infra.settings.config import StageConfig
+
+    source = inspect.getsource(StageConfig)
+    lines = ["# Settings of a stage", "", "In `infra/stages.py`; the defaults are those of `StageConfig`.", ""]
+    lines += ["| setting | default | |", "|---|---|---|"]
+    pattern = re.compile(r'^    (\w+): [^\n=]+?(?: = ([^\n]+))?\n(?:    """(.*?)""")?', re.MULTILINE | re.DOTALL)
+    for name, default, told in pattern.findall(source):
+        text = re.sub(r"\s+", " ", told).replace("|", "\\|")
+        lines.append(f"| `{name}` | {f'`{default}`' if default else 'needed'} | {text} |")
+    return "\n".join([*lines, ""])
+
+
+MADE: Mapping[str, Callable[[], str]] = {"job": job, "commands": commands, "settings": settings}
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
