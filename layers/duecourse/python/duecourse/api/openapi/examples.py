@@ -36,6 +36,7 @@ from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseMany
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
 from duecourse.api.routes.runs import ExplainedAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
+from duecourse.api.routes.upcoming import UpcomingAnswer
 from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.policies import Precision
 from duecourse.settings import AllowedTargets
@@ -193,6 +194,19 @@ PROBLEM: Document = {
     "request_id": "JKJaXmPLvHcESHA=",
 }
 
+UPCOMING: Document = {
+    "from": "2026-11-21T10:00:00Z",
+    "to": "2026-11-23T10:00:00Z",
+    "step": 3600,
+    "buckets": [
+        {"at": "2026-11-22T02:00:00Z", "runs": 13, "jobs": [{"id": "ledger", "runs": 12}, {"id": JOB_ID, "runs": 1}]}
+    ],
+    "runs": 13,
+    "jobs": 2,
+    "uncounted": 0,
+    "next_cursor": None,
+}
+
 STATS: Document = {
     "jobs": {"count": 12, "quota": 10000, "left": 9988},
     "dead_runs": {"count": 3, "at_least": False},
@@ -258,6 +272,7 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     RedrivenAnswer: {"dry_run": False, "redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},
     StatsAnswer: STATS,
+    UpcomingAnswer: UPCOMING,
     WorkflowRunAnswer: workflow_examples.RUN,
     **dict(
         zip((WorkflowSummaryAnswer, WorkflowAnswer, WorkflowPutAnswer), workflow_examples.examples(RULES), strict=True)

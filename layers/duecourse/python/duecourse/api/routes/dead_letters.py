@@ -19,7 +19,7 @@ from duecourse.api.identity import OPS
 from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token, read_limit
 from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
-from duecourse.api.run_query import MAX_ERROR_TEXT, read_error, read_job, read_tag, read_times
+from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_tag, read_times
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.run_search import mark_of
@@ -78,7 +78,7 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     query = request.query or {}
     limit, before = read_limit(query, also=CHOICE), read_dead_page_token(query)
     job_id, (since, until) = read_job(query, "job_id"), read_times(query, "since", "until")
-    choice = DeadRuns(job_id, since, until, read_tag(query), read_error(query))
+    choice = DeadRuns(job_id, since, until, read_tag(query), read_line(query, "error", MAX_ERROR_TEXT))
     page = api.dead_letters.page(request.tenant, choice, limit=limit, before=before)
     items = [run_document(run) for run in page.items]
     count = fitting(items)
