@@ -40,6 +40,7 @@ from duecourse.usecases.jobs.limits import Limits
 from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.preview import Preview
+from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.runs.backfill import Backfills
 from duecourse.usecases.runs.callbacks import Callbacks
 from duecourse.usecases.runs.commands import Commands, CommandSender
@@ -224,6 +225,7 @@ class ApiClient:
             commands=Commands(single, self.jobs, orders),
             dead_letters=DeadLetters(search, self.jobs, orders),
             preview=Preview(self.clock),
+            upcoming=Upcoming(self.jobs, self.clock),
             manual=Manual(self.jobs, self.runs, self.inputs, lanes, self.clock, self.randomness, kept_days),
             backfills=Backfills(
                 self.jobs,

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.emulator
 
 LIST = "/v1/dead-letters"
 REDRIVE = "/v1/dead-letters/redrive"
+NONE_LEFT = {"dry_run": False, "redriven": 0, "refused": 0, "more": False, "next_cursor": None}
 
 
 @pytest.fixture
@@ -148,6 +149,10 @@ def test_a_tenant_has_no_dead_runs_of_others(api: ApiClient, dead: list[Run]) ->
         ({"cursor": ""}, "cursor"),
         ({"cursor": "nonsense"}, "cursor"),
         ({"cursor": "\u2603"}, "cursor"),
+        ({"since": "yesterday"}, "since"),
+        ({"since": "2026-11-21T12:00:00Z", "until": "2026-11-21T12:00:00Z"}, "until"),
+        ({"tag": "a b"}, "tag"),
+        ({"error": ""}, "error"),
     ],
 )
 def test_a_query_that_is_not_understood_names_the_parameter(
@@ -187,7 +192,7 @@ def test_a_cursor_that_nobody_was_given_is_refused(api: ApiClient, jobs: list[Jo
 
 def test_all_dead_runs_are_redriven_each_in_its_lane(api: ApiClient, dead: list[Run]) -> None:
     answer = api.ask(REDRIVE)
-    assert (answer.status, answer.json) == (200, {"redriven": 9, "refused": 0, "more": False, "next_cursor": None})
+    assert (answer.status, answer.json) == (200, NONE_LEFT | {"redriven": 9})
     assert sent(api) == names(dead[::-1])
     messages = [one.message for one in api.wheel.sent]
     assert {(message.attempt, message.lane, message.not_before) for message in messages} == {
@@ -215,12 +220,7 @@ def test_those_of_one_job_are_redriven(api: ApiClient, dead: list[Run]) -> None:
 def test_those_that_died_in_a_time_are_redriven(
     api: ApiClient, dead: list[Run], times: dict[str, str], chosen: slice
 ) -> None:
-    assert redriven(api, **times) == {
-        "redriven": len(dead[chosen]),
-        "refused": 0,
-        "more": False,
-        "next_cursor": None,
-    }
+    assert redriven(api, **times) == NONE_LEFT | {"redriven": len(dead[chosen])}
     assert sent(api) == names(dead[chosen])
 
 
@@ -301,7 +301,7 @@ def test_dead_runs_of_deleted_jobs_are_counted_and_left(api: ApiClient, jobs: li
 
 
 def test_nothing_dead_is_nothing_to_redrive(api: ApiClient) -> None:
-    assert redriven(api) == {"redriven": 0, "refused": 0, "more": False, "next_cursor": None}
+    assert redriven(api) == NONE_LEFT
     assert listed(api) == {"items": [], "next_cursor": None}
 
 
@@ -320,6 +320,10 @@ def test_nothing_dead_is_nothing_to_redrive(api: ApiClient) -> None:
         ({"limit": 1001}, "/limit"),
         ({"limit": "5"}, "/limit"),
         ({"cursor": 5}, "/cursor"),
+        ({"tag": "a b"}, "/tag"),
+        ({"error": ""}, "/error"),
+        ({"error": "x" * 201}, "/error"),
+        ({"dry_run": "yes"}, "/dry_run"),
     ],
 )
 def test_a_body_that_is_not_understood_names_the_place_and_redrives_nothing(

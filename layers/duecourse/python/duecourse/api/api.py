@@ -22,6 +22,7 @@ from duecourse.usecases.jobs.jobs import Jobs
 from duecourse.usecases.jobs.limits import Limits
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.preview import Preview
+from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.runs.backfill import Backfills
 from duecourse.usecases.runs.callbacks import Callbacks
 from duecourse.usecases.runs.commands import Commands
@@ -54,6 +55,7 @@ class Api:
     commands: Commands
     dead_letters: DeadLetters
     preview: Preview
+    upcoming: Upcoming
     manual: Manual
     backfills: Backfills
     skip_next: SkipNext

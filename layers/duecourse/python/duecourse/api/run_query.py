@@ -1,4 +1,4 @@
-"""Query parameters that select runs."""
+"""Query parameters that several lists take."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from duecourse.domain.schedules.parsed_input import read_instant
 
 MAX_ERROR_TEXT = 200
 """Characters of a text that errors are searched for."""
+
+LINE_PATTERN = r"[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,%d}"
 
 Query = Mapping[str, str]
 
@@ -66,9 +68,9 @@ def read_tag(query: Query) -> str | None:
     return tag
 
 
-def read_error(query: Query) -> str | None:
-    """A text to search errors for. Raises Problem (400)."""
-    text = query.get("error")
-    if text is not None and not 1 <= len(text) <= MAX_ERROR_TEXT:
-        raise bad_parameter("error", f"must have 1 to {MAX_ERROR_TEXT} characters")
+def read_line(query: Query, name: str, most: int) -> str | None:
+    """A text of `most` characters at most, in one line. Raises Problem (400)."""
+    text = query.get(name)
+    if text is not None and re.fullmatch(LINE_PATTERN % most, text) is None:
+        raise bad_parameter(name, f"must have 1 to {most} characters, none of them a control character or a line break")
     return text

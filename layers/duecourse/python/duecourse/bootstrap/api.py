@@ -29,6 +29,7 @@ from duecourse.usecases.jobs.limits import Limits
 from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.preview import Preview
+from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.runs.backfill import Backfills
 from duecourse.usecases.runs.callbacks import Callbacks
 from duecourse.usecases.runs.commands import Commands, CommandSender
@@ -92,6 +93,7 @@ def api(environ: Mapping[str, str]) -> Api:
         commands=Commands(runs, jobs, orders),
         dead_letters=DeadLetters(search, jobs, orders),
         preview=Preview(clock),
+        upcoming=Upcoming(jobs, clock),
         manual=Manual(jobs, store, inputs, lanes, clock, randomness, settings.run_retention_days),
         backfills=Backfills(
             jobs, inputs, lanes, timers, clock, randomness, settings.backfill_limit, settings.run_retention_days

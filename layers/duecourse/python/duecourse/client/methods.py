@@ -24,6 +24,7 @@ from duecourse.client.models import (
     SingleRun,
     Skipped,
     Stats,
+    Upcoming,
     Workflow,
     WorkflowPut,
     WorkflowRun,
@@ -45,19 +46,52 @@ class Methods:
         raise NotImplementedError
 
     def list_dead_runs(
-        self, *, job_id: str | None = None, limit: int | None = None, cursor: str | None = None
+        self,
+        *,
+        job_id: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        tag: str | None = None,
+        error: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
     ) -> Page[Run]:
         """List dead runs.
 
-        Those that died last first; with `job_id` those of one job.
+        Those that died last first: of one job (`job_id`), that died from `since` on and before `until`, of jobs
+        that have the `tag` now, whose `error` contains the text. With the last two a page may be short or empty and
+        still have a next one.
 
         `job_id`: only those of this job.
+
+        `since`: only runs that came into their state then or later.
+
+        `until`: only runs that came into their state before.
+
+        `tag`: only runs of jobs that have this tag now.
+
+        `error`: only runs whose error contains this text, in capitals or not.
 
         `limit`: how many items a page has at most.
 
         `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
         """
-        return self._page(Call("GET", "dead-letters", query={"job_id": job_id, "limit": limit, "cursor": cursor}), Run)
+        return self._page(
+            Call(
+                "GET",
+                "dead-letters",
+                query={
+                    "job_id": job_id,
+                    "since": since,
+                    "until": until,
+                    "tag": tag,
+                    "error": error,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
+            ),
+            Run,
+        )
 
     def redrive_dead_runs(
         self,
@@ -65,23 +99,38 @@ class Methods:
         job_id: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        tag: str | None = None,
+        error: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        dry_run: bool | None = None,
     ) -> Redriven:
         """Send dead runs again.
 
-        Of one job or all, by when they died: up to `limit`, and no more than there is time for. `next_cursor` goes
-        on where this answer ended.
+        Of one job or all, by when they died, by their job's tags and by their error: up to `limit`, and no more
+        than there is time for. `next_cursor` goes on where this answer ended. With `dry_run` nothing is sent, and
+        `redriven` says how many of these runs would be.
 
         `since`: ISO-8601 with an offset, best UTC with Z.
 
         `until`: ISO-8601 with an offset, best UTC with Z.
+
+        `dry_run`: send nothing; say how many would be sent.
         """
         return self._send(
             Call(
                 "POST",
                 "dead-letters/redrive",
-                fields={"job_id": job_id, "since": since, "until": until, "limit": limit, "cursor": cursor},
+                fields={
+                    "job_id": job_id,
+                    "since": since,
+                    "until": until,
+                    "tag": tag,
+                    "error": error,
+                    "limit": limit,
+                    "cursor": cursor,
+                    "dry_run": dry_run,
+                },
             ),
             Redriven,
         )
@@ -366,9 +415,9 @@ class Methods:
 
         `state`: only runs in these states, separated by commas, or the parameter is repeated.
 
-        `from_`: only occurrences at this instant or later.
+        `from_`: only what comes at this instant or later.
 
-        `to`: only occurrences before this instant.
+        `to`: only what comes before this instant.
 
         `limit`: how many items a page has at most.
 
@@ -670,6 +719,34 @@ class Methods:
         How many jobs and dead runs there are, what the limits leave, how full the lanes are.
         """
         return self._send(Call("GET", "stats"), Stats)
+
+    def list_upcoming(
+        self,
+        *,
+        from_: datetime | str | None = None,
+        to: datetime | str | None = None,
+        step: int | None = None,
+        cursor: str | None = None,
+    ) -> Upcoming:
+        """Count the runs that come due.
+
+        From `from` on (left out: now) and before `to` (left out: 48 hours later, the most there may be), in steps
+        of so many seconds (left out: 3600). A page looks at some jobs and counts theirs alone: follow
+        `next_cursor`, with `from` and `to` as the first page says them, and add up what the pages say. With a step
+        of a minute the largest buckets are the hot minutes. Counted is what the present schedules name from now on,
+        without runs on request, backfills and the runs of a workflow's jobs.
+
+        `from_`: only what comes at this instant or later.
+
+        `to`: only what comes before this instant.
+
+        `step`: seconds of a bucket.
+
+        `cursor`: `next_cursor` of the page before; it belongs to its list and is opaque.
+        """
+        return self._send(
+            Call("GET", "upcoming", query={"from": from_, "to": to, "step": step, "cursor": cursor}), Upcoming
+        )
 
     def list_workflows(
         self,

@@ -87,6 +87,17 @@ class BatchItem(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Bucket(Answer):
+    """The runs that come due in a step."""
+
+    at: datetime
+    """When the step begins."""
+    runs: int
+    jobs: tuple[UpcomingJob, ...]
+    """Those with the most runs in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Change(Answer):
     """Who did what to a job."""
 
@@ -433,8 +444,9 @@ class Queue(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Redriven(Answer):
-    """How many dead runs were sent again, and where to go on."""
+    """How many dead runs were sent again, or would be (`dry_run`), and where to go on."""
 
+    dry_run: bool
     redriven: int
     refused: int
     more: bool
@@ -544,6 +556,34 @@ class Tick(Answer):
     last: datetime | None
     """UTC, to the second where it has no fraction."""
     age_seconds: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upcoming(Answer):
+    """The coming runs of some jobs. Add up the pages for those of all."""
+
+    from_: datetime
+    """UTC, to the second where it has no fraction."""
+    to: datetime
+    """UTC, to the second where it has no fraction."""
+    step: int
+    """Seconds."""
+    buckets: tuple[Bucket, ...]
+    """Those with runs, in order of time."""
+    runs: int
+    jobs: int
+    """How many jobs were looked at."""
+    uncounted: int
+    """How many of them cannot be read."""
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpcomingJob(Answer):
+    """A job, and how many of its runs come due."""
+
+    id: str
+    runs: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,8 @@ from duecourse.ports.cursors import (
 )
 from duecourse.ports.jobs import (
     ChangePage,
+    CursorPage,
+    JobCursor,
     JobPage,
     JobQuotaError,
     JobStore,

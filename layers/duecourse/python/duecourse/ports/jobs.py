@@ -9,7 +9,7 @@ from typing import Protocol
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
-from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
 
@@ -19,6 +19,23 @@ class JobPage:
     """Jobs with their cursors (None if unreadable), ordered by job id; `following` continues after the last."""
 
     items: tuple[tuple[Job, Cursor | None], ...]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobCursor:
+    """A job's state (None: of a later release) and its cursor (None if unreadable)."""
+
+    job_id: str
+    state: JobState | None
+    cursor: Cursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class CursorPage:
+    """Cursors, ordered by job id; `following` continues after the last."""
+
+    items: tuple[JobCursor, ...]
     following: str | None
 
 
@@ -158,6 +175,9 @@ class JobStore(Protocol):
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """The same for jobs with the tag."""
+
+    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        """Cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
         """Which of these jobs have the tag. May be stale."""

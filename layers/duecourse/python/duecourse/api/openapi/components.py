@@ -11,10 +11,12 @@ from typing import Any
 
 from duecourse.api.answers import LOCAL, RUN_ID
 from duecourse.api.bodies.definition_body import TAG_PATTERN
+from duecourse.api.bodies.models import LINE
 from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
 from duecourse.api.run_query import MAX_ERROR_TEXT
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job_limits import MAX_OWNER
+from duecourse.domain.jobs.upcoming import DEFAULT_STEP_SECONDS, MAX_WINDOW_SECONDS, MIN_STEP_SECONDS
 from duecourse.domain.runs.run import RunState
 
 TAGS: Mapping[str, str] = {
@@ -85,6 +87,12 @@ _INSTANT = {
     "maxLength": 64,
     "description": "ISO-8601 with an offset, best UTC with Z.",
 }
+
+
+def _line(most: int) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": most, **LINE}
+
+
 _STATES = "|".join(RunState)
 
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -122,10 +130,21 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "State": _query(
         "state", "Only jobs in this state.", {"type": "string", "enum": ["ACTIVE", "PAUSED", "COMPLETED"]}, "PAUSED"
     ),
+    "Step": _query(
+        "step",
+        "Seconds of a bucket.",
+        {
+            "type": "integer",
+            "minimum": MIN_STEP_SECONDS,
+            "maximum": MAX_WINDOW_SECONDS,
+            "default": DEFAULT_STEP_SECONDS,
+        },
+        60,
+    ),
     "Owner": _query(
         "owner",
         "Only jobs of exactly this owner.",
-        {"type": "string", "minLength": 1, "maxLength": MAX_OWNER},
+        _line(MAX_OWNER),
         "billing",
     ),
     "At": _query(
@@ -172,13 +191,13 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "RunError": _query(
         "error",
         "Only runs whose error contains this text, in capitals or not.",
-        {"type": "string", "minLength": 1, "maxLength": MAX_ERROR_TEXT},
+        _line(MAX_ERROR_TEXT),
         "connection refused",
     ),
     "Since": _query("since", "Only runs that came into their state then or later.", _INSTANT, "2026-11-21T00:00:00Z"),
     "Until": _query("until", "Only runs that came into their state before.", _INSTANT, "2026-11-22T00:00:00Z"),
-    "From": _query("from", "Only occurrences at this instant or later.", _INSTANT, "2026-11-21T00:00:00Z"),
-    "To": _query("to", "Only occurrences before this instant.", _INSTANT, "2026-11-22T00:00:00Z"),
+    "From": _query("from", "Only what comes at this instant or later.", _INSTANT, "2026-11-21T00:00:00Z"),
+    "To": _query("to", "Only what comes before this instant.", _INSTANT, "2026-11-22T00:00:00Z"),
 }
 """By component name. The examples are good values."""
 

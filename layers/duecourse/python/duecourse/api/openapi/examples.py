@@ -36,6 +36,7 @@ from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseMany
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
 from duecourse.api.routes.runs import ExplainedAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
+from duecourse.api.routes.upcoming import UpcomingAnswer
 from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.policies import Precision
 from duecourse.settings import AllowedTargets
@@ -193,6 +194,19 @@ PROBLEM: Document = {
     "request_id": "JKJaXmPLvHcESHA=",
 }
 
+UPCOMING: Document = {
+    "from": "2026-11-21T10:00:00Z",
+    "to": "2026-11-23T10:00:00Z",
+    "step": 3600,
+    "buckets": [
+        {"at": "2026-11-22T02:00:00Z", "runs": 13, "jobs": [{"id": "ledger", "runs": 12}, {"id": JOB_ID, "runs": 1}]}
+    ],
+    "runs": 13,
+    "jobs": 2,
+    "uncounted": 0,
+    "next_cursor": None,
+}
+
 STATS: Document = {
     "jobs": {"count": 12, "quota": 10000, "left": 9988},
     "dead_runs": {"count": 3, "at_least": False},
@@ -230,7 +244,10 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     CompleteBody: {"rows": {"result": {"rows": 42}}},
     HeartbeatBody: {"half": {"progress": 0.5, "note": "56 of 112 invoices"}},
     FailBody: {"later": {"error": "disk full", "code": "disk.full", "retry_after": 60}},
-    RedriveBody: {"since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500}},
+    RedriveBody: {
+        "since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500},
+        "look first": {"tag": "billing", "error": "connection refused", "dry_run": True},
+    },
     WorkflowBody: {"nightly": NEW_WORKFLOW},
     RerunBody: {"from a job": {"from": ["load-eu"]}},
     PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
@@ -252,9 +269,10 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     HealthAnswer: {"status": "ok"},
     HeartbeatAnswer: HEARTBEAT,
     PreviewAnswer: PREVIEW,
-    RedrivenAnswer: {"redriven": 3, "refused": 0, "more": False, "next_cursor": None},
+    RedrivenAnswer: {"dry_run": False, "redriven": 3, "refused": 0, "more": False, "next_cursor": None},
     SkippedAnswer: {"items": [SKIPPED_RUN]},
     StatsAnswer: STATS,
+    UpcomingAnswer: UPCOMING,
     WorkflowRunAnswer: workflow_examples.RUN,
     **dict(
         zip((WorkflowSummaryAnswer, WorkflowAnswer, WorkflowPutAnswer), workflow_examples.examples(RULES), strict=True)

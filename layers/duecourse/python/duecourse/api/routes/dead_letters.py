@@ -12,17 +12,20 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, charge, page_answer, route
+from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token, read_limit
-from duecourse.api.problems.problems import FieldFault, bad_parameter, invalid
+from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
+from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_tag, read_times
 from duecourse.domain.ids import ID_PATTERN, is_id
-from duecourse.usecases.runs.dead_letters import RedriveSelection
+from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.run_search import mark_of
 
 MAX_REDRIVEN = 1000
+CHOICE = ("job_id", "since", "until", "tag", "error")
 
 
 def _job_id(text: str) -> str:
@@ -38,38 +41,45 @@ def _cursor(text: str) -> str:
 
 
 class RedriveBody(Body):
-    """Which dead runs: of a job, and by when they died (from `since` on, before `until`)."""
+    """Which dead runs: of a job, by when they died (from `since` on, before `until`), of jobs that have a tag now, and
+    by a text that their error contains.
+    """
 
     job_id: Annotated[str, Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"}), AfterValidator(_job_id)] | None = (
         None
     )
     since: Instant | None = None
     until: Instant | None = None
+    tag: Tag | None = None
+    error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
     limit: Annotated[Whole, Field(ge=1, le=MAX_REDRIVEN)] = 100
     cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+    dry_run: Annotated[bool, Field(description="Send nothing; say how many would be sent.")] = False
 
 
 class RedrivenAnswer(TypedDict):
-    """How many dead runs were sent again, and where to go on."""
+    """How many dead runs were sent again, or would be (`dry_run`), and where to go on."""
 
+    dry_run: bool
     redriven: Count
     refused: Count
     more: bool
     next_cursor: str | None
 
 
-@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=("job_id",))
+@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=CHOICE)
 def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List dead runs.
 
-    Those that died last first; with `job_id` those of one job.
+    Those that died last first: of one job (`job_id`), that died from `since` on and before `until`, of jobs that have
+    the `tag` now, whose `error` contains the text. With the last two a page may be short or empty and still have a next
+    one.
     """
-    limit = read_limit(request.query, also=("job_id",))
-    before = read_dead_page_token(request.query)
-    job_id = (request.query or {}).get("job_id")
-    if job_id is not None and not is_id(job_id):
-        raise bad_parameter("job_id", "must be a job's id: 1 to 64 letters (a-z), digits, - or _")
-    page = api.dead_letters.page(request.tenant, limit=limit, before=before, job_id=job_id)
+    query = request.query or {}
+    limit, before = read_limit(query, also=CHOICE), read_dead_page_token(query)
+    job_id, (since, until) = read_job(query, "job_id"), read_times(query, "since", "until")
+    choice = DeadRuns(job_id, since, until, read_tag(query), read_line(query, "error", MAX_ERROR_TEXT))
+    page = api.dead_letters.page(request.tenant, choice, limit=limit, before=before)
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = mark_of(page.items[count - 1]) if count < len(items) else page.following
@@ -90,11 +100,12 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
 def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Send dead runs again.
 
-    Of one job or all, by when they died: up to `limit`, and no more than there is time for. `next_cursor` goes on where
-    this answer ended.
+    Of one job or all, by when they died, by their job's tags and by their error: up to `limit`, and no more than there
+    is time for. `next_cursor` goes on where this answer ended. With `dry_run` nothing is sent, and `redriven` says how
+    many of these runs would be.
     """
     body = _read(request)
-    choice = RedriveSelection(body.job_id, body.since, body.until)
+    choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)
     before = None if body.cursor is None else open_dead_page_token(body.cursor)
     redriven = api.dead_letters.redrive(
         request.tenant,
@@ -103,15 +114,23 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
         before=before,
         by=request.principal,
         charge=partial(charge, api, request),
+        dry_run=body.dry_run,
     )
     following = redriven.following
     document = RedrivenAnswer(
+        dry_run=body.dry_run,
         redriven=redriven.sent,
         refused=redriven.refused + redriven.orphaned,
         more=following is not None,
         next_cursor=None if following is None else dead_page_token(following),
     )
-    facts = {"job_id": body.job_id, "sent": redriven.sent, "unsent": redriven.refused, "orphaned": redriven.orphaned}
+    facts = {
+        "job_id": body.job_id,
+        "dry_run": body.dry_run,
+        "sent": redriven.sent,
+        "unsent": redriven.refused,
+        "orphaned": redriven.orphaned,
+    }
     counts = {"SendsRefused": redriven.refused} if redriven.refused else {}
     return Answer(HTTPStatus.OK, "dead_letters_redriven", document, facts=facts, counts=counts)
 

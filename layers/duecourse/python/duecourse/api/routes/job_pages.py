@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from duecourse.api.answers import Document
 from duecourse.api.api import Answer, Api, page_answer
-from duecourse.api.bodies.definition_body import TAG_PATTERN
 from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
+from duecourse.api.run_query import read_line, read_tag
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job_limits import MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
@@ -37,13 +37,11 @@ def job_page(
 
 def read_filter(query: Mapping[str, str]) -> JobFilter:
     """Which jobs to list. Raises Problem (400)."""
-    prefix, tag, state, owner = (query.get(name) for name in FILTERS)
+    prefix, state = query.get("prefix"), query.get("state")
     if prefix is not None and re.fullmatch(ID_PATTERN, prefix) is None:
         raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
-    if tag is not None and re.fullmatch(TAG_PATTERN, tag) is None:
-        raise bad_parameter("tag", "must be one tag: 1 to 64 letters (a-z), digits or _ . : / = + @ -")
+    tag = read_tag(query)
     if state is not None and state not in tuple(JobState):
         raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
-    if owner is not None and not 1 <= len(owner) <= MAX_OWNER:
-        raise bad_parameter("owner", f"must have 1 to {MAX_OWNER} characters")
+    owner = read_line(query, "owner", MAX_OWNER)
     return JobFilter(prefix or "", tag, None if state is None else JobState(state), owner)

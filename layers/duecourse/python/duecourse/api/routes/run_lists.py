@@ -17,7 +17,7 @@ from duecourse.api.paging import (
 from duecourse.api.problems.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.api.run_query import read_error, read_job, read_states, read_tag, read_times
+from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_states, read_tag, read_times
 from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
 from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.usecases.runs.history import RunPage
@@ -67,7 +67,7 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     query = request.query or {}
     limit, job_id, tag = read_limit(query, also=ACROSS), read_job(query, "job"), read_tag(query)
     since, until = read_times(query, "since", "until")
-    wanted = RunFilter(read_states(query) or UNSUCCESSFUL, since, until, read_error(query))
+    wanted = RunFilter(read_states(query) or UNSUCCESSFUL, since, until, read_line(query, "error", MAX_ERROR_TEXT))
     if job_id is not None:
         before = read_run_page_token(query, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)

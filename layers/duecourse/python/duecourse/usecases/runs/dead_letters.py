@@ -1,4 +1,4 @@
-"""Dead runs, redriven many at a time."""
+"""Dead runs: listed, and redriven many at a time."""
 
 from __future__ import annotations
 
@@ -24,12 +24,16 @@ PORTION = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RedriveSelection:
-    """Selects dead runs: of one job or of all, that died from `since` on and before `until` (UTC seconds)."""
+class DeadRuns:
+    """Selects dead runs: of one job or of all, that died from `since` on and before `until` (UTC seconds), of jobs that
+    have the `tag` now, whose error contains a text.
+    """
 
     job_id: str | None = None
     since: int | None = None
     until: int | None = None
+    tag: str | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +58,31 @@ class DeadLetters:
     jobs: JobStore
     orders: CommandSender
 
-    def page(self, tenant: str, *, limit: int, before: StateMark | None, job_id: str | None) -> StatePage:
-        """One page."""
-        return self._chosen(tenant, RedriveSelection(job_id), limit, before)
+    def page(self, tenant: str, choice: DeadRuns, *, limit: int, before: StateMark | None) -> StatePage:
+        """One page of the selected runs, those that died last first, after the mark."""
+        wanted = RunFilter((RunState.DEAD,), choice.since, choice.until, choice.error)
+        return self.search.page(tenant, wanted, limit=limit, before=before, job_id=choice.job_id, tag=choice.tag)
 
     def redrive(
         self,
         tenant: str,
-        choice: RedriveSelection,
+        choice: DeadRuns,
         *,
         limit: int,
         before: StateMark | None = None,
         by: str | None = None,
         charge: Charge = free,
+        dry_run: bool = False,
     ) -> RedriveResult:
         """Redrive up to `limit` of the selected runs for the caller `by`, those that died last first, after the mark.
-        It ends early when its time is up, and after a portion of which nothing was accepted.
+        It ends early when its time is up, and after a portion of which nothing was accepted. A dry run reads the same
+        and sends nothing; it counts what would be sent.
 
         Raises LaneUnavailableError if no message was accepted, and what `charge` raises for the number of runs to be
         read.
         """
         until = self.orders.clock.now() + REDRIVE_SECONDS
-        page = self._chosen(tenant, choice, limit, before)
+        page = self.page(tenant, choice, limit=limit, before=before)
         charge(len(page.items))
         jobs: dict[str, Job | None] = {}
         looked_at = sent = refused = orphaned = 0
@@ -85,8 +92,11 @@ class DeadLetters:
             self._read(tenant, portion, jobs)
             # Without its job a run has no target to call.
             owned = [run for run in portion if own_job(jobs[run.job_id], run) is not None]
-            self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
-            accepted = self.orders.send(MessageKind.REDRIVE, owned)
+            if dry_run:
+                accepted = [True] * len(owned)
+            else:
+                self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, owned, by))
+                accepted = self.orders.send(MessageKind.REDRIVE, owned)
             sent, refused = sent + sum(accepted), refused + accepted.count(False)
             orphaned += len(portion) - len(owned)
             if owned and not any(accepted):
@@ -97,10 +107,6 @@ class DeadLetters:
                 break
         following = mark_of(page.items[looked_at - 1]) if looked_at < len(page.items) else page.following
         return RedriveResult(sent, refused, orphaned, following)
-
-    def _chosen(self, tenant: str, choice: RedriveSelection, limit: int, before: StateMark | None) -> StatePage:
-        wanted = RunFilter((RunState.DEAD,), choice.since, choice.until)
-        return self.search.page(tenant, wanted, limit=limit, before=before, job_id=choice.job_id)
 
     def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
         """Add the jobs of the runs to `jobs`, if they are not in it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, TypeVar
 
 from duecourse.adapters.dynamodb import values
@@ -13,7 +13,8 @@ from duecourse.adapters.dynamodb.keys import CURSOR, JOB, MARKER_PREFIX, Item, j
 from duecourse.adapters.dynamodb.reading import batch_get
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
-from duecourse.ports import JobPage
+from duecourse.domain.jobs.policies import JobState
+from duecourse.ports import CursorPage, JobCursor, JobPage
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
@@ -42,20 +43,47 @@ class JobPages:
         following = None if more is None else marked_job(more)
         return self._page([found[job_id] for job_id in ids if job_id in found], following)
 
+    def cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        """See ports.JobStore.page_cursors."""
+        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+        read = ("job_id", "state")
+        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
+        states = {item["job_id"]["S"]: values.optional_text(item, "state") for item in items}
+        cursors = self._cursors((tenant, job_id) for job_id in states)
+        entries = (
+            JobCursor(job_id, JobState(state) if state in set(JobState) else None, cursors.get(job_id))
+            for job_id, state in states.items()
+        )
+        return CursorPage(tuple(entries), None if more is None else more["job_id"]["S"])
+
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
         """See ports.JobStore.tagged."""
         keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
         return {marked_job(marker) for marker in batch_get(self._client, self._table, keys)}
 
     def _query(
-        self, hash_name: str, value: str, sort: str, prefix: str, limit: int, last: Item | None, **where: str
+        self,
+        hash_name: str,
+        value: str,
+        sort: str,
+        prefix: str,
+        limit: int,
+        last: Item | None,
+        *,
+        read: Sequence[str] = (),
+        **where: str,
     ) -> tuple[list[Item], Item | None]:
-        """A page of items and the key of its last one, where there is more."""
+        """A page of items, of which all is read or these attributes, and the key of its last one, where there is
+        more.
+        """
         condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
         if prefix:
             condition += " AND begins_with(#sort, :prefix)"
             names["#sort"] = sort
             stand[":prefix"] = {"S": prefix}
+        if read:
+            where["ProjectionExpression"] = ", ".join(f"#{name}" for name in read)
+            names |= {f"#{name}": name for name in read}
         answer = self._client.query(
             TableName=self._table,
             KeyConditionExpression=condition,
@@ -70,12 +98,13 @@ class JobPages:
 
     def _page(self, items: list[Item], following: str | None) -> JobPage:
         jobs = [job for item in items if (job := readable(self._read, item)) is not None]
-        cursors = self._cursors(jobs)
+        cursors = self._cursors((job.tenant, job.id) for job in jobs)
         return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
 
-    def _cursors(self, jobs: list[Job]) -> dict[str, Cursor]:
+    def _cursors(self, jobs: Iterable[tuple[str, str]]) -> dict[str, Cursor]:
+        """The cursors of jobs (tenant and id), as far as they can be read."""
         found: dict[str, Cursor] = {}
-        keys = (job_key(job.tenant, job.id, CURSOR) for job in jobs)
+        keys = (job_key(tenant, job_id, CURSOR) for tenant, job_id in jobs)
         for item in batch_get(self._client, self._table, keys):
             cursor = readable(cursor_item.from_item, item)
             if cursor is not None:

@@ -36,6 +36,7 @@ from duecourse.domain.runs.run import Run
 from duecourse.ports import (
     ChangePage,
     Clock,
+    CursorPage,
     JobPage,
     JobQuotaError,
     KeyUsedError,
@@ -207,6 +208,9 @@ class DynamoJobStore:
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)
+
+    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        return self._pages.cursors(tenant, limit=limit, after=after)
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
         return self._pages.tagged(tenant, tag, job_ids)

@@ -1,0 +1,90 @@
+"""How many runs come due in a time, by the cursors of jobs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from duecourse.domain.jobs.cursor import Cursor
+
+MAX_WINDOW_SECONDS = 48 * 3600
+"""A job that fires every second is walked through second by second."""
+
+MIN_STEP_SECONDS = 60
+DEFAULT_STEP_SECONDS = 3600
+
+LARGEST_JOBS = 3
+"""Jobs that are named of a bucket, those with the most runs in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `begin` on and before `end`, in buckets of `step` seconds from `begin` on. Nothing before `since` counts
+    (UTC seconds).
+    """
+
+    begin: int
+    end: int
+    step: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """`runs` come due from `at` on (UTC seconds), and of which jobs the most, with their numbers."""
+
+    at: int
+    runs: int
+    jobs: tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class Histogram:
+    """Adds up cursors; `runs` is how many come due in all."""
+
+    window: Window
+    runs: int = 0
+    _counts: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def add(self, cursor: Cursor) -> None:
+        """Add the job's runs. Raises ScheduleError or ExclusionError for a cursor that cannot be compiled; nothing is
+        added then.
+        """
+        window = self.window
+        places = Counter((due - window.begin) // window.step for due in dues(cursor, window))
+        for place, count in places.items():
+            self._counts[place][cursor.job_id] += count
+        self.runs += places.total()
+
+    def buckets(self) -> tuple[Bucket, ...]:
+        """Those with runs, in order of time."""
+        return tuple(
+            Bucket(self.window.begin + place * self.window.step, counts.total(), tuple(_largest(counts)))
+            for place, counts in sorted(self._counts.items())
+        )
+
+
+def dues(cursor: Cursor, window: Window) -> Iterator[int]:
+    """When the runs of a job come due in the window. Those before the cursor are enqueued already; `max_runs` bounds
+    those from the cursor on. Raises ScheduleError or ExclusionError.
+    """
+    occurrences = cursor.occurrences()
+    begin = max(window.begin, window.since)
+    left = cursor.remaining
+    at = occurrences.next(begin - cursor.jitter_seconds - 1)
+    while at is not None and at < window.end:
+        if cursor.occurrence is None and (cursor.last is None or at > cursor.last):
+            return
+        if left is not None and cursor.occurrence is not None and at >= cursor.occurrence:
+            if left <= 0:
+                return
+            left -= 1
+        due = occurrences.due(at)
+        if begin <= due < window.end:
+            yield due
+        at = occurrences.next(at)
+
+
+def _largest(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST_JOBS]

@@ -1,0 +1,157 @@
+"""The coming load over the API: pages of a histogram, which add up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from duecourse.domain.instants import from_iso
+from duecourse.usecases.jobs import upcoming
+from tests.support.api import BODY, ApiClient, api_settings
+from tests.support.clock import SettableClock
+from tests.support.jobs import NOON
+from tests.support.limits import MemoryLimits
+from tests.support.tables import Tables
+
+pytestmark = pytest.mark.emulator
+
+UPCOMING = "/v1/upcoming"
+
+
+@pytest.fixture
+def api(tables: Tables) -> ApiClient:
+    clock = SettableClock(NOON)
+    return ApiClient(tables.job_store(clock), tables.run_store(), clock)
+
+
+def create(api: ApiClient, name: str, schedule: str | None, **changes: Any) -> None:
+    answer = api.post(BODY | {"id": name, "schedule": schedule, **changes})
+    assert answer.status == 201, answer.text
+
+
+def counted(api: ApiClient, **query: str) -> Any:
+    answer = api.get(UPCOMING, **query)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_the_next_two_days_are_counted_by_the_hour(api: ApiClient) -> None:
+    create(api, "nightly", "0 3 * * *")
+    create(api, "hourly", "0 * * * *")
+    create(api, "when-asked", None)
+    found = counted(api)
+    assert (found["from"], found["to"], found["step"]) == ("2026-11-21T12:00:00Z", "2026-11-23T12:00:00Z", 3600)
+    assert (found["runs"], found["jobs"], found["uncounted"], found["next_cursor"]) == (2 + 48, 3, 0, None)
+    by_hour = {bucket["at"]: bucket for bucket in found["buckets"]}
+    assert len(by_hour) == 48
+    assert by_hour["2026-11-22T03:00:00Z"] == {
+        "at": "2026-11-22T03:00:00Z",
+        "runs": 2,
+        "jobs": [{"id": "hourly", "runs": 1}, {"id": "nightly", "runs": 1}],
+    }
+
+
+def test_hot_minutes_are_found_by_a_step_of_a_minute(api: ApiClient) -> None:
+    for number in range(4):
+        create(api, f"job-{number}", f"0,{10 + number} * * * *")
+    found = counted(api, **{"from": "2026-11-21T13:00:00Z", "to": "2026-11-21T14:00:00Z", "step": "60"})
+    hottest = max(found["buckets"], key=lambda bucket: bucket["runs"])
+    assert (hottest["at"], hottest["runs"], len(hottest["jobs"])) == ("2026-11-21T13:00:00Z", 4, 3)
+    assert [bucket["runs"] for bucket in found["buckets"]] == [4, 1, 1, 1, 1]
+
+
+def test_paused_and_deleted_jobs_do_not_count(api: ApiClient) -> None:
+    for name in ("kept", "paused", "deleted"):
+        create(api, name, "0 * * * *")
+    api.ask("/v1/jobs/paused/pause")
+    api.delete("/v1/jobs/deleted")
+    assert {job["id"] for bucket in counted(api)["buckets"] for job in bucket["jobs"]} == {"kept"}
+
+
+def test_another_tenants_jobs_do_not_count(api: ApiClient, tables: Tables) -> None:
+    create(api, "mine", "0 * * * *")
+    item = {"tenant": {"S": "other"}, "job_id": {"S": "theirs"}}
+    tables.client.put_item(
+        TableName=tables.jobs,
+        Item=item | {"PK": {"S": "JOB#other#theirs"}, "SK": {"S": "JOB"}, "state": {"S": "ACTIVE"}},
+    )
+    assert counted(api)["jobs"] == 1
+
+
+def test_a_job_whose_cursor_cannot_be_read_is_told_apart(api: ApiClient, tables: Tables) -> None:
+    create(api, "good", "0 * * * *")
+    create(api, "broken", "0 * * * *")
+    key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
+    tables.client.delete_item(TableName=tables.jobs, Key=key)
+    found = counted(api)
+    assert (found["jobs"], found["uncounted"], found["runs"]) == (2, 1, 48)
+
+
+def test_pages_add_up(api: ApiClient) -> None:
+    names = [f"job-{number:03d}" for number in range(upcoming.JOBS_READ + 20)]
+    for begin in range(0, len(names), 60):
+        jobs = [BODY | {"id": name, "schedule": "0 */6 * * *"} for name in names[begin : begin + 60]]
+        assert api.post({"jobs": jobs}, "/v1/jobs/batch").status == 200
+    first = counted(api, step="21600")
+    assert (first["jobs"], first["next_cursor"] is None) == (upcoming.JOBS_READ, False)
+    span = {"from": first["from"], "to": first["to"], "step": "21600"}
+    second = counted(api, cursor=first["next_cursor"], **span)
+    assert (second["jobs"], second["next_cursor"]) == (20, None)
+    total: Counter[str] = Counter()
+    for page in (first, second):
+        total.update({bucket["at"]: bucket["runs"] for bucket in page["buckets"]})
+    assert set(total.values()) == {len(names)}
+    assert len(total) == 8
+
+
+def test_a_page_ends_early_after_many_runs_and_goes_on_with_the_next_job(api: ApiClient) -> None:
+    for name in ("a", "b", "c"):
+        create(api, name, "rate(1 second)")
+    first = counted(api)
+    assert (first["jobs"], first["runs"]) == (1, 48 * 3600)
+    second = counted(api, cursor=first["next_cursor"])
+    third = counted(api, cursor=second["next_cursor"])
+    assert ([job["id"] for job in third["buckets"][0]["jobs"]], third["next_cursor"]) == (["c"], None)
+
+
+def test_what_is_counted_is_charged(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    settings = api_settings(requests_per_second=10, burst=20)
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock, settings=settings, counters=MemoryLimits())
+    create(api, "a", "rate(1 second)")
+    assert api.get(UPCOMING).status == 200
+    assert api.get(UPCOMING).status == 429
+    clock.advance(60)
+    assert api.get(UPCOMING).status == 200
+
+
+def test_what_is_past_does_not_count(api: ApiClient) -> None:
+    create(api, "often", "* * * * *")
+    api.clock.advance(30)
+    found = counted(api, **{"from": "2026-11-21T11:00:00Z", "to": "2026-11-21T13:00:00Z"})
+    assert found["runs"] == 59
+    assert min(from_iso(bucket["at"]) for bucket in found["buckets"]) == NOON  # the bucket of the present hour
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ({"from": "now"}, "from"),
+        ({"to": "2026-11-21T12:00:00Z"}, "to"),
+        ({"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T01:00:00Z"}, "to"),
+        ({"from": "2026-11-22T00:00:00Z", "to": "2026-11-24T00:00:01Z"}, "to"),
+        ({"from": "2026-11-22T00:00:00Z", "to": "2026-11-22T00:00:00Z"}, "to"),
+        ({"step": "59"}, "step"),
+        ({"step": "172801"}, "step"),
+        ({"step": "1h"}, "step"),
+        ({"limit": "10"}, "limit"),
+        ({"cursor": "nonsense"}, "cursor"),
+    ],
+)
+def test_a_query_that_is_not_understood_names_the_parameter(
+    api: ApiClient, query: dict[str, str], parameter: str
+) -> None:
+    answer = api.get(UPCOMING, **query)
+    assert (answer.status, list(answer.errors)) == (400, [parameter])
