@@ -10,6 +10,7 @@ from typing import IO, Any, cast
 import click
 
 from duecourse.cli.commands.apply import apply
+from duecourse.cli.commands.export import export
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.output import print_changes, print_jobs, print_json
@@ -129,3 +130,4 @@ def _show(job: Job, as_json: bool) -> None:
 
 
 jobs.add_command(apply)
+jobs.add_command(export)

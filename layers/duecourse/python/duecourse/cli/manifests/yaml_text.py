@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from duecourse.cli.terminal import escaped
+
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -77,8 +79,13 @@ def parse(text: str) -> Iterator[Parsed]:
 
 
 def to_yaml(documents: Iterable[Mapping[str, Any]]) -> str:
-    """The documents as a text that `parse` reads."""
-    dumped = yaml.dump_all(list(documents), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    """The documents as a text that `parse` reads, and that does nothing to a terminal."""
+    dumped = _dumped(documents, readable=True)
+    return dumped if escaped(dumped) == dumped else _dumped(documents, readable=False)
+
+
+def _dumped(documents: Iterable[Mapping[str, Any]], *, readable: bool) -> str:
+    dumped = yaml.dump_all(list(documents), Dumper=_Dumper, sort_keys=False, allow_unicode=readable, width=100)
     return str(dumped).removeprefix("---\n")
 
 
@@ -90,8 +97,9 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # pyyaml has no types
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> Any:
-    style = "|" if "\n" in text and not re.search(r"[ \t]\n|^\s|[^\n -~\u00a0-\ud7ff]", text) else None
-    return dumper.represent_scalar(f"{_TAG}str", text, style=style)
+    style = "|" if "\n" in text and not re.search(r"[ \t]\n|^\s|[^\n -~\u00a0-\ud7ff]|[\u2028\u2029]", text) else None
+    breaks = '"' if re.search("[\x85\u2028\u2029]", text) else None  # which YAML would fold
+    return dumper.represent_scalar(f"{_TAG}str", text, style=style or breaks)
 
 
 _Dumper.add_representer(str, _text)
