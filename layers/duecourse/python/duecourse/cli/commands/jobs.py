@@ -10,9 +10,11 @@ from typing import IO, Any, cast
 import click
 
 from duecourse.cli.commands.apply import apply
+from duecourse.cli.commands.edit import edit
 from duecourse.cli.commands.export import export
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.manifests.json_text import read_job
+from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.output import print_changes, print_jobs, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.client.bodies import JobRequest
@@ -50,14 +52,18 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
     _show(created, as_json)
 
 
-@jobs.command(cls=Command, example="duecourse jobs get nightly --json")
+@jobs.command(cls=Command, example="duecourse jobs get nightly -o yaml")
 @click.argument("job_id", metavar="JOB")
+@click.option("-o", "--output", type=click.Choice(["table", "yaml", "json"]), default="table", show_default=True)
 @answer_options
-def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show one job."""
+def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show one job; -o yaml and -o json (--json) all of it, as it can be put back or applied."""
     with connected(api, sign) as client:
         job = client.get_job(job_id)
-    _show(job, as_json)
+    if output == "yaml" and not as_json:
+        click.echo(to_yaml([job.document]), nl=False)
+        return
+    _show(job, as_json or output == "json")
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --json")
@@ -130,4 +136,5 @@ def _show(job: Job, as_json: bool) -> None:
 
 
 jobs.add_command(apply)
+jobs.add_command(edit)
 jobs.add_command(export)
