@@ -11,6 +11,7 @@ from duecourse.cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
+    "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs as files say."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
     "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),

@@ -198,14 +198,24 @@ class AsyncMethods:
         return self._send(Call("GET", Call.at("jobs/{job_id}", job_id=job_id)), Job)
 
     def put_job(
-        self, job_id: str, job: JobRequest, *, if_match: str | None = None, if_none_match: Literal["*"] | None = None
+        self,
+        job_id: str,
+        job: JobRequest,
+        *,
+        dry_run: bool | None = None,
+        if_match: str | None = None,
+        if_none_match: Literal["*"] | None = None,
     ) -> Awaitable[Job]:
         """Create or replace a job.
 
         The job is then as the body says, whatever it was. The same body twice changes nothing the second time. A
-        change that leaves the schedule alone loses no run that is enqueued.
+        change that leaves the schedule alone loses no run that is enqueued. What GET answers can be put back as it
+        is. With `dry_run=true` nothing is written: the answer is the job as it would be (with the ETag of what it
+        would replace).
 
         `job_id`: the job's id.
+
+        `dry_run`: write nothing; say what would be.
 
         `if_match`: only if the job is still at this ETag (412 otherwise), or at any with `*`.
 
@@ -216,6 +226,7 @@ class AsyncMethods:
                 "PUT",
                 Call.at("jobs/{job_id}", job_id=job_id),
                 body=job,
+                query={"dry_run": dry_run},
                 headers={"If-Match": if_match, "If-None-Match": if_none_match},
             ),
             Job,
@@ -800,7 +811,8 @@ class AsyncMethods:
         replaced together with it. All that is wrong is named at once, and nothing is written then. With
         `dry_run=true` nothing is written at all: the answer is as it would be (with the ETag of what it would
         replace). Jobs are written first, the workflow last: after an error the same request goes on where it ended.
-        The same body twice changes nothing the second time; runs under way keep the jobs that they began with.
+        The same body twice changes nothing the second time; runs under way keep the jobs that they began with. What
+        GET answers can be put back as it is.
 
         `workflow_id`: the workflow's id.
 

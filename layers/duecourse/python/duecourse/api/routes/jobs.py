@@ -15,10 +15,12 @@ from duecourse.api.bodies.job_body import JobBody
 from duecourse.api.bodies.jsontext import unfit
 from duecourse.api.bodies.models import Rules
 from duecourse.api.bodies.patch import patched
+from duecourse.api.bodies.read_only import judged
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key, request_key
 from duecourse.api.problems.problems import FieldFault, Problem, invalid, pointer, unknown_job
 from duecourse.api.request import Request
+from duecourse.api.routes.dry_run import dry_run_in
 from duecourse.api.routes.job_pages import FILTERS, job_page
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
@@ -60,7 +62,9 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
     named = request_key(key, value, place)
     if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
         return _repeated(view)
-    draft = read_job(value, tenant, rules_of_stage(api), api.jobs.check)
+    draft = judged(
+        value, None, None, "invalid-job", lambda own: read_job(own, tenant, rules_of_stage(api), api.jobs.check)
+    )
     made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
     return made_answer(made) if isinstance(made, Created) else _repeated(made)
 
@@ -91,6 +95,7 @@ def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     "jobs",
     {200: JobAnswer, 201: JobAnswer},
     body=JobBody,
+    query=("dry_run",),
     headers=("If-Match", "If-None-Match"),
     problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable", "is-workflow", "in-workflow"),
 )
@@ -98,14 +103,17 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     """Create or replace a job.
 
     The job is then as the body says, whatever it was. The same body twice changes nothing the second time. A change
-    that leaves the schedule alone loses no run that is enqueued.
+    that leaves the schedule alone loses no run that is enqueued. What GET answers can be put back as it is. With
+    `dry_run=true` nothing is written: the answer is the job as it would be (with the ETag of what it would replace).
     """
-    job_id, value = job_id_in(parameters), request.json()
+    dry, job_id, value = dry_run_in(request), job_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
 
     def draft_for(job: Job | None) -> Draft:
         return _own_draft(api, request.tenant, job_id, value, job)
 
+    if dry:
+        return job_answer("job_looked_at", api.editing.look(request.tenant, job_id, draft_for, expected))
     edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
@@ -201,15 +209,12 @@ def _own_draft(api: Api, tenant: str, job_id: str, value: Any, job: Job | None) 
     """
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")
-    mine = not isinstance(value, dict) or value.get("id") in (None, job_id)
-    fault = FieldFault("is another id than the path's; an id cannot be changed", "/id")
-    try:
-        asked, check = value | {"id": job_id} if isinstance(value, dict) else value, api.editing.check_over(job)
-        draft = read_job(asked, tenant, rules_of_stage(api), check)
-    except Problem as problem:
-        raise problem if mine else invalid([fault, *problem.faults]) from None
-    if not mine:
-        raise invalid([fault])
+    check, rules = api.editing.check_over(job), rules_of_stage(api)
+
+    def read(own: Any) -> Draft:
+        return read_job(own | {"id": job_id} if isinstance(own, dict) else own, tenant, rules, check)
+
+    draft = judged(value, job_id, job, "invalid-job", read)
     graph = None if job is None else api.jobs.membership.graph(job)
     if graph is not None:
         found = result_faults(draft.payload, job_id, graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field
@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, charge, route
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
+from duecourse.api.bodies.read_only import judged
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.bodies.workflow_answer import (
     WorkflowAnswer,
@@ -26,15 +27,17 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
 from duecourse.api.bodies.workflow_reading import read_workflow
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
-from duecourse.api.problems.problems import Problem, bad_parameter, unknown_workflow
+from duecourse.api.problems.problems import Problem, unknown_workflow
 from duecourse.api.request import Request
+from duecourse.api.routes.dry_run import dry_run_in
 from duecourse.api.routes.job_pages import FILTERS, job_page
 from duecourse.api.routes.jobs import rules_of_stage
 from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.workflows.check import MAX_MEMBERS
 from duecourse.usecases.runs.run_request import RunRequest
-from duecourse.usecases.workflows.workflow_draft import WorkflowPut
+from duecourse.usecases.workflows.workflow_draft import WorkflowDraft, WorkflowPut
 
 _PROBLEMS = ("workflows-off", "graph-missing")
 
@@ -69,15 +72,14 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     together with it. All that is wrong is named at once, and nothing is written then. With `dry_run=true` nothing is
     written at all: the answer is as it would be (with the ETag of what it would replace). Jobs are written first, the
     workflow last: after an error the same request goes on where it ended. The same body twice changes nothing the
-    second time; runs under way keep the jobs that they began with.
+    second time; runs under way keep the jobs that they began with. What GET answers can be put back as it is.
     """
     _on(api)
-    dry = _dry_run(request.query or {})
+    dry = dry_run_in(request)
     workflow_id, value = workflow_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
-    check = api.editing.check_over(None if before is None else before.job)
-    draft = read_workflow(value, workflow_id, request.tenant, rules_of_stage(api), check)
+    draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
     charge(api, request, 1 + len(draft.inline))
@@ -170,6 +172,17 @@ def workflow_id_in(parameters: Mapping[str, str]) -> str:
     return workflow_id
 
 
+def _draft(api: Api, tenant: str, workflow_id: str, value: Any, job: Job | None) -> WorkflowDraft:
+    """The draft, over the workflow's own job that stands, of a value that may repeat the path's id. Raises Problem."""
+    check, rules = api.editing.check_over(job), rules_of_stage(api)
+
+    def read(own: Any) -> WorkflowDraft:
+        named = {name: each for name, each in own.items() if name != "id"} if isinstance(own, dict) else own
+        return read_workflow(named, workflow_id, tenant, rules, check)
+
+    return judged(value, workflow_id, job, "invalid-workflow", read)
+
+
 def _on(api: Api) -> None:
     """Raises Problem (404) where the stage has no workflows yet."""
     if api.settings.workflows != "on":
@@ -178,17 +191,6 @@ def _on(api: Api) -> None:
             "This stage has no workflows yet: have the operator turn them on (workflows in settings/<stage>.json) once "
             "every function runs this release.",
         )
-
-
-def _dry_run(query: Mapping[str, str]) -> bool:
-    """What the query asks for; a misspelt parameter must not write. Raises Problem (400)."""
-    for name in query:
-        if name != "dry_run":
-            raise bad_parameter(name, "is not known here; the parameter is dry_run")
-    text = query.get("dry_run", "false")
-    if text not in ("true", "false"):
-        raise bad_parameter("dry_run", "must be true or false")
-    return text == "true"
 
 
 def _put(action: str, put: WorkflowPut, *, dry: bool = False) -> Answer:

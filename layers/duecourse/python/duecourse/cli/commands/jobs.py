@@ -5,19 +5,23 @@ Job documents that people write are read as strictly as the API does, so that no
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from math import isfinite
-from typing import IO, Any, NoReturn, cast
+from typing import IO, Any, cast
 
 import click
 
+from duecourse.cli.commands.apply import apply
+from duecourse.cli.commands.edit import edit
+from duecourse.cli.commands.export import export
 from duecourse.cli.commands.job_actions import backfill, run, skip_next
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.manifests.json_text import read_job
+from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.output import print_changes, print_jobs, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import Job
+
+__all__ = ["jobs", "read_job"]
 
 CREATE_EXAMPLE = """\
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
@@ -49,14 +53,18 @@ def create(document: IO[str], api: str | None, sign: bool | None, as_json: bool)
     _show(created, as_json)
 
 
-@jobs.command(cls=Command, example="duecourse jobs get nightly --json")
+@jobs.command(cls=Command, example="duecourse jobs get nightly -o yaml")
 @click.argument("job_id", metavar="JOB")
+@click.option("-o", "--output", type=click.Choice(["table", "yaml", "json"]), default="table", show_default=True)
 @answer_options
-def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show one job."""
+def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show one job; -o yaml and -o json (--json) all of it, as it can be put back or applied."""
     with connected(api, sign) as client:
         job = client.get_job(job_id)
-    _show(job, as_json)
+    if output == "yaml" and not as_json:
+        click.echo(to_yaml([job.document]), nl=False)
+        return
+    _show(job, as_json or output == "json")
 
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --json")
@@ -128,50 +136,5 @@ def _show(job: Job, as_json: bool) -> None:
         print_jobs([job])
 
 
-def read_job(text: str) -> dict[str, Any]:
-    """The document. Raises ValueError with what is wrong, in one line."""
-    try:
-        job = json.loads(
-            text, parse_constant=_no_constant, parse_float=_number, parse_int=_whole, object_pairs_hook=_members
-        )
-        json.dumps(job, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise ValueError(f"this is not JSON ({error})") from error
-    except UnicodeEncodeError as error:
-        raise ValueError("a text holds half of a character (a surrogate); send the whole one") from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    if not isinstance(job, dict):
-        raise ValueError("a job is a JSON object")  # noqa: TRY004  (not the caller's mistake but the text's)
-    return job
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"this is not JSON: {name} is no number")
-
-
-def _number(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise ValueError(f"{digits[:40]} is larger than any number can be; send it as text")
-    return number
-
-
-def _whole(digits: str) -> int:
-    try:
-        return int(digits)
-    except ValueError as error:
-        raise ValueError(f"a number has {len(digits)} digits; send it as text") from error
-
-
-def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    members: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in members:
-            raise ValueError(f"one object names {json.dumps(name[:100])} twice; keep one of them")
-        members[name] = value
-    return members
-
-
-for action in (backfill, run, skip_next):
+for action in (apply, backfill, edit, export, run, skip_next):
     jobs.add_command(action)

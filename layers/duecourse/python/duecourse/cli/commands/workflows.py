@@ -9,9 +9,9 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from duecourse.cli.commands.jobs import read_job
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.commands.runs import list_runs
+from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.output import (
     print_json,
     print_workflow,

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.change_record import ChangeAction, changed
-from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.edit import edit, meant
+from duecourse.domain.jobs.cursor import Cursor, cursor_for
+from duecourse.domain.jobs.edit import check_to_come, edit, meant
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
@@ -107,6 +108,26 @@ class EditJobs:
                 return edited
         raise JobChangedError(job_id)
 
+    def look(
+        self, tenant: str, job_id: str, draft_for: Callable[[Job | None], Draft], expected: Precondition = ANYTHING
+    ) -> JobView:
+        """What `put` would make of the job, with the version of the job that it would replace; writes nothing, and does
+        not ask for the quota. Raises as `put`, but for JobChangedError.
+        """
+        job, cursor = self.store.get_both(tenant, job_id)
+        expected.check(job)
+        draft, now = draft_for(job), self.clock.now()
+        if job is None:
+            new = draft.new(job_id, now)
+            first = cursor_for(new, now)
+            check_to_come(first.occurrence, new.schedule, new.exclude, now)
+            return view_of(new, first, now=now)
+        if cursor is None:
+            raise JobUnreadableError(job_id)
+        change = self._change(job, cursor, draft, now)
+        stamped = replace(change.job, generation=job.generation, revision=job.revision)
+        return view_of(stamped, change.cursor, now=now)
+
     def patch(
         self,
         tenant: str,
@@ -136,9 +157,7 @@ class EditJobs:
                 raise JobUnreadableError(job.id)
             return None  # deleted in between, and perhaps re-created
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
-        change = edit(job, cursor, draft.over(job, now), now=now, sent_until=sent_until)
-        if change.job.scheduled and not job.scheduled:
-            self.jobs.membership.keep(job)
+        change = self._change(job, cursor, draft, now)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
         change, seats = self.jobs.seating.of_changed(job, change, cursor.due)
@@ -160,6 +179,13 @@ class EditJobs:
             due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
             self.jobs.send(view, cursor, replace(planned, firings=due), correlation_id)
         return Edited(self.jobs.send_soon(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
+
+    def _change(self, job: Job, cursor: Cursor, draft: Draft, now: float) -> PauseChange:
+        """What the draft makes of the job. Raises ScheduleError, ExclusionError, MemberError."""
+        change = edit(job, cursor, draft.over(job, now), now=now, sent_until=self._sent_until(job, cursor))
+        if change.job.scheduled and not job.scheduled:
+            self.jobs.membership.keep(job)
+        return change
 
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Until when occurrences were sent without a claim."""

@@ -1,0 +1,187 @@
+"""`duecourse apply` and `duecourse jobs apply`: make the jobs be as files say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress
+
+from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
+from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
+from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, plan, told
+from duecourse.cli.output import print_json
+from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
+from duecourse.client import ApiError, ApiUnreachableError, Client
+
+EXAMPLE = """\
+duecourse apply -f jobs/                              # shows the plan, asks, applies
+duecourse apply -f jobs/ --dry-run                    # in CI: exit code 2 where something differs
+duecourse apply -f jobs/ --owner billing --prune --yes
+
+# jobs/nightly.yaml; `duecourse jobs export nightly` writes such files
+id: nightly
+schedule: 0 2 * * *
+timezone: Europe/Berlin
+target: {type: http, url: https://example.com/nightly}
+---
+workflow: etl
+schedule: 0 3 * * *
+jobs:
+  extract: {job: {target: {type: http, url: https://example.com/extract}}}
+  load: {after: [extract], job: {target: {type: http, url: https://example.com/load}}}"""
+
+DIFFERENT = 2
+"""The exit code of a dry run that found something to do. A failure has 1, so wrong options have it, too."""
+
+_SAID = {Action.CREATE: "created", Action.CHANGE: "changed", Action.REMOVE: "removed"}
+_ASKED = {Action.CREATE: "create", Action.CHANGE: "change", Action.REMOVE: "remove"}
+_COLOURS = {Action.CREATE: "green", Action.CHANGE: "yellow", Action.REMOVE: "red"}
+
+
+class _Apply(Command):
+    """2 says that there is a difference, and nothing else: what is wrong with the options is 1, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raises CliError."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise CliError(error.format_message()) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Raises CliError."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise CliError(error.message) from error
+
+
+@click.command(cls=_Apply, example=EXAMPLE)
+@click.option(
+    "-f", "--file", "paths", multiple=True, required=True, metavar="PATH", help="A file or folder; - is stdin."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show the plan only. Exit code: 0 nothing to do, 2 a difference, 1 an error."
+)
+@click.option("--owner", metavar="NAME", help="Tag what the files name with managed-by=NAME.")
+@click.option("--prune", is_flag=True, help="Remove jobs with the owner's tag that are in none of the files.")
+@yes_option
+@answer_options
+def apply(
+    paths: Sequence[str],
+    dry_run: bool,
+    owner: str | None,
+    prune: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Create, change and remove jobs and workflows so that they are as files say.
+
+    Files are YAML or JSON, with any number of documents: a job as POST /v1/jobs takes it, with its id; a workflow with
+    `workflow: NAME` in place of it. What a document leaves out has its default. Nothing is written where one document
+    is wrong, and nothing that changed since the plan was made.
+    """
+    if prune and not owner:
+        raise CliError("--prune removes what carries an owner's tag: name the owner with --owner")
+    try:
+        manifests = [each if owner is None else each.owned(owner) for each in read_files(paths)]
+        with connected(api, sign) as client:
+            steps = plan(client, manifests, owner if prune else None)
+            todo = [step for step in steps if step.action is not Action.KEEP]
+            print_json(_document(steps)) if as_json else _show(steps)
+            if dry_run:
+                raise SystemExit(DIFFERENT if todo else 0)
+            if todo and not yes:
+                confirm(f"Apply ({_counts(todo)})?")
+            if failed := _carry_out(client, todo, quiet=as_json):
+                raise CliError(f"{failed} of {len(todo)} failed; run it again to go on")
+    except FaultsError as error:
+        raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
+
+
+def _show(steps: Sequence[Step]) -> None:
+    """The plan: a line each, and below it what differs."""
+    console = Console(highlight=False, soft_wrap=True)
+    for step in steps:
+        if step.action is Action.KEEP:
+            continue
+        console.print(
+            plain(f"{step.action} {step.kind} {step.id}{_summary(step)}"), style=_COLOURS[step.action], markup=False
+        )
+        for each in step.differences:
+            console.print(plain(f"    {each}"), markup=False)
+    say(f"plan: {_counts(steps)}")
+
+
+def _summary(step: Step) -> str:
+    """Of what is new, when it runs and what it calls."""
+    if step.action is not Action.CREATE or step.manifest is None:
+        return ""
+    body = step.manifest.body
+    target = body.get("target")
+    kind = target.get("type") if isinstance(target, dict) else None
+    jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
+    return f": {body.get('schedule') or 'when asked'} ({body.get('timezone', 'UTC')}), {jobs}"
+
+
+def _counts(steps: Sequence[Step]) -> str:
+    counts = Counter(step.action for step in steps)
+    said = [f"{counts[action]} to {word}" for action, word in _ASKED.items()]
+    return ", ".join([*said, *([f"{counts[Action.KEEP]} unchanged"] if counts[Action.KEEP] else [])])
+
+
+def _document(steps: Sequence[Step]) -> dict[str, Any]:
+    items = [
+        {
+            "action": step.action.name.lower(),
+            "kind": step.kind,
+            "id": step.id,
+            "differences": [
+                {"field": each.field, "before": each.before, "after": each.after} for each in step.differences
+            ],
+        }
+        for step in steps
+    ]
+    return {"items": items, "next_cursor": None}
+
+
+def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
+    """Write jobs, then workflows, then remove, each side by side; how many failed."""
+    failed = 0
+    console = Console(stderr=True)
+    columns = ("[progress.description]{task.description}", MofNCompleteColumn())
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+        bar = progress.add_task("applying", total=len(steps))
+
+        def work(step: Step) -> str | None:
+            try:
+                carry_out(client, step)
+            except ApiError as error:
+                return "; ".join(told(step.manifest or Manifest(step.id, {}, file=step.kind), error))
+            except ApiUnreachableError as error:
+                return str(error)
+            return None
+
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+            for group in _groups(steps):
+                for step, fault in zip(group, threads.map(work, group), strict=True):
+                    progress.advance(bar)
+                    failed += fault is not None
+                    if fault is not None:
+                        click.echo(plain(f"{step.kind} {step.id} is not {_SAID[step.action]}: {fault}"), err=True)
+                    elif not quiet:
+                        say(f"{step.kind} {step.id} is {_SAID[step.action]}")
+    return failed
+
+
+def _groups(steps: Sequence[Step]) -> list[list[Step]]:
+    """What has to be done before the next: a workflow's jobs are there before it, and until it is removed."""
+    order = ((False, False), (False, True), (True, True), (True, False))
+    return [[step for step in steps if (step.action is Action.REMOVE, step.is_workflow) == each] for each in order]

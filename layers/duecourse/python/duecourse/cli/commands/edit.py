@@ -1,0 +1,113 @@
+"""`duecourse jobs edit`: a job in one's own editor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import click
+
+from duecourse.cli.commands.options import api_options, connected
+from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, differences, only
+from duecourse.cli.manifests.documents import FaultsError, Manifest, manifests
+from duecourse.cli.manifests.exported import one
+from duecourse.cli.manifests.plan import Action, Step, carry_out, patient, told
+from duecourse.cli.manifests.yaml_text import to_yaml
+from duecourse.cli.terminal import CliError, Command, plain, say
+from duecourse.client import ApiError, Client, InvalidError, PreconditionError
+
+HEAD = "# Save and close to change it. Lines with # do not count; a file without change does nothing.\n"
+MARK = "# refused: "
+_LINE = re.compile(r"^line:([0-9]+)")
+
+
+@click.command(cls=Command, example="EDITOR=vim duecourse jobs edit nightly")
+@click.argument("job_id", metavar="JOB")
+@api_options
+def edit(job_id: str, api: str | None, sign: bool | None) -> None:
+    """Change a job, or a workflow with its jobs, in your editor (VISUAL, EDITOR).
+
+    What the API refuses is shown in the file, which is opened again. Where somebody else changed the job meanwhile,
+    nothing is written.
+    """
+    with connected(api, sign) as client:
+        job = patient(partial(client.get_job, job_id))
+        if job.workflow is not None:
+            click.echo(f"{job_id} is a job of {job.workflow}", err=True)
+        is_workflow = job.target.get("type") == "workflow"
+        etag = patient(partial(client.get_workflow, job_id)).etag if is_workflow else job.etag
+        if etag != job.etag:
+            raise CliError(plain(f"{job_id} was changed in this moment; run it again"))
+        text = HEAD + to_yaml([one(client, job)])
+        manifest = _edited(client, Step(Action.CHANGE, job_id, is_workflow, etag=etag), text)
+        if manifest is None:
+            say("nothing has changed")
+            return
+        fields = WORKFLOW_FIELDS if is_workflow else JOB_FIELDS
+        after = client.get_workflow(job_id) if is_workflow else client.get_job(job_id)
+    say(f"{job_id} is changed")
+    for each in differences(only(job.document, fields), only(after.document, fields)):
+        if each.field != "jobs":
+            say(f"    {each}")
+
+
+def _edited(client: Client, step: Step, text: str) -> Manifest | None:
+    """What was written at last; None where nothing was changed. Raises CliError."""
+    (before,), offered = manifests(text, step.id), text
+    while True:
+        answer = _in_editor(offered)
+        if answer is None or answer == offered:
+            if offered != text:
+                raise CliError(f"nothing was changed; your text is in {_kept(step.id, offered)}")
+            return None
+        bare = "".join(line for line in answer.splitlines(keepends=True) if not line.startswith(MARK))
+        try:
+            manifest = _one_of(bare, step)
+            if manifest.body == before.body:
+                return None
+            carry_out(client, Step(step.action, step.id, step.is_workflow, manifest, step.etag))
+        except FaultsError as error:
+            offered = _refused(error.faults, bare)
+        except InvalidError as error:
+            offered = _refused(told(manifest, error), bare)
+        except PreconditionError as error:
+            where = _kept(step.id, bare)
+            raise CliError(
+                f"{step.id} was changed by somebody else meanwhile; nothing was written. Your text is in {where}: "
+                f"compare it by duecourse apply --dry-run -f {where}"
+            ) from error
+        except ApiError as error:
+            raise CliError(f"{plain(str(error))}; your text is in {_kept(step.id, bare)}") from error
+        else:
+            return manifest
+
+
+def _one_of(text: str, step: Step) -> Manifest:
+    """The document of this very job. Raises FaultsError."""
+    found = manifests(text, "line")
+    if [(each.id, each.is_workflow) for each in found] != [(step.id, step.is_workflow)]:
+        raise FaultsError([f"the file must hold the one {step.kind} {step.id}; another id is another job"])
+    return found[0]
+
+
+def _refused(faults: Sequence[str], text: str) -> str:
+    """The text below what is wrong with it, with the lines as they are counted then."""
+    moved = (_LINE.sub(lambda found: f"line {int(found[1]) + len(faults)}", fault) for fault in faults)
+    return "".join(f"{MARK}{plain(fault)}\n" for fault in moved) + text
+
+
+def _in_editor(text: str) -> str | None:
+    try:
+        return click.edit(text, extension=".yaml")
+    except click.ClickException as error:
+        raise CliError(f"the editor failed: {error.format_message()}; set EDITOR to the one that you use") from error
+
+
+def _kept(job_id: str, text: str) -> Path:
+    """A file with the text, which nobody else can read."""
+    with NamedTemporaryFile("w", encoding="utf-8", prefix=f"{job_id}-", suffix=".yaml", delete=False) as file:
+        file.write(text)
+    return Path(file.name)

@@ -1,0 +1,64 @@
+"""`duecourse jobs export`: what stands, as files that `duecourse apply` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from duecourse.cli.commands.options import api_options, connected
+from duecourse.cli.manifests.exported import exported
+from duecourse.cli.manifests.plan import patient
+from duecourse.cli.manifests.yaml_text import to_yaml
+from duecourse.cli.terminal import CliError, Command, UsageError, escaped, plain, say
+
+EXAMPLE = """\
+duecourse jobs export > jobs.yaml
+duecourse jobs export --tag billing --dir jobs/       # one file for each job
+duecourse jobs export nightly etl -o json"""
+
+
+@click.command(cls=Command, example=EXAMPLE)
+@click.argument("job_ids", nargs=-1, metavar="[JOB]...")
+@click.option("--tag", help="Jobs with this tag.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@click.option("--dir", "folder", type=click.Path(path_type=Path), help="Write one file for each job to this folder.")
+@api_options
+def export(
+    job_ids: Sequence[str], tag: str | None, output: str, folder: Path | None, api: str | None, sign: bool | None
+) -> None:
+    """Write jobs and workflows as `duecourse apply` reads them: all, those with a tag, or those that are named.
+
+    Jobs of a workflow are written in its document. Fields with their defaults are left out.
+    """
+    if job_ids and tag:
+        raise UsageError("name jobs, or give --tag")
+    with connected(api, sign) as client:
+        if job_ids:
+            jobs = [patient(partial(client.get_job, each)) for each in dict.fromkeys(job_ids)]
+        else:
+            jobs = list(patient(partial(client.list_jobs, tag=tag, limit=100)))
+        documents = exported(client, jobs)
+    if folder is None:
+        click.echo(text(documents, output), nl=False)
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for document in documents:
+            name = document.get("id") or document["workflow"]
+            (folder / f"{name}.{output}").write_text(text([document], output), encoding="utf-8")
+    except OSError as error:
+        raise CliError(plain(f"{error.filename}: {error.strerror}")) from error
+    say(f"{len(documents)} files are in {folder}")
+
+
+def text(documents: Sequence[Mapping[str, Any]], form: str) -> str:
+    """The documents as YAML or JSON; of one, JSON is the object itself."""
+    if form == "yaml":
+        return to_yaml(documents) if documents else ""
+    found = documents[0] if len(documents) == 1 else documents
+    return escaped(json.dumps(found, indent=2, ensure_ascii=False)) + "\n"

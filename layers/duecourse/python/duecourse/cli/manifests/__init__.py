@@ -1,0 +1,1 @@
+"""Jobs and workflows as files: read, compared with what stands, applied, and written."""

@@ -1,0 +1,52 @@
+"""How two documents of a job differ, field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.client.bodies import JobRequest, WorkflowRequest
+
+JOB_FIELDS = tuple(name for name in JobRequest.__annotations__ if name not in ("id", "task"))
+WORKFLOW_FIELDS = tuple(WorkflowRequest.__annotations__)
+"""What can be written of an answer's fields. (`task` is short for a target.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that is to be another: `retry.max_attempts`."""
+
+    field: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.field}: {shown(self.before)} -> {shown(self.after)}"
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Difference]:
+    """The fields that differ, those of objects one by one."""
+    for name in dict.fromkeys((*after, *before)):
+        one, other = before.get(name), after.get(name)
+        path = f"{prefix}{name}"
+        if isinstance(one, Mapping) and isinstance(other, Mapping) and one.get("type") == other.get("type"):
+            yield from differences(one, other, f"{path}.")
+        elif not alike(one, other):
+            yield Difference(path, one, other)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether they are the same JSON: true is not 1 there."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def only(document: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    """These fields of a document."""
+    return {name: document[name] for name in fields if name in document}
+
+
+def shown(value: Any) -> str:
+    """A value in a line."""
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,173 @@
+"""The files that say which jobs and workflows there are to be.
+
+A document is what `POST /v1/jobs` takes, with its `id`; or, with `workflow: NAME` in place of it, what
+`PUT /v1/workflows/NAME` takes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from duecourse.cli.manifests.json_text import read_json
+from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
+
+SUFFIXES = (".yaml", ".yml", ".json")
+MANAGED_BY = "managed-by="
+"""What the tag of an owner begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A job (or a workflow) as a file wants it: the body of its PUT, and where it stands."""
+
+    id: str
+    body: Mapping[str, Any]
+    is_workflow: bool = False
+    file: str = ""
+    parsed: Parsed | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "workflow" if self.is_workflow else "job"
+
+    def place(self, pointer: str = "") -> str:
+        """`jobs/nightly.yaml:7`."""
+        return self.file if self.parsed is None else f"{self.file}:{self.parsed.line(pointer)}"
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """The jobs that it writes, each with the pointer to it."""
+        own = ("id" if not self.is_workflow else "workflow", self.id)
+        return (own, *((f"jobs/{name}", name) for name in self.inline))
+
+    @property
+    def inline(self) -> dict[str, Mapping[str, Any]]:
+        """The jobs that a workflow defines, by their ids."""
+        jobs = self.body.get("jobs") if self.is_workflow else None
+        members = jobs.items() if isinstance(jobs, Mapping) else ()
+        return {
+            name: each["job"]
+            for name, each in members
+            if isinstance(each, Mapping) and isinstance(each.get("job"), dict)
+        }
+
+    def owned(self, owner: str) -> Manifest:
+        """The same with the tag of its owner, on each job that it writes."""
+        body = _tagged(self.body, owner)
+        if self.is_workflow and self.inline:
+            jobs = {
+                name: each | {"job": _tagged(self.inline[name], owner)} if name in self.inline else each
+                for name, each in body["jobs"].items()
+            }
+            body = {**body, "jobs": jobs}
+        return replace(self, body=body)
+
+
+class FaultsError(Exception):
+    """Everything that is wrong with the files, a line each."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+def read_files(paths: Iterable[str]) -> list[Manifest]:
+    """What these files and folders say (`-`: standard input). Raises FaultsError."""
+    found: list[Manifest] = []
+    faults: list[str] = []
+    for file in dict.fromkeys(_files(paths, faults)):
+        try:
+            text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+            found += manifests(text, file)
+        except FaultsError as error:
+            faults += error.faults
+        except UnicodeDecodeError:
+            faults.append(f"{file}: is not UTF-8")
+        except OSError as error:
+            faults.append(f"{file}: {error.strerror or error}")
+    if faults := [*faults, *_doubles(found)]:
+        raise FaultsError(faults)
+    return found
+
+
+def manifests(text: str, file: str) -> list[Manifest]:
+    """What one file says. Raises FaultsError."""
+    try:
+        read = list(_json(text) if file.endswith(".json") else parse(text))
+    except NotYamlError as error:
+        raise FaultsError([f"{file}:{error.line}: {error}"]) from error
+    except ValueError as error:
+        raise FaultsError([f"{file}: {error}"]) from error
+    made = [_manifest(each, file) for each in read]
+    if faults := [each for each in made if isinstance(each, str)]:
+        raise FaultsError(faults)
+    return [each for each in made if isinstance(each, Manifest)]
+
+
+def owner_tag(owner: str) -> str:
+    """The tag by which an owner's jobs are known."""
+    return f"{MANAGED_BY}{owner}"
+
+
+def _files(paths: Iterable[str], faults: list[str]) -> Iterator[str]:
+    for path in paths:
+        if path == "-" or not Path(path).is_dir():
+            yield path
+            continue
+        inside = sorted(each for each in Path(path).rglob("*") if each.suffix in SUFFIXES and each.is_file())
+        shown = [each for each in inside if not any(part.startswith(".") for part in each.relative_to(path).parts)]
+        if not shown:
+            faults.append(f"{path}: holds no file whose name ends in {', '.join(SUFFIXES)}")
+        yield from map(str, shown)
+
+
+def _json(text: str) -> Iterator[Parsed]:
+    """One document, or a list of them. Where they stand YAML knows, of which JSON is a part, but for tabs."""
+    value = read_json(text)
+    values = value if isinstance(value, list) else [value]
+    try:
+        (node,) = [each.node for each in parse(text.replace("\t", " "))]
+    except ValueError as error:
+        raise NotYamlError(str(error), 1) from error
+    nodes = node.value if isinstance(value, list) else [node]
+    return map(Parsed, values, nodes)
+
+
+def _manifest(parsed: Parsed, file: str) -> Manifest | str:
+    """The manifest, or what is wrong."""
+    value = parsed.value
+    place = f"{file}:{parsed.line()}"
+    if not isinstance(value, dict):
+        return f"{place}: is no job; write its fields, such as id: nightly"
+    if "workflow" in value and "id" not in value:
+        name, body = value["workflow"], {key: each for key, each in value.items() if key != "workflow"}
+        if not isinstance(name, str):
+            return f"{file}:{parsed.line('workflow')}: workflow must be the workflow's name"
+        return Manifest(name, body, is_workflow=True, file=file, parsed=parsed)
+    if "jobs" in value:
+        return f"{place}: a workflow is named by workflow: NAME, in place of id"
+    if not isinstance(value.get("id"), str):
+        return f"{file}:{parsed.line('id')}: id must name the job (or workflow: NAME a workflow)"
+    return Manifest(value["id"], value, file=file, parsed=parsed)
+
+
+def _doubles(found: Iterable[Manifest]) -> Iterator[str]:
+    known: dict[str, str] = {}
+    for manifest in found:
+        for pointer, name in manifest.names:
+            place = manifest.place(pointer)
+            if name in known:
+                yield f"{place}: {name} stands in {known[name]}, too; keep one of them"
+            known.setdefault(name, place)
+
+
+def _tagged(body: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    tags = body.get("tags") or []
+    tag = owner_tag(owner)
+    more = {} if not isinstance(tags, list) or tag in tags else {"tags": [*tags, tag]}
+    return {**body, **more}

@@ -1,0 +1,112 @@
+"""What stands, as documents that `apply` reads: without what follows by itself, and without what is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, cast
+
+from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, alike, only
+from duecourse.cli.manifests.plan import patient
+from duecourse.client import ApiError, Client
+from duecourse.client.bodies import JobRequest
+from duecourse.client.models import Job, Workflow
+
+FIRST = ("name", "schedule", "timezone", "target", "payload")
+"""What a document begins with."""
+
+KEPT = ("schedule", "target")
+"""What has no default."""
+
+OF_THE_WORKFLOW = (
+    *("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"),
+    *("exclude", "jitter_seconds", "max_runs", "missed"),
+)
+"""The fields that a job of a workflow has not: its workflow says when it runs."""
+
+Document = dict[str, Any]
+
+
+def exported(client: Client, jobs: Iterable[Job]) -> list[Document]:
+    """A document for each, but for jobs of a workflow that is among them: they stand in its document."""
+    found = {job.id: job for job in jobs}
+    defaults = _defaults(client, found.values())
+    workflows = {
+        job.id: patient(partial(client.get_workflow, job.id)) for job in found.values() if _kind(job) == "workflow"
+    }
+    documents = []
+    for job in found.values():
+        within = workflows.get(job.workflow or "")
+        if job.id in workflows:
+            documents.append(_workflow(client, workflows[job.id], found, defaults))
+        elif within is None or not _fits(job, within):
+            documents.append(job_document(job.document, defaults))
+    return documents
+
+
+def one(client: Client, job: Job) -> Document:
+    """The document of a job, or of a workflow with its jobs."""
+    return exported(client, [job])[0]
+
+
+def job_document(shown: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
+    """The document of a job as the API shows it."""
+    return {"id": shown["id"], **_trimmed(only(shown, JOB_FIELDS), defaults)}
+
+
+def _workflow(client: Client, workflow: Workflow, known: Mapping[str, Job], defaults: Mapping[str, Any]) -> Document:
+    own = _trimmed({name: each for name, each in workflow.document.items() if name in WORKFLOW_FIELDS}, defaults)
+    jobs: Document = {}
+    for name, member in own.pop("jobs").items():
+        job = known.get(name) or patient(partial(client.get_job, name))
+        place = {key: each for key, each in member.items() if each not in (None, [], False)}
+        jobs[name] = ({"job": _member(job, defaults)} if _fits(job, workflow) else {}) | place
+    return {"workflow": workflow.id, **own, "jobs": jobs}
+
+
+def _member(job: Job, defaults: Mapping[str, Any]) -> Document:
+    fields = tuple(name for name in JOB_FIELDS if name not in OF_THE_WORKFLOW)
+    return _trimmed(only(job.document, fields), defaults and {**defaults, "overlap": "allow"})
+
+
+def _fits(job: Job, workflow: Workflow) -> bool:
+    """A job that is written with its workflow gets that one's zone; one with another zone has a document of its own."""
+    return job.timezone == workflow.timezone
+
+
+def _trimmed(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
+    """Without what is the default: a task has defaults of its own, which nobody outside knows."""
+    order = dict.fromkeys((*(name for name in FIRST if name in document), *document))
+    target = document.get("target") or {}
+    if target.get("type") == "task":
+        return {name: document[name] for name in order}
+    found = {name: document[name] for name in order if not _is_default(name, document, defaults)}
+    for name, value in found.items():
+        if name == "target":
+            found[name] = {key: each for key, each in value.items() if each is not None}
+        elif isinstance(value, dict) and isinstance(defaults.get(name), dict):
+            found[name] = {key: each for key, each in value.items() if not alike(each, defaults[name].get(key))}
+    return found
+
+
+def _is_default(name: str, document: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
+    if name in KEPT or (name == "timezone" and document.get("schedule") is not None):
+        return False
+    return name in defaults and alike(document[name], defaults[name])
+
+
+def _defaults(client: Client, jobs: Iterable[Job]) -> Mapping[str, Any]:
+    """What the API makes of a job that says nothing; empty where it does not tell, so that everything is written."""
+    for job in jobs:
+        if _kind(job) not in ("workflow", "task"):
+            body = {"schedule": None, "target": job.target}
+            try:
+                shown = patient(partial(client.put_job, job.id, cast("JobRequest", body), dry_run=True))
+            except ApiError:
+                return {}
+            return only(shown.document, JOB_FIELDS)
+    return {}
+
+
+def _kind(job: Job) -> str:
+    return str(job.target.get("type"))

@@ -1,0 +1,59 @@
+"""JSON that people write, read as strictly as the API does, so that nothing is lost on the way to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any, NoReturn
+
+
+def read_job(text: str) -> dict[str, Any]:
+    """The one object of a text. Raises ValueError with what is wrong, in one line."""
+    job = read_json(text)
+    if not isinstance(job, dict):
+        raise ValueError("a job is a JSON object")  # noqa: TRY004  (not the caller's mistake but the text's)
+    return job
+
+
+def read_json(text: str) -> Any:
+    """The value of a text. Raises ValueError with what is wrong, in one line."""
+    try:
+        value = json.loads(
+            text, parse_constant=_no_constant, parse_float=_number, parse_int=_whole, object_pairs_hook=_members
+        )
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON ({error})") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("a text holds half of a character (a surrogate); send the whole one") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"this is not JSON: {name} is no number")
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits[:40]} is larger than any number can be; send it as text")
+    return number
+
+
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError as error:
+        raise ValueError(f"a number has {len(digits)} digits; send it as text") from error
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"one object names {json.dumps(name[:100])} twice; keep one of them")
+        members[name] = value
+    return members

@@ -1,0 +1,181 @@
+"""What has to be done so that the jobs are as the files want them. The API is asked what it would make of each
+document (`dry_run`), so that nobody else need know its defaults; nothing is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, Difference, differences, only
+from duecourse.cli.manifests.documents import FaultsError, Manifest, owner_tag
+from duecourse.client import ApiError, Client, NotFoundError, PreconditionError, TooManyRequestsError
+from duecourse.client.bodies import JobRequest, WorkflowRequest
+
+SIDE_BY_SIDE = 8
+"""Requests at a time."""
+PATIENCE_TRIES = 20
+"""How often a request waits for the tenant's next tokens."""
+
+T = TypeVar("T")
+
+
+class Action(StrEnum):
+    """What is done with a job, as the plan marks it."""
+
+    CREATE = "+"
+    CHANGE = "~"
+    REMOVE = "-"
+    KEEP = "="
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is done with one job or workflow, which stands at this ETag (None: it does not)."""
+
+    action: Action
+    id: str
+    is_workflow: bool
+    manifest: Manifest | None = None
+    etag: str | None = None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "workflow" if self.is_workflow else "job"
+
+
+def plan(client: Client, manifests: Sequence[Manifest], prune: str | None = None) -> list[Step]:
+    """The steps, in the order of the files, then what is to be removed: what carries the tag of the owner `prune` and
+    is in no file. Raises FaultsError with all that is wrong.
+    """
+
+    def look(manifest: Manifest) -> Step | list[str]:
+        try:
+            return _of_workflow(client, manifest) if manifest.is_workflow else _of_job(client, manifest)
+        except ApiError as error:
+            return told(manifest, error)
+
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+        found = list(threads.map(look, manifests))
+    if faults := [line for each in found if isinstance(each, list) for line in each]:
+        raise FaultsError(faults)
+    steps = [each for each in found if isinstance(each, Step)]
+    return steps if prune is None else [*steps, *_removals(client, manifests, prune)]
+
+
+def told(manifest: Manifest, error: ApiError) -> list[str]:
+    """What the API says against a document, each with its file and line."""
+    if isinstance(error, PreconditionError):
+        return [f"{manifest.place()}: {manifest.id} was changed by somebody else in this moment; run it again"]
+    faults = error.faults if error.status < 500 else ()
+    lines = [f"{manifest.place(fault.where)}: {fault}" for fault in faults]
+    return lines or [f"{manifest.place()}: {error}"]
+
+
+def patient(ask: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
+    """What the API answers, once it is not asked too often any more. Raises ApiError."""
+    for _ in range(PATIENCE_TRIES):
+        try:
+            return ask()
+        except TooManyRequestsError as error:
+            wait(error.retry_after or 1.0)
+    return ask()
+
+
+def standing(ask: Callable[[], T]) -> T | None:
+    """What is there; None where it is not."""
+    try:
+        return patient(ask)
+    except NotFoundError:
+        return None
+
+
+def _of_job(client: Client, manifest: Manifest) -> Step:
+    before = standing(partial(client.get_job, manifest.id))
+    after = patient(partial(_put_job, client, manifest, None if before is None else before.etag, dry_run=True))
+    if before is None:
+        return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest)
+    found = differences(only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS))
+    return _step(manifest, before.etag, tuple(found))
+
+
+def _of_workflow(client: Client, manifest: Manifest) -> Step:
+    before = standing(partial(client.get_workflow, manifest.id))
+    etag = None if before is None else before.etag
+    after = patient(partial(_put_workflow, client, manifest, etag, dry_run=True))
+    if before is None:
+        return Step(Action.CREATE, manifest.id, is_workflow=True, manifest=manifest)
+    found = [*differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))]
+    found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created]
+    for name in after.changed:
+        if name != manifest.id:
+            found += _of_member(client, name, manifest.inline.get(name, {}), after.timezone)
+    return _step(manifest, etag, tuple(found))
+
+
+def _of_member(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
+    """How a job of a workflow differs. That it does is known; what the API does not tell of it alone is left out."""
+    body = {"overlap": "allow", **job, "schedule": None, "timezone": zone}
+    try:
+        before = patient(partial(client.get_job, name))
+        after = patient(partial(client.put_job, name, cast("JobRequest", body), dry_run=True))
+    except ApiError:
+        return [Difference(f"jobs.{name}.job", "as it is", "changed")]
+    one, other = only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS)
+    return list(differences(one, other, f"jobs.{name}.job."))
+
+
+def _step(manifest: Manifest, etag: str | None, found: tuple[Difference, ...]) -> Step:
+    action = Action.CHANGE if found else Action.KEEP
+    return Step(action, manifest.id, manifest.is_workflow, manifest, etag, found)
+
+
+def _removals(client: Client, manifests: Iterable[Manifest], owner: str) -> list[Step]:
+    """Workflows first: a job is not removed from under one."""
+    wanted = {name for manifest in manifests for _, name in manifest.names}
+    owned = [job for job in patient(partial(client.list_jobs, tag=owner_tag(owner), limit=100)) if job.id not in wanted]
+    steps = []
+    for job in owned:
+        now = standing(partial(client.get_job, job.id))
+        if now is not None and owner_tag(owner) in now.tags:
+            is_workflow = now.target.get("type") == "workflow"
+            etag = now.etag if now.workflow is None else None  # its workflow, which lets it go before, changes it
+            steps.append(Step(Action.REMOVE, job.id, is_workflow, etag=etag))
+    return sorted(steps, key=lambda step: not step.is_workflow)
+
+
+def carry_out(client: Client, step: Step) -> None:
+    """Do what the step says, if the job is as it was. Raises ApiError."""
+    if step.action is Action.REMOVE:
+        standing(partial(client.delete_job, step.id, if_match=step.etag))
+    elif step.manifest is not None and step.is_workflow:
+        patient(partial(_put_workflow, client, step.manifest, step.etag))
+    elif step.manifest is not None:
+        patient(partial(_put_job, client, step.manifest, step.etag))
+
+
+def _put_job(client: Client, manifest: Manifest, etag: str | None, *, dry_run: bool | None = None) -> Any:
+    return client.put_job(
+        manifest.id,
+        cast("JobRequest", manifest.body),
+        dry_run=dry_run,
+        if_match=etag,
+        if_none_match="*" if etag is None else None,
+    )
+
+
+def _put_workflow(client: Client, manifest: Manifest, etag: str | None, *, dry_run: bool | None = None) -> Any:
+    return client.put_workflow(
+        manifest.id,
+        cast("WorkflowRequest", manifest.body),
+        dry_run=dry_run,
+        if_match=etag,
+        if_none_match="*" if etag is None else None,
+    )

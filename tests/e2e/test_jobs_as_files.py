@@ -1,0 +1,53 @@
+"""Jobs as files on the real stack: applied, exported, changed, pruned, by the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from duecourse.cli.local.demo.receiver import OK_PATH
+from duecourse.cli.main import main
+
+from .conftest import System
+
+pytestmark = [pytest.mark.long, pytest.mark.emulator]
+
+FILES = """\
+id: files-nightly
+schedule: 0 2 * * *
+timezone: Europe/Berlin
+target: {type: http, url: "%(url)s"}
+---
+workflow: files-etl
+schedule: 0 3 * * *
+jobs:
+  files-extract: {job: {target: {type: http, url: "%(url)s"}}}
+  files-load: {after: [files-extract], job: {target: {type: http, url: "%(url)s"}}}
+"""
+
+
+def command(system: System, *words: str) -> Result:
+    return CliRunner().invoke(main, [*words, "--api", system.stack.api])
+
+
+def test_jobs_are_applied_exported_applied_again_and_pruned(system: System, tmp_path: Path) -> None:
+    file, folder = tmp_path / "jobs.yaml", tmp_path / "jobs"
+    file.write_text(FILES % {"url": system.receiver.url + OK_PATH})
+
+    applied = command(system, "apply", "-f", str(file), "--owner", "files", "--yes")
+    assert applied.exit_code == 0, applied.output
+    assert command(system, "apply", "-f", str(file), "--owner", "files", "--dry-run").exit_code == 0
+
+    exported = command(system, "jobs", "export", "--tag", "managed-by=files", "--dir", str(folder))
+    assert exported.exit_code == 0, exported.output
+    assert sorted(each.name for each in folder.iterdir()) == ["files-etl.yaml", "files-nightly.yaml"]
+    again = command(system, "apply", "-f", str(folder), "--owner", "files", "--prune", "--dry-run")
+    assert again.exit_code == 0, again.output
+
+    (folder / "files-etl.yaml").unlink()
+    pruned = command(system, "apply", "-f", str(folder), "--owner", "files", "--prune", "--yes")
+    assert pruned.exit_code == 0, pruned.output
+    assert "plan: 0 to create, 0 to change, 3 to remove, 1 unchanged" in pruned.output
+    assert [job.id for job in system.client.list_jobs(tag="managed-by=files")] == ["files-nightly"]

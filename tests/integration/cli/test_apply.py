@@ -1,0 +1,198 @@
+"""`duecourse apply`: jobs become what files say, and nothing else happens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.api.test_workflows_over_http import Desk
+from tests.integration.cli.conftest import Run
+from tests.support.api import HTTP_TARGET
+from tests.support.served_api import ServedApi
+
+pytestmark = pytest.mark.emulator
+
+NIGHTLY = """\
+id: nightly
+schedule: 0 2 * * *
+timezone: Europe/Berlin
+target: {type: http, url: https://example.com/nightly}
+retry:
+  max_attempts: 3
+  on: [5xx, 429]
+"""
+ETL = """\
+workflow: etl
+schedule: 0 3 * * *
+jobs:
+  extract: {job: {target: {type: http, url: https://example.com/extract}}}
+  load:
+    after: [extract]
+    job:
+      target: {type: http, url: https://example.com/load}
+"""
+ASKED = "id: asked\nschedule:\ntarget: {type: sqs, queue: duecourse-target-mail}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    jobs = tmp_path / "jobs"
+    (jobs / "more").mkdir(parents=True)
+    (jobs / "nightly.yaml").write_text(NIGHTLY)
+    (jobs / "more" / "etl.yml").write_text(f"---\n{ETL}---\n{ASKED}")
+    (jobs / "list.json").write_text(json.dumps([{"id": "hourly", "schedule": "@hourly", "target": HTTP_TARGET}]))
+    (jobs / "notes.txt").write_text("no job")
+    return jobs
+
+
+def test_a_folder_is_planned_applied_and_then_there_is_nothing_to_do(run: Run, api: ServedApi, folder: Path) -> None:
+    planned = run("apply", "-f", str(folder), "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert "+ job nightly: 0 2 * * * (Europe/Berlin), http" in planned.stdout
+    assert "+ workflow etl: 0 3 * * * (UTC), 2 jobs" in planned.stdout
+    assert "plan: 4 to create, 0 to change, 0 to remove" in planned.stdout
+    assert api.written == []
+
+    applied = run("jobs", "apply", "-f", str(folder), "--yes")
+    assert applied.exit_code == 0, applied.output
+    assert sorted(api.written) == [
+        "PUT /v1/jobs/asked",
+        "PUT /v1/jobs/hourly",
+        "PUT /v1/jobs/nightly",
+        "PUT /v1/workflows/etl",
+    ]
+    assert run("jobs", "get", "nightly", "--json").stdout.count('"5xx"') == 1
+
+    again = run("apply", "-f", str(folder), "--yes")
+    assert again.exit_code == 0, again.output
+    assert "plan: 0 to create, 0 to change, 0 to remove, 4 unchanged" in again.stdout
+    assert len(api.written) == 4
+    assert run("apply", "-f", str(folder), "--dry-run").exit_code == 0
+
+
+def test_a_change_is_shown_field_by_field_and_what_is_left_out_gets_its_default(
+    run: Run, api: ServedApi, folder: Path
+) -> None:
+    run("apply", "-f", str(folder), "--yes")
+    (folder / "nightly.yaml").write_text(NIGHTLY.replace("0 2", "30 2").replace("  max_attempts: 3\n", ""))
+    (folder / "more" / "etl.yml").write_text(ETL.replace("/load", "/store") + "    may_fail: true\n")
+
+    planned = run("apply", "-f", str(folder), "--dry-run")
+
+    assert planned.exit_code == 2
+    assert "~ job nightly\n    schedule: 0 2 * * * -> 30 2 * * *\n    retry.max_attempts: 3 -> 4\n" in planned.stdout
+    assert "~ workflow etl\n    jobs.load.may_fail: false -> true\n" in planned.stdout
+    assert "    jobs.load.job.target.url: https://example.com/load -> https://example.com/store\n" in planned.stdout
+    assert run("apply", "-f", str(folder), "--yes").exit_code == 0
+    assert run("apply", "-f", str(folder), "--dry-run").exit_code == 0
+
+
+def test_it_asks_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:
+    assert run("apply", "-f", str(folder), text="n\n").exit_code == 1
+    unanswered = run("apply", "-f", str(folder), text="")
+    assert unanswered.exit_code == 1
+    assert "give --yes" in unanswered.stderr
+    assert api.written == []
+    agreed = run("apply", "-f", str(folder), text="y\n")
+    assert "Apply (4 to create, 0 to change, 0 to remove)?" in agreed.stderr
+    assert len(api.written) == 4
+
+
+def test_it_prunes_what_its_owner_no_longer_names(run: Run, api: ServedApi, desk: Desk, folder: Path) -> None:
+    desk.api.post({"id": "somebodys", "schedule": None, "target": HTTP_TARGET, "tags": ["managed-by=others"]})
+    owned = ("apply", "-f", str(folder), "--owner", "billing", "--prune")
+    assert run(*owned, "--yes").exit_code == 0
+    assert desk.api.get("/v1/jobs/load").json["tags"] == ["managed-by=billing"]
+    (folder / "more" / "etl.yml").unlink()
+
+    planned = run(*owned, "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert "- workflow etl\n" in planned.stdout
+    assert "plan: 0 to create, 0 to change, 4 to remove, 2 unchanged" in planned.stdout
+    assert run(*owned, "--yes").exit_code == 0
+    ids = [job["id"] for job in desk.api.get("/v1/jobs").json["items"]]
+    assert ids == ["hourly", "nightly", "somebodys"]
+    assert run(*owned, "--dry-run").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "bad.yaml",
+            "id: a\nschedule: '@daily'\ntarget:\n  type: http\n  urll: x\n",
+            "bad.yaml:5: target/urll: is not known",
+        ),
+        ("bad.yaml", "id: a\nid: b\n", "bad.yaml:2: id is named twice"),
+        ("bad.yaml", "\n---\nid: nightly\nschedule: '@daily'\n", "nightly stands in"),
+        ("bad.yaml", "schedule: '@daily'\n", "bad.yaml:1: id must name the job"),
+        ("bad.yaml", "id: [a\n", "bad.yaml:2: "),
+        ("bad.yaml", "- a\n", "bad.yaml:1: is no job"),
+        ("bad.yaml", "id: a\njobs: {}\n", "workflow: NAME"),
+        ("bad.yaml", "id: !!binary aa\n", "bad.yaml:1: binary is not known here"),
+        ("bad.json", '{"id": "a",\n"id": "b"}', 'names "id" twice'),
+        ("bad.json", '[{"id": "a"},\n\t{"id": "b", "schedule": "@dayly",\n"task": "x"}]', "bad.json:2: schedule: "),
+        ("bad.yaml", "id: a\nschedule: 12:30\nstate: PAUSED\ntask: none\n", "bad.yaml:3: state: read-only"),
+    ],
+)
+def test_one_wrong_document_is_named_by_file_and_line_and_nothing_is_written(
+    run: Run, api: ServedApi, folder: Path, name: str, text: str, said: str
+) -> None:
+    (folder / name).write_text(text)
+
+    refused = run("apply", "-f", str(folder), "--yes")
+
+    assert refused.exit_code == 1
+    assert said in refused.stderr
+    assert "nothing was changed" in refused.stderr
+    assert api.written == []
+
+
+def test_what_changed_since_the_plan_is_left_alone(run: Run, desk: Desk, api: ServedApi, folder: Path) -> None:
+    run("apply", "-f", str(folder), "--yes")
+    (folder / "nightly.yaml").write_text(NIGHTLY.replace("0 2", "30 2"))
+
+    def edited_meanwhile(method: str, path: str, query: str) -> None:
+        if (method, path, query) == ("PUT", "/v1/jobs/nightly", ""):
+            desk.patch("nightly", {"name": "Mine"})
+
+    api.before_each(edited_meanwhile)
+
+    failed = run("apply", "-f", str(folder), "--yes")
+
+    assert failed.exit_code == 1
+    assert "nightly was changed by somebody else in this moment; run it again" in failed.stderr
+    assert "1 of 1 failed" in failed.stderr
+    assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
+
+
+def test_the_plan_is_json_for_programs(run: Run, folder: Path) -> None:
+    planned = run("apply", "-f", str(folder / "nightly.yaml"), "--dry-run", "--json")
+
+    assert planned.exit_code == 2
+    assert json.loads(planned.stdout)["items"] == [
+        {"action": "create", "kind": "job", "id": "nightly", "differences": []}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-f", "nowhere"), "nowhere: No such file"),
+        ((), "-f"),
+        (("-f", "x", "--wrong"), "--wrong"),
+        (("-f", "x", "--prune"), "--owner"),
+    ],
+)
+def test_what_is_wrong_with_the_call_is_no_difference(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    refused = run("apply", "--dry-run", *arguments)
+
+    assert refused.exit_code == 1
+    assert said in refused.stderr
+
+
+def test_documents_come_from_standard_input(run: Run, api: ServedApi) -> None:
+    assert run("apply", "-f", "-", "--yes", text=NIGHTLY).exit_code == 0
+    assert api.written == ["PUT /v1/jobs/nightly"]
