@@ -80,6 +80,18 @@ print(sorted({{"boto3", "botocore", "pydantic", "click", "rich"}} & set(sys.modu
     assert said.splitlines() == ["hello", "[]"]
 
 
+def test_schedules_need_no_library_but_the_time_zones(wheel: Path, tmp_path: Path) -> None:
+    program = """
+before = set(sys.modules)
+from datetime import UTC, datetime
+from duecourse import schedules
+print(schedules.next("30 2 * * *", tz="Europe/Berlin", after=datetime(2026, 3, 28, 12, tzinfo=UTC)))
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sorted(name for name in loaded - sys.stdlib_module_names if name[0] != "_"))
+"""
+    assert run(wheel, tmp_path, program).splitlines() == ["2026-03-29 03:00:00+02:00", "['duecourse', 'tzdata']"]
+
+
 def test_the_command_works_with_its_extra(wheel: Path, tmp_path: Path) -> None:
     program = """
 from duecourse.cli.main import main
