@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.support.http_target import answering, http_target
 from tests.support.template import ROOT
@@ -35,7 +36,7 @@ def needed(lines: list[str] | None, extra: str = "") -> set[str]:
     for requirement in map(Requirement, lines or ()):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             more = distribution(requirement.name).requires
-            found |= {requirement.name, *needed(more, *requirement.extras)}
+            found |= {canonicalize_name(requirement.name), *needed(more, *requirement.extras)}
     return found
 
 
@@ -98,3 +99,26 @@ from duecourse.cli.main import main
 main(["next", "0 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--after", "2026-11-22T00:00:00Z"])
 """
     assert "2026-11-22" in run(wheel, tmp_path, program, "cli")
+
+
+def test_an_applications_tests_have_a_scheduler_with_the_extra(wheel: Path, tmp_path: Path) -> None:
+    program = """
+from duecourse.testing import Scheduler
+with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
+    target = {"type": "http", "url": "https://example.com/x"}
+    scheduler.client.create_job({"id": "nightly", "schedule": "30 2 * * *", "target": target})
+    print([call.run_id for call in scheduler.advance(days=2)])
+"""
+    assert run(wheel, tmp_path, program, "testing") == "['nightly.20260328T023000Z', 'nightly.20260329T023000Z']\n"
+
+
+def test_without_the_extra_the_scheduler_says_what_to_install(wheel: Path, tmp_path: Path) -> None:
+    program = """
+import duecourse.testing
+try:
+    duecourse.testing.Scheduler
+except ImportError as problem:
+    print(problem)
+"""
+    said = run(wheel, tmp_path, program)
+    assert said.endswith('which duecourse.testing needs: pip install "duecourse[testing]"\n')

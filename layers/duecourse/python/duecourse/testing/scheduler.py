@@ -22,9 +22,11 @@ class Scheduler:
 
     Attributes:
         client: the real client, over the real API.
-        calls: every call of a target so far, in order.
+        url, transport: for other clients: `AsyncClient(scheduler.url, transport=scheduler.transport)`, or httpx.
 
     """
+
+    url = URL
 
     def __init__(
         self,
@@ -41,7 +43,8 @@ class Scheduler:
         clock = SettableClock(_instant(now))
         self._targets = Targets(clock, Secrets({} if secrets is None else dict(secrets)))
         self._stage = Stage(clock, self._targets, settings_of_a_test(tuple(allowed_actions)))
-        self.client = Client(URL, transport=ApiTransport(self._stage.api))
+        self.transport = ApiTransport(self._stage.api)
+        self.client = Client(self.url, transport=self.transport)
 
     def __enter__(self) -> Self:
         return self

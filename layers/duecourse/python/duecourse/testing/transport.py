@@ -29,7 +29,7 @@ class _Stderr:
         sys.stderr.flush()
 
 
-class ApiTransport(httpx.BaseTransport):
+class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Answers requests by the API's own application. Only what goes wrong inside it is logged, to stderr."""
 
     def __init__(self, api: Api) -> None:
@@ -41,6 +41,11 @@ class ApiTransport(httpx.BaseTransport):
         """See httpx.BaseTransport."""
         answer = self._application(self._event(request), self._context)
         return httpx.Response(answer["statusCode"], headers=answer["headers"], content=answer["body"].encode())
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """See httpx.AsyncBaseTransport."""
+        await request.aread()
+        return self.handle_request(request)
 
     def _event(self, request: httpx.Request) -> dict[str, Any]:
         """The request as API Gateway passes it on."""
