@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
 CORE = ROOT / "layers" / "duecourse"
 FUNCTIONS = ROOT / "functions"
-CLIENT_SIDE = frozenset({"cli", "client", "testing", "worker"})
-"""Folders of the package duecourse that people install and no function imports."""
+CLIENT_SIDE = frozenset({"cli", "client", "schedules.py", "testing", "worker"})
+"""Parts of the package duecourse that people install and no function imports."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
 
 # botocore describes every AWS service in files of its own: nineteen in twenty of the layer's files, never opened.

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from duecourse.testing.memory.tables import MemoryTables
 from tests.support import emulators, in_process
 from tests.support.shared import shared
-from tests.support.tables import Tables, create_tables
+from tests.support.tables import Stores, Tables, create_tables
 
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
@@ -58,8 +59,17 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> 
 
 
 @pytest.fixture(params=["ministack", "dynamodb_local"])
-def any_tables(request: pytest.FixtureRequest) -> Tables:
+def dynamodb_tables(request: pytest.FixtureRequest) -> Tables:
     """Fresh tables, on each of the emulators that execute conditions rightly."""
+    endpoint: str = request.getfixturevalue(request.param)
+    return create_tables(emulators.client("dynamodb", endpoint))
+
+
+@pytest.fixture(params=["ministack", "dynamodb_local", "memory"])
+def any_tables(request: pytest.FixtureRequest) -> Stores:
+    """The same, and the stores of duecourse.testing: for tests that look at nothing but what stores say."""
+    if request.param == "memory":
+        return MemoryTables()
     endpoint: str = request.getfixturevalue(request.param)
     return create_tables(emulators.client("dynamodb", endpoint))
 

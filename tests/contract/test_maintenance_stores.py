@@ -42,8 +42,8 @@ def stored(tables: Tables, **changes: Any) -> Entry:
     return entry
 
 
-def test_a_cursor_is_read_with_its_place_and_its_jobs_state(any_tables: Tables) -> None:
-    entry = stored(any_tables)
+def test_a_cursor_is_read_with_its_place_and_its_jobs_state(dynamodb_tables: Tables) -> None:
+    entry = stored(dynamodb_tables)
     assert (entry.tenant, entry.job_id, entry.state, entry.unreadable) == (
         "default",
         "tick-tock",
@@ -54,19 +54,19 @@ def test_a_cursor_is_read_with_its_place_and_its_jobs_state(any_tables: Tables) 
     assert entry.cursor == cursor(job("rate(5 minutes)"))
 
 
-def test_a_timer_is_read_without_its_message_and_placed(any_tables: Tables) -> None:
+def test_a_timer_is_read_without_its_message_and_placed(dynamodb_tables: Tables) -> None:
     message = RunMessage(RunIdentity("default", "gone", N, N, N * 1000), Lane.NORMAL, N, "nonce", attempt=2)
-    any_tables.timers().put(Timer(message, N))
-    (entry,) = repair(any_tables).page(None).entries
+    dynamodb_tables.timers().put(Timer(message, N))
+    (entry,) = repair(dynamodb_tables).page(None).entries
     assert (entry.slot, entry.due, entry.cursor, entry.unreadable) == ("2026-11-21T12/0000", N, None, False)
-    assert repair(any_tables).place(entry, ELSEWHERE)
-    (again,) = repair(any_tables).page(None).entries
+    assert repair(dynamodb_tables).place(entry, ELSEWHERE)
+    (again,) = repair(dynamodb_tables).page(None).entries
     assert (again.slot, again.due) == (ELSEWHERE, N)
-    assert not repair(any_tables).place(entry, ELSEWHERE)
+    assert not repair(dynamodb_tables).place(entry, ELSEWHERE)
 
 
-def test_an_entry_is_placed_once_with_or_without_another_occurrence(any_tables: Tables) -> None:
-    entry, store = stored(any_tables), repair(any_tables)
+def test_an_entry_is_placed_once_with_or_without_another_occurrence(dynamodb_tables: Tables) -> None:
+    entry, store = stored(dynamodb_tables), repair(dynamodb_tables)
     assert entry.cursor is not None
     assert store.place(entry, ELSEWHERE)
     assert not store.place(entry, ELSEWHERE)
@@ -77,9 +77,9 @@ def test_an_entry_is_placed_once_with_or_without_another_occurrence(any_tables: 
     assert (last.slot, last.due, last.cursor) == ("2026-11-21T12/0000", N + 61, earlier)
 
 
-def test_what_was_claimed_quarantined_or_deleted_meanwhile_is_not_placed(any_tables: Tables) -> None:
-    entry, store = stored(any_tables), repair(any_tables)
-    cursors, jobs = any_tables.cursor_store(SettableClock(NOON)), any_tables.job_store(SettableClock(NOON))
+def test_what_was_claimed_quarantined_or_deleted_meanwhile_is_not_placed(dynamodb_tables: Tables) -> None:
+    entry, store = stored(dynamodb_tables), repair(dynamodb_tables)
+    cursors, jobs = dynamodb_tables.cursor_store(SettableClock(NOON)), dynamodb_tables.job_store(SettableClock(NOON))
     assert entry.cursor is not None
     exhausted = moved(entry.cursor, None)
     assert cursors.quarantine(entry.cursor, "no")
@@ -93,8 +93,8 @@ def test_what_was_claimed_quarantined_or_deleted_meanwhile_is_not_placed(any_tab
     assert not store.place(replace(entry, slot=None, due=None, cursor=None), ELSEWHERE)
 
 
-def test_of_two_passes_one_writes_how_far_it_is(any_tables: Tables) -> None:
-    store = repair(any_tables)
+def test_of_two_passes_one_writes_how_far_it_is(dynamodb_tables: Tables) -> None:
+    store = repair(dynamodb_tables)
     assert store.last_pass() is None
     begun = RepairPass(NOON)
     assert store.save(begun, now=NOON)
@@ -108,17 +108,17 @@ def test_of_two_passes_one_writes_how_far_it_is(any_tables: Tables) -> None:
     assert store.last_pass() == finished
 
 
-def test_jobs_that_are_completed_come_with_their_last_change(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_jobs_that_are_completed_come_with_their_last_change(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     done, running, paused = job(id="done"), job(id="running"), replace(job(id="paused"), state=JobState.PAUSED)
     for made in (done, running, paused):
         assert store.create(made, cursor(made))
     assert store.complete(done, at=NOON + 9)
-    assert repair(any_tables).page(None).completed == [CompletedJob("default", "done", NOON + 9)]
+    assert repair(dynamodb_tables).page(None).completed == [CompletedJob("default", "done", NOON + 9)]
 
 
-def test_records_and_requests_are_items_of_a_job_and_a_lock_is_none(any_tables: Tables) -> None:
-    runs, made = any_tables.run_store(), job()
+def test_records_and_requests_are_items_of_a_job_and_a_lock_is_none(dynamodb_tables: Tables) -> None:
+    runs, made = dynamodb_tables.run_store(), job()
     assert not runs.has_items("default", made.id)
     runs.lock("default", made.id, Lock("tick-tock.20261121T120000Z", NOON), None)
     assert not runs.has_items("default", made.id)
@@ -126,12 +126,12 @@ def test_records_and_requests_are_items_of_a_job_and_a_lock_is_none(any_tables: 
     assert runs.has_items("default", made.id)
     assert not runs.has_items("another", made.id)
     asked = Input(".mabc", NOON, "alice", "print", made.generation, int(NOON) + 1)
-    any_tables.inputs().put("default", "asked-for", asked)
+    dynamodb_tables.inputs().put("default", "asked-for", asked)
     assert runs.has_items("default", "asked-for")
 
 
-def test_of_two_audits_one_writes_how_far_a_turn_is(any_tables: Tables) -> None:
-    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+def test_of_two_audits_one_writes_how_far_a_turn_is(dynamodb_tables: Tables) -> None:
+    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     turn = Turn(1, 3, N - 3600, N)
     assert store.save(turn, now=NOON)
     assert not store.save(turn, now=NOON)
@@ -140,8 +140,8 @@ def test_of_two_audits_one_writes_how_far_a_turn_is(any_tables: Tables) -> None:
     assert store.turns() == [further]
 
 
-def test_a_finding_is_known_once_it_is_kept(any_tables: Tables) -> None:
-    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+def test_a_finding_is_known_once_it_is_kept(dynamodb_tables: Tables) -> None:
+    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     lost = Finding("lost", "default", "tick-tock", OccurrenceRange(N, N + 60, 2))
     assert not store.known(lost)
     store.keep(lost, now=NOON)
@@ -150,16 +150,16 @@ def test_a_finding_is_known_once_it_is_kept(any_tables: Tables) -> None:
     assert not store.known(replace(lost, kind="doubled"))
 
 
-def test_findings_in_runs_of_a_workflow_with_one_instant_are_known_each_by_itself(any_tables: Tables) -> None:
-    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+def test_findings_in_runs_of_a_workflow_with_one_instant_are_known_each_by_itself(dynamodb_tables: Tables) -> None:
+    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     lost = Finding("lost", "default", "load", OccurrenceRange(N, N, 1), "load.20261121T120000Z")
     store.keep(lost, now=NOON)
     assert store.known(lost)
     assert not store.known(replace(lost, run_id="load.20261121T120000Z.mabc"))
 
 
-def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(any_tables: Tables) -> None:
-    store = DynamoAuditStore(any_tables.client, any_tables.jobs)
+def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(dynamodb_tables: Tables) -> None:
+    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
     rows = [OccurrenceRange(N + second, N + second, 1) for second in (0, 60, 120)]
     assert store.undecided("default", "later", rows[1:2], now=NOON)
     assert store.undecided("default", "tick-tock", rows[:1], now=NOON)
@@ -177,10 +177,10 @@ def test_a_job_has_one_row_of_what_is_open_which_grows_and_shrinks(any_tables: T
     assert len(store.open(1)) == 1
 
 
-def test_an_audit_goes_on_after_any_job_of_a_page(any_tables: Tables) -> None:
+def test_an_audit_goes_on_after_any_job_of_a_page(dynamodb_tables: Tables) -> None:
     store, jobs = (
-        DynamoAuditStore(any_tables.client, any_tables.jobs),
-        any_tables.job_store(SettableClock(NOON)),
+        DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs),
+        dynamodb_tables.job_store(SettableClock(NOON)),
     )
     for number in range(5):
         made = job(id=f"job-{number}")
@@ -190,8 +190,8 @@ def test_an_audit_goes_on_after_any_job_of_a_page(any_tables: Tables) -> None:
         assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
 
 
-def test_records_of_a_window_are_those_of_the_schedule_in_their_order(any_tables: Tables) -> None:
-    made, store = job(), any_tables.run_store()
+def test_records_of_a_window_are_those_of_the_schedule_in_their_order(dynamodb_tables: Tables) -> None:
+    made, store = job(), dynamodb_tables.run_store()
     caught_up = run(made, RunState.SUCCEEDED, after=20, through=N + 40, count=3)
     skipped = run(made, RunState.SKIPPED, after=50, attempt=0)
     by_hand = run(made, RunState.SUCCEEDED, after=30, suffix=".mabc")
@@ -204,9 +204,9 @@ def test_records_of_a_window_are_those_of_the_schedule_in_their_order(any_tables
     ]
 
 
-def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(any_tables: Tables) -> None:
-    store = DynamoAuditStore(any_tables.client, any_tables.jobs, limit=2)
-    jobs = any_tables.job_store(SettableClock(NOON))
+def test_jobs_come_page_by_page_without_their_payloads_and_each_in_one_segment(dynamodb_tables: Tables) -> None:
+    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=2)
+    jobs = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
         made = job(id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
         assert jobs.create(made, cursor(made))

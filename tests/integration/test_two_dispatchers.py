@@ -16,19 +16,19 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.run import RunState
+from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.worker.receive import LaneWorker
-from duecourse.usecases.worker.work_item import ReceivedMessage
+from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
+from duecourse.usecases.worker.work_item import ReceivedMessage, WorkerRules
 from tests.support import emulators
 from tests.support.clock import SettableClock
 from tests.support.jobs import cursor, job
-from tests.support.notifications import Announced, RecordedEvents, StoredResults
 from tests.support.queues import create_queue
 from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS
-from tests.support.workers import Workshop
 from tests.support.world import RULES, RecordedCalls
 
 T = TypeVar("T")
@@ -62,21 +62,22 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
 
     caller = RecordedCalls(SettableClock(float(now)))
-    workshop = Workshop(
+    ports = WorkerPorts(
         jobs=store,
         runs=runs,
         timers=tables.timers(),
         lines=tables.lines(),
+        inputs=tables.inputs(),
+        workflows=tables.workflows(clock),
         lanes=lanes,
         received=SqsReceived(sqs, url),
-        caller=caller,
         notices=Announced(),
         bus=RecordedEvents(),
         results=StoredResults(),
         clock=clock,
         randomness=SystemRandomness(),
     )
-    execute = workshop.worker()
+    execute = worker_of(ports, caller, WorkerRules(Lane.NORMAL, 5, 90))
     received = sum(together(3, lambda number: work(sqs, url, execute, number, clock.now() + PATIENCE_SECONDS)))
     assert received == sum(report.counts["Enqueued"] for report in reports)
     assert sorted(caller.runs) == sorted(str(RunName(of.id, now - 5)) for of in jobs)

@@ -12,14 +12,12 @@ from typing import Any, cast
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from duecourse.api.api import Api
 from duecourse.api.app import Application
-from duecourse.domain.jobs.bucket import BucketRules
+from duecourse.api.wiring import ApiPorts, api_of
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.messages import RunMessage
 from duecourse.ports import (
     Depths,
-    InlineExecutor,
     Inputs,
     JobStore,
     Lanes,
@@ -32,34 +30,9 @@ from duecourse.ports import (
 )
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
-from duecourse.usecases.dispatch.skipping import Skipping
-from duecourse.usecases.jobs.edit_jobs import EditJobs
-from duecourse.usecases.jobs.job_history import JobHistory
-from duecourse.usecases.jobs.jobs import JobLimits, Jobs
-from duecourse.usecases.jobs.limits import Limits
-from duecourse.usecases.jobs.membership import Membership
-from duecourse.usecases.jobs.pausing import Pausing
-from duecourse.usecases.jobs.preview import Preview
-from duecourse.usecases.jobs.upcoming import Upcoming
-from duecourse.usecases.runs.backfill import Backfills
-from duecourse.usecases.runs.callbacks import Callbacks
-from duecourse.usecases.runs.commands import Commands, CommandSender
-from duecourse.usecases.runs.dead_letters import DeadLetters
-from duecourse.usecases.runs.explain import Explain
-from duecourse.usecases.runs.health import Health
-from duecourse.usecases.runs.history import History
-from duecourse.usecases.runs.manual import Manual
-from duecourse.usecases.runs.rerun import Reruns
-from duecourse.usecases.runs.run_search import RunSearch
-from duecourse.usecases.runs.runs import Runs
-from duecourse.usecases.runs.skip_next import SkipNext
-from duecourse.usecases.runs.stats import Stats
-from duecourse.usecases.workflows.cancel_runs import CancelRuns
-from duecourse.usecases.workflows.manage import ManageWorkflows
-from duecourse.usecases.workflows.view import WorkflowRuns
+from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api_events import api_event, json_event
 from tests.support.clock import Numbered, SettableClock
-from tests.support.inputs import MemoryInputs, MemoryTimers
 from tests.support.jobs import NOON
 from tests.support.limits import FixedDepths, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
@@ -179,8 +152,8 @@ class ApiClient:
     counters: TenantLimits = field(default_factory=MemoryLimits)
     mark: TickMark = field(default_factory=MemoryMark)
     depths: Depths = field(default_factory=FixedDepths)
-    inputs: Inputs = field(default_factory=MemoryInputs)
-    timers: Timers = field(default_factory=MemoryTimers)
+    inputs: Inputs = field(default_factory=lambda: MemoryTables().inputs())
+    timers: Timers = field(default_factory=lambda: MemoryTables().timers())
     workflows: WorkflowStore = field(default_factory=NoWorkflows)
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
@@ -191,79 +164,23 @@ class ApiClient:
         lanes = self.wheel if self.lanes is None else self.lanes  # an empty wheel is false, too
         self.log = StringIO()
         logger = function_logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
-        jobs = Jobs(
-            self.jobs,
-            lanes,
-            self.clock,
-            self.randomness,
-            self.settings.horizon_seconds,
-            Registered(self.tasks),
-            Membership(self.jobs, self.workflows),
-            JobLimits(self.settings.job_quota, self.settings.smallest_interval_seconds, self.settings.seats),
+        ports = ApiPorts(
+            jobs=self.jobs,
+            runs=self.runs,
+            timers=self.timers,
+            lines=self.waiting_lines,
+            inputs=self.inputs,
+            workflows=self.workflows,
+            lanes=lanes,
+            depths=self.depths,
+            counters=self.counters,
+            mark=self.mark,
+            tasks=Registered(self.tasks),
+            results=Linked(),
+            clock=self.clock,
+            randomness=self.randomness,
         )
-        history = History(
-            self.jobs, self.runs, self.clock, self.settings.horizon_seconds, self.settings.run_retention_days
-        )
-        skipping = Skipping(self.runs, self.clock, self.settings.run_retention_days)
-        pausing = Pausing(jobs, self.jobs, skipping, self.clock)
-        single = Runs(self.runs, history, Linked(), self.inputs)
-        orders = CommandSender(lanes, self.clock, self.randomness)
-        editing = EditJobs(jobs, self.jobs, skipping, self.clock)
-        limits = Limits(self.counters, self.clock, BucketRules(self.settings.requests_per_second, self.settings.burst))
-        health = Health(self.mark, self.clock)
-        search = RunSearch(self.runs, self.jobs)
-        kept_days = self.settings.run_retention_days
-        api = Api(
-            jobs=jobs,
-            editing=editing,
-            pausing=pausing,
-            history=history,
-            job_history=JobHistory(self.jobs),
-            runs=single,
-            search=search,
-            callbacks=Callbacks(self.runs, self.jobs, self.clock, orders),
-            commands=Commands(single, self.jobs, orders),
-            dead_letters=DeadLetters(search, self.jobs, orders),
-            preview=Preview(self.clock),
-            upcoming=Upcoming(self.jobs, self.clock),
-            manual=Manual(self.jobs, self.runs, self.inputs, lanes, self.clock, self.randomness, kept_days),
-            backfills=Backfills(
-                self.jobs,
-                self.inputs,
-                lanes,
-                self.timers,
-                self.clock,
-                self.randomness,
-                self.settings.backfill_limit,
-                kept_days,
-            ),
-            skip_next=SkipNext(self.jobs, self.runs, self.clock, self.randomness, kept_days),
-            workflows=ManageWorkflows(
-                *(editing, self.workflows, CancelRuns(self.runs, lanes, self.clock, self.randomness)),
-                *(self.counters, self.clock, InlineExecutor()),
-            ),
-            workflow_runs=WorkflowRuns(self.workflows),
-            reruns=Reruns(
-                *(single, self.runs, self.jobs, self.workflows, self.inputs, lanes, self.clock, self.randomness),
-                kept_days,
-            ),
-            explain=Explain(
-                self.jobs,
-                self.runs,
-                self.waiting_lines,
-                self.depths,
-                WorkflowRuns(self.workflows),
-                self.clock,
-                self.settings.lookahead_seconds,
-                self.settings.horizon_seconds,
-                self.settings.run_retention_days,
-            ),
-            stats=Stats(self.counters, self.runs, self.depths, health, limits),
-            health=health,
-            limits=limits,
-            settings=self.settings,
-        )
-        self.application = Application(api, logger)
+        self.application = Application(api_of(ports, self.settings), logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
         if self.caller is not None:

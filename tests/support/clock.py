@@ -1,47 +1,7 @@
-"""A clock that stands until it is set."""
+"""The clock and the randomness of duecourse.testing, under the name by which the tests know them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from threading import Lock
+from duecourse.testing.clock import Numbered, SettableClock
 
-
-@dataclass
-class SettableClock:
-    """ports.Clock. Sleeping moves it on; nothing waits."""
-
-    instant: float
-    slept: list[float] = field(default_factory=list)
-    _lock: Lock = field(default_factory=Lock, repr=False)
-
-    def now(self) -> float:
-        return self.instant
-
-    def sleep_until(self, instant: float) -> None:
-        with self._lock:
-            if instant > self.instant:
-                self.slept.append(instant - self.instant)
-                self.instant = instant
-
-    def set(self, instant: float) -> None:
-        self.instant = instant
-
-    def advance(self, seconds: float) -> None:
-        self.instant += seconds
-
-
-@dataclass
-class Numbered:
-    """ports.Randomness without chance: nonces are counted, draws are the number given."""
-
-    drawn: float = 0.5
-    count: int = 0
-    _lock: Lock = field(default_factory=Lock, repr=False)
-
-    def draw(self) -> float:
-        return self.drawn
-
-    def nonce(self) -> str:
-        with self._lock:
-            self.count += 1
-            return f"nonce-{self.count}"
+__all__ = ["Numbered", "SettableClock"]

@@ -8,15 +8,16 @@ and go on from it in several ways, and no threads are needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
 from duecourse.ports import Call, Outgoing
-from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage
-from tests.support.workers import Workshop
+from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
+from tests.support.workflows import NoWorkflows
 
 LEASE_SECONDS = 120
 """How long an invocation lives."""
@@ -70,8 +71,10 @@ class Replay:
     _worker: Any = field(default=None)
 
     def __post_init__(self) -> None:
-        shop = Workshop(self, self, self, self, self, self, self, self, self, self, self, self, self)  # type: ignore[arg-type]
-        self._worker = shop.worker(self.job.lane, MAX_RECEIVES)
+        all_of_them: dict[str, Any] = dict.fromkeys((each.name for each in fields(WorkerPorts)), self)
+        ports = WorkerPorts(**(all_of_them | {"workflows": NoWorkflows()}))
+        caller: Any = self
+        self._worker = worker_of(ports, caller, WorkerRules(self.job.lane, MAX_RECEIVES, 90))
 
     def asks(self, beginning: Beginning, answers: Sequence[tuple[Any, float]]) -> Asked:
         """What the worker of this delivery asks after these answers, each with the time at which it came."""

@@ -7,13 +7,16 @@ from typing import Any
 from uuid import uuid4
 
 from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
 from duecourse.adapters.dynamodb.runs.lines import DynamoLines
 from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.ports import Clock
+from duecourse.testing.memory.tables import MemoryTables
 from tests.support.template import table_definitions
 
 
@@ -45,6 +48,16 @@ class Tables:
 
     def run_store(self) -> DynamoRunStore:
         return DynamoRunStore(self.client, self.runs)
+
+    def limits(self) -> DynamoTenantLimits:
+        return DynamoTenantLimits(self.client, self.jobs)
+
+    def tick_mark(self) -> DynamoTickMark:
+        return DynamoTickMark(self.client, self.jobs)
+
+
+Stores = Tables | MemoryTables
+"""What scenarios and contract tests of stores need: real tables or those of duecourse.testing."""
 
 
 def create_tables(client: Any) -> Tables:

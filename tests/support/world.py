@@ -31,6 +31,7 @@ from duecourse.ports import (
     RunStore,
     WorkflowStore,
 )
+from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch, DispatchRules
@@ -43,13 +44,13 @@ from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.wiring import WorkerPorts, transitions_of, worker_of
+from duecourse.usecases.worker.work_item import WorkerRules
 from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
-from tests.support.notifications import Announced, RecordedEvents, StoredResults
 from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.wheel import Wheel
-from tests.support.workers import Workshop
 
 RULES = DispatchRules(shards=1, lookahead=300, horizon=840)
 FUNCTION_SECONDS = 120
@@ -146,11 +147,12 @@ class World:
 
     def worker(self, lane: Lane = Lane.NORMAL) -> LaneWorker:
         """A worker of a lane."""
-        return self._workshop(self.worker_clock).worker(lane, self.wheel.max_receive_count)
+        rules = WorkerRules(lane, self.wheel.max_receive_count, 90)
+        return worker_of(self._ports(self.worker_clock), self.caller, rules)
 
     def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
         """A call of the dead-letter reconciler, on this world's queue unless another one is given."""
-        transitions = self._workshop(self.clock).transitions(None)
+        transitions = transitions_of(self._ports(self.clock), None)
         queue = queue or self.wheel.dead_letter_queue
         reconciler = ReconcileDeadLetters(
             queue, self.jobs, self.run_store, self.wheel, self.clock, self.randomness, transitions, 90
@@ -173,8 +175,8 @@ class World:
         self.reports.append(report)
         return report
 
-    def _workshop(self, clock: Clock) -> Workshop:
-        return Workshop(
+    def _ports(self, clock: Clock) -> WorkerPorts:
+        return WorkerPorts(
             jobs=self.jobs,
             runs=self.run_store,
             timers=self.timers,
@@ -182,7 +184,6 @@ class World:
             inputs=self.inputs,
             lanes=self.wheel,
             received=self.wheel,
-            caller=self.caller,
             notices=self.notices,
             bus=self.bus,
             results=self.results,

@@ -90,22 +90,22 @@ def test_an_exhausted_cursor_leaves_the_index_and_keeps_the_name_of_its_last_run
     assert (left.occurrence, left.last) == (None, old.occurrence)
 
 
-def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_quarantined(any_tables: Tables) -> None:
-    put(any_tables, "a", "b")
-    any_tables.client.update_item(
-        TableName=any_tables.jobs,
+def test_a_cursor_that_cannot_be_read_comes_as_broken_and_can_be_quarantined(dynamodb_tables: Tables) -> None:
+    put(dynamodb_tables, "a", "b")
+    dynamodb_tables.client.update_item(
+        TableName=dynamodb_tables.jobs,
         Key={"PK": {"S": "JOB#default#a"}, "SK": {"S": "CURSOR"}},
         UpdateExpression="SET #rules = :junk",
         ExpressionAttributeNames={"#rules": "rules"},
         ExpressionAttributeValues={":junk": {"S": "{"}},
     )
-    found = {type(entry): entry for entry in due(any_tables)}
+    found = {type(entry): entry for entry in due(dynamodb_tables)}
     broken = found[BrokenCursor]
     assert isinstance(broken, BrokenCursor)
-    store = any_tables.cursor_store(SettableClock(NOON))
+    store = dynamodb_tables.cursor_store(SettableClock(NOON))
     assert store.quarantine(broken, broken.error)
     assert not store.quarantine(broken, "again")
-    assert due(any_tables) == [cursor(job(id="b"))]
+    assert due(dynamodb_tables) == [cursor(job(id="b"))]
 
 
 def test_a_cursor_that_was_quarantined_shows_its_error(any_tables: Tables) -> None:

@@ -38,16 +38,16 @@ class Counted:
         return self._client.update_item(**request)
 
 
-def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(any_tables: Tables) -> None:
-    assert ShardRecord(any_tables.client, any_tables.jobs).covering(4) == 4
-    assert recorded(any_tables) == 4
+def test_a_count_is_recorded_before_it_is_used_and_a_smaller_one_leaves_the_record(dynamodb_tables: Tables) -> None:
+    assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(4) == 4
+    assert recorded(dynamodb_tables) == 4
 
-    assert ShardRecord(any_tables.client, any_tables.jobs).covering(2) == 2
-    assert recorded(any_tables) == 4
+    assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(2) == 2
+    assert recorded(dynamodb_tables) == 4
 
 
-def test_the_highest_count_is_that_of_whoever_used_most(any_tables: Tables) -> None:
-    record = ShardRecord(any_tables.client, any_tables.jobs)
+def test_the_highest_count_is_that_of_whoever_used_most(dynamodb_tables: Tables) -> None:
+    record = ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs)
     assert [record.highest(count) for count in (2, 16, 4)] == [2, 16, 16]
 
 

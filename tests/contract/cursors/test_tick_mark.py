@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from tests.support.clock import SettableClock
-from tests.support.tables import Tables
+from tests.support.tables import Stores
 
 pytestmark = pytest.mark.emulator
 
 NOW = 1_795_262_400.25
 
 
-def test_a_mark_is_there_once_it_was_made_and_the_last_one_counts(any_tables: Tables) -> None:
-    mark = DynamoTickMark(any_tables.client, any_tables.jobs)
+def test_a_mark_is_there_once_it_was_made_and_the_last_one_counts(any_tables: Stores) -> None:
+    mark = any_tables.tick_mark()
     assert mark.last() is None
     mark.mark(NOW)
     mark.mark(NOW + 60)
     assert mark.last() == NOW + 60
 
 
-def test_every_shard_ever_used_is_told_with_its_watermark(any_tables: Tables) -> None:
-    mark = DynamoTickMark(any_tables.client, any_tables.jobs)
+def test_every_shard_ever_used_is_told_with_its_watermark(any_tables: Stores) -> None:
+    mark = any_tables.tick_mark()
     assert mark.progress().watermarks == {}
     cursors = any_tables.cursor_store(SettableClock(NOW))
     cursors.highest_shards(120)

@@ -105,9 +105,9 @@ def test_records_are_of_one_job_of_one_tenant(store: DynamoJobStore) -> None:
     assert [record.key for record in store.history(*JOB, limit=9, before=None).items] == ["nonce-1"]
 
 
-def test_a_record_is_removed_in_time_and_stands_in_no_index(any_tables: Tables) -> None:
-    any_tables.job_store(SettableClock(NOON)).note([cancelled(1)])
+def test_a_record_is_removed_in_time_and_stands_in_no_index(dynamodb_tables: Tables) -> None:
+    dynamodb_tables.job_store(SettableClock(NOON)).note([cancelled(1)])
 
-    (item,) = any_tables.client.scan(TableName=any_tables.jobs)["Items"]
+    (item,) = dynamodb_tables.client.scan(TableName=dynamodb_tables.jobs)["Items"]
     assert int(item["expires_at"]["N"]) == NOON + KEPT_DAYS * 86_400
     assert not {"tenant", "slot"} & item.keys()

@@ -186,15 +186,15 @@ def test_a_job_that_ends_while_it_is_edited_has_ended(any_tables: Tables) -> Non
     assert (found.state.value, found.name, found.revision) == ("COMPLETED", "x", made.revision + 2)
 
 
-def test_creations_at_once_are_all_counted(any_tables: Tables) -> None:
+def test_creations_at_once_are_all_counted(dynamodb_tables: Tables) -> None:
     barrier = Barrier(6)
 
     def act(number: int) -> bool:
         made = job(id=f"job-{number}")
-        store = any_tables.job_store(SystemClock())
+        store = dynamodb_tables.job_store(SystemClock())
         barrier.wait(PATIENCE_SECONDS)
         return store.create(made, cursor(made), quota=100)
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(act, range(6)))
-    assert total(any_tables.client, any_tables.jobs, "default") == 6
+    assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == 6

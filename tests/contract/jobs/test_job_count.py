@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import PARTS, PORTION, part_of, total
+from duecourse.adapters.dynamodb.jobs.tenant_limits import PARTS, PORTION, part_of
 from duecourse.adapters.dynamodb.keys import tenant_key
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job
@@ -52,7 +52,7 @@ def test_exactly_as_many_jobs_as_the_quota_allows_can_be_created(any_tables: Tab
     made = [of for of in jobs(quota + 3) if create(store, of, quota)]
 
     assert len(made) == quota
-    assert total(any_tables.client, any_tables.jobs, "default") == quota
+    assert any_tables.limits().jobs("default") == quota
 
 
 def test_a_place_that_is_free_anywhere_is_found(any_tables: Tables) -> None:
@@ -66,14 +66,14 @@ def test_a_place_that_is_free_anywhere_is_found(any_tables: Tables) -> None:
     assert not create(store, replace(first, id="job-9"), 1)
 
 
-def test_creations_of_a_tenant_seldom_write_the_same_item(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_creations_of_a_tenant_seldom_write_the_same_item(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     for of in jobs(3 * PARTS):
         assert create(store, of)
 
-    free = [taken(any_tables, f"LIMITS#{part:02}", "free") for part in range(PARTS)]
+    free = [taken(dynamodb_tables, f"LIMITS#{part:02}", "free") for part in range(PARTS)]
     assert sum(0 < places < PORTION for places in free) > PARTS / 2
-    assert taken(any_tables) - sum(free) == 3 * PARTS
+    assert taken(dynamodb_tables) - sum(free) == 3 * PARTS
 
 
 def test_a_full_stock_is_given_back_so_that_the_count_of_earlier_releases_falls_too(tables: Tables) -> None:
@@ -85,41 +85,41 @@ def test_a_full_stock_is_given_back_so_that_the_count_of_earlier_releases_falls_
         assert store.delete(of, deleted_at=NOON)
 
     assert taken(tables) <= 2 * PORTION
-    assert total(tables.client, tables.jobs, "default") == 0
+    assert tables.limits().jobs("default") == 0
 
 
-def test_jobs_that_an_earlier_release_counted_are_in_the_quota(any_tables: Tables) -> None:
-    earlier(any_tables, 5)
-    store = any_tables.job_store(SettableClock(NOON))
+def test_jobs_that_an_earlier_release_counted_are_in_the_quota(dynamodb_tables: Tables) -> None:
+    earlier(dynamodb_tables, 5)
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     made = [of for of in jobs(4) if create(store, of, 7)]
 
     assert len(made) == 2
-    assert total(any_tables.client, any_tables.jobs, "default") == 7
+    assert dynamodb_tables.limits().jobs("default") == 7
 
 
-def test_a_job_that_an_earlier_release_created_and_this_one_deletes_makes_room(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_job_that_an_earlier_release_created_and_this_one_deletes_makes_room(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     (old, new) = jobs(2)
     assert store.create(old, cursor(old), quota=1)
     assert store.delete(old, deleted_at=NOON)
 
     assert create(store, new, 1)
-    assert total(any_tables.client, any_tables.jobs, "default") == 1
+    assert dynamodb_tables.limits().jobs("default") == 1
 
 
-def test_side_by_side_neither_release_lets_the_quota_be_exceeded(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_side_by_side_neither_release_lets_the_quota_be_exceeded(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     count = 0
     for of in jobs(12):
         count += create(store, of, 6)
         try:
-            earlier(any_tables, 1, 6)
-        except any_tables.client.exceptions.ConditionalCheckFailedException:
+            earlier(dynamodb_tables, 1, 6)
+        except dynamodb_tables.client.exceptions.ConditionalCheckFailedException:
             continue
         count += 1
 
     assert count == 6
-    assert total(any_tables.client, any_tables.jobs, "default") == 6
+    assert dynamodb_tables.limits().jobs("default") == 6
 
 
 def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> None:
@@ -128,4 +128,4 @@ def test_creations_at_once_fill_the_quota_and_no_more(any_tables: Tables) -> Non
         made = sum(pool.map(lambda of: create(store, of, 10), jobs(18)))
 
     assert made == 10
-    assert total(any_tables.client, any_tables.jobs, "default") == 10
+    assert any_tables.limits().jobs("default") == 10

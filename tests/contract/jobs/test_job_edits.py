@@ -87,11 +87,11 @@ def test_an_edit_beside_the_schedule_keeps_no_job_from_ending(any_tables: Tables
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_job_of_before_there_were_revisions_is_edited_ended_and_deleted(any_tables: Tables, ended: bool) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_job_of_before_there_were_revisions_is_edited_ended_and_deleted(dynamodb_tables: Tables, ended: bool) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(tags=("old",), payload="x" * 5000)
     added(store, made)
-    age(any_tables, made)
+    age(dynamodb_tables, made)
     found = store.get("default", made.id)
     assert found == replace(made, revision=0)
     if ended:
@@ -102,21 +102,21 @@ def test_a_job_of_before_there_were_revisions_is_edited_ended_and_deleted(any_ta
     changed = edited(found, name="new")
     assert store.change(found, cursor(made), changed, cursor(made))
     assert store.get("default", made.id) == changed
-    assert (tagged(store, "old"), count(any_tables)) == ([made.id], 1)
+    assert (tagged(store, "old"), count(dynamodb_tables)) == ([made.id], 1)
     assert store.delete(changed, deleted_at=NOON + 1)
-    assert (tagged(store, "old"), count(any_tables)) == ([], 0)
+    assert (tagged(store, "old"), count(dynamodb_tables)) == ([], 0)
 
 
-def test_an_old_job_that_was_never_counted_is_not_counted_down(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_an_old_job_that_was_never_counted_is_not_counted_down(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     old, new = job(id="old"), job(id="new")
     added(store, old)
-    age(any_tables, old)
+    age(dynamodb_tables, old)
     added(store, new)
     found = store.get("default", "old")
     assert found is not None
     assert store.delete(found, deleted_at=NOON + 1)
-    assert count(any_tables) == 1
+    assert count(dynamodb_tables) == 1
 
 
 def test_jobs_are_found_by_tag_as_long_as_they_have_it(any_tables: Tables) -> None:
@@ -131,15 +131,15 @@ def test_jobs_are_found_by_tag_as_long_as_they_have_it(any_tables: Tables) -> No
     assert (tagged(store, "y"), tagged(store, "z")) == ([], [])
 
 
-def test_a_refused_write_leaves_tags_and_count_alone(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_refused_write_leaves_tags_and_count_alone(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(tags=("x",))
     added(store, made)
     assert not store.create(job(tags=("other",)), cursor(made))
     stale = replace(made, revision=7)
     assert not store.change(stale, cursor(made), edited(stale, tags=("other",)), cursor(made))
     assert not store.delete(stale, deleted_at=NOON)
-    assert (tagged(store, "x"), tagged(store, "other"), count(any_tables)) == ([made.id], [], 1)
+    assert (tagged(store, "x"), tagged(store, "other"), count(dynamodb_tables)) == ([made.id], [], 1)
 
 
 def test_pages_by_prefix_and_by_tag_go_on_where_they_ended(any_tables: Tables) -> None:
@@ -177,8 +177,8 @@ def test_a_quota_is_kept_and_what_is_deleted_makes_room(any_tables: Tables) -> N
     assert store.create(made[2], cursor(made[2]), quota=2)
 
 
-def test_a_key_creates_one_job_until_it_has_expired(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_key_creates_one_job_until_it_has_expired(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     first, second = job(id="first"), job(id="second")
     used = replace(KEY, job_id="first")
     assert store.used_key("default", "digest", now=NOON) is None
@@ -187,7 +187,7 @@ def test_a_key_creates_one_job_until_it_has_expired(any_tables: Tables) -> None:
     assert store.used_key("somebody", "digest", now=NOON) is None
     with pytest.raises(KeyUsedError):
         store.create(second, cursor(second), now=NOON + 99, key=replace(KEY, job_id="second"))
-    assert (store.get("default", "second"), count(any_tables)) == (None, 1)
+    assert (store.get("default", "second"), count(dynamodb_tables)) == (None, 1)
     assert store.used_key("default", "digest", now=NOON + 100) is None
     later = replace(KEY, job_id="second", expires_at=int(NOON) + 300)
     assert store.create(second, cursor(second), now=NOON + 100, key=later)
@@ -202,8 +202,8 @@ def test_a_job_that_is_refused_uses_up_no_key(any_tables: Tables) -> None:
     assert store.used_key("default", "digest", now=NOON) is None
 
 
-def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     small = job(payload="small")
     added(store, small)
     before: Job = small
@@ -213,7 +213,7 @@ def test_a_payload_grows_into_an_item_of_its_own_and_shrinks_out_of_it(any_table
         assert store.get("default", small.id) == changed
         before = changed
     where = {"PK": {"S": f"JOB#default#{small.id}"}, "SK": {"S": "PAYLOAD"}}
-    assert "Item" not in any_tables.client.get_item(TableName=any_tables.jobs, Key=where)
+    assert "Item" not in dynamodb_tables.client.get_item(TableName=dynamodb_tables.jobs, Key=where)
 
 
 class EditedBetween:
@@ -234,22 +234,22 @@ class EditedBetween:
 
 
 @pytest.mark.parametrize("payload", ["y" * 9000, "small"])
-def test_a_job_is_never_read_with_the_payload_of_another_revision(any_tables: Tables, payload: str) -> None:
+def test_a_job_is_never_read_with_the_payload_of_another_revision(dynamodb_tables: Tables, payload: str) -> None:
     clock = SettableClock(NOON)
-    store = any_tables.job_store(clock)
+    store = dynamodb_tables.job_store(clock)
     made = job(payload="x" * 9000)
     added(store, made)
     changed = edited(made, payload=payload, name="new")
-    between = EditedBetween(any_tables.client, lambda: store.change(made, cursor(made), changed, cursor(made)))
-    assert replace(any_tables, client=between).job_store(clock).get("default", made.id) == changed
+    between = EditedBetween(dynamodb_tables.client, lambda: store.change(made, cursor(made), changed, cursor(made)))
+    assert replace(dynamodb_tables, client=between).job_store(clock).get("default", made.id) == changed
 
 
-def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_job_that_is_deleted_while_its_payload_is_read_is_gone(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(payload="x" * 9000)
     added(store, made)
-    between = EditedBetween(any_tables.client, lambda: store.delete(made, deleted_at=NOON))
-    assert replace(any_tables, client=between).job_store(SettableClock(NOON)).get("default", made.id) is None
+    between = EditedBetween(dynamodb_tables.client, lambda: store.delete(made, deleted_at=NOON))
+    assert replace(dynamodb_tables, client=between).job_store(SettableClock(NOON)).get("default", made.id) is None
 
 
 def test_a_cursor_that_was_quarantined_is_not_put_back_by_an_edit_beside_the_schedule(any_tables: Tables) -> None:

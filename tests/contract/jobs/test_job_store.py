@@ -70,14 +70,14 @@ def test_how_a_job_fails_waits_and_tells_comes_back_as_it_was_written(any_tables
     assert store.get("default", made.id) == made
 
 
-def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_a_large_payload_lives_in_an_item_of_its_own_and_goes_with_its_job(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     made = job(payload={"text": "x" * 100_000})
     assert store.create(made, cursor(made))
     assert store.get("default", made.id) == made
     assert store.delete(made, deleted_at=NOON + 1)
-    left = any_tables.client.query(
-        TableName=any_tables.jobs,
+    left = dynamodb_tables.client.query(
+        TableName=dynamodb_tables.jobs,
         KeyConditionExpression="PK = :p",
         ExpressionAttributeValues={":p": {"S": f"JOB#default#{made.id}"}},
     )["Items"]
@@ -175,14 +175,14 @@ def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_table
     assert seen == names
 
 
-def test_an_item_that_cannot_be_read_takes_no_page_with_it(any_tables: Tables) -> None:
-    store = any_tables.job_store(SettableClock(NOON))
+def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
     for name in ("bad-cursor", "bad-job", "good"):
         made = job(id=name)
         store.create(made, cursor(made))
     for name, sort, attribute in (("bad-cursor", "CURSOR", "generation"), ("bad-job", "JOB", "definition")):
-        any_tables.client.update_item(
-            TableName=any_tables.jobs,
+        dynamodb_tables.client.update_item(
+            TableName=dynamodb_tables.jobs,
             Key={"PK": {"S": f"JOB#default#{name}"}, "SK": {"S": sort}},
             UpdateExpression="REMOVE #gone",
             ExpressionAttributeNames={"#gone": attribute},

@@ -65,16 +65,16 @@ def test_nothing_is_written_over_a_record_that_is_gone(any_tables: Tables) -> No
     assert any_tables.run_store().write(ended(started()), started()) == Conflict(None)
 
 
-def test_only_dead_runs_are_in_the_dead_index(any_tables: Tables) -> None:
-    store = any_tables.run_store()
+def test_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.run_store()
     alive, dead = ended(started()), ended(started(int(NOON) + 10), RunState.DEAD)
     store.write(alive, None)
     store.write(dead, None)
-    found = any_tables.client.scan(TableName=any_tables.runs, IndexName="dead")["Items"]
+    found = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"]
     assert [item["SK"]["S"] for item in found] == [f"RUN#{dead.name.local}"]
     redriven = replace(dead, state=RunState.RUNNING, attempt=2, token="three")
     store.write(redriven, dead)
-    assert any_tables.client.scan(TableName=any_tables.runs, IndexName="dead")["Items"] == []
+    assert dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"] == []
 
 
 def test_pages_of_runs_come_newest_first(any_tables: Tables) -> None:

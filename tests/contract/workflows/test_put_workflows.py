@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
@@ -28,7 +27,7 @@ from duecourse.usecases.workflows.workflow_draft import (
 )
 from tests.support.jobs import NOON
 from tests.support.office import Office
-from tests.support.tables import Tables
+from tests.support.tables import Stores, Tables
 from tests.support.world import World
 
 pytestmark = pytest.mark.emulator
@@ -66,7 +65,7 @@ def lost() -> None:
 class Desk:
     """Workflows are put and deleted here."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Stores) -> None:
         self.tables = tables
         self.world = World(tables)
         self.office = Office(self.world)
@@ -76,7 +75,7 @@ class Desk:
         return ManageWorkflows(
             *(self.office.editing, workflows),
             CancelRuns(world.run_store, world.wheel, world.clock, world.randomness),
-            *(DynamoTenantLimits(self.tables.client, self.tables.jobs), world.clock, InlineExecutor()),
+            *(self.tables.limits(), world.clock, InlineExecutor()),
         )
 
     def put(self, *names: str, store: Any = None, inline: Sequence[str] | None = None, **fields: Any) -> WorkflowPut:
@@ -127,8 +126,13 @@ def draft(names: Sequence[str], inline: Sequence[str] | None = None, **fields: A
 
 
 @pytest.fixture
-def desk(any_tables: Tables) -> Desk:
+def desk(any_tables: Stores) -> Desk:
     return Desk(any_tables)
+
+
+@pytest.fixture
+def dynamodb_desk(dynamodb_tables: Tables) -> Desk:
+    return Desk(dynamodb_tables)
 
 
 @pytest.mark.parametrize("at", ["claim", "put_graph", "expire_graph"])
@@ -213,61 +217,63 @@ def test_a_job_that_takes_the_workflows_id_meanwhile_stays_as_it_is(desk: Desk) 
     assert not isinstance(desk.job("nightly").target, WorkflowTarget)
 
 
-def test_a_graph_that_was_replaced_expires_and_one_that_comes_back_is_kept(desk: Desk) -> None:
-    first = desk.put("extract", "load").graph
-    second = desk.put("extract").graph
+def test_a_graph_that_was_replaced_expires_and_one_that_comes_back_is_kept(dynamodb_desk: Desk) -> None:
+    first = dynamodb_desk.put("extract", "load").graph
+    second = dynamodb_desk.put("extract").graph
     at = int(NOON) + GRAPH_DAYS * 86_400
-    assert (desk.expiry(first), desk.expiry(second)) == (at, None)
-    desk.put("extract", "load")
-    assert (desk.expiry(first), desk.expiry(second)) == (None, at)
+    assert (dynamodb_desk.expiry(first), dynamodb_desk.expiry(second)) == (at, None)
+    dynamodb_desk.put("extract", "load")
+    assert (dynamodb_desk.expiry(first), dynamodb_desk.expiry(second)) == (None, at)
 
 
-def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(desk: Desk) -> None:
-    first = desk.put("extract", "load").graph
+def test_a_graph_that_another_request_replaced_meanwhile_is_written_again(dynamodb_desk: Desk) -> None:
+    first = dynamodb_desk.put("extract", "load").graph
 
     def replaced() -> None:
-        desk.put("extract")
+        dynamodb_desk.put("extract")
 
-    put = desk.put("extract", "load", name="Other", store=Interrupted(desk.world.workflows, "claim", replaced))
+    put = dynamodb_desk.put(
+        "extract", "load", name="Other", store=Interrupted(dynamodb_desk.world.workflows, "claim", replaced)
+    )
     assert put.view.job.name == "Other"
-    assert desk.expiry(first) is None
-    assert desk.job("load").workflow == "nightly"
+    assert dynamodb_desk.expiry(first) is None
+    assert dynamodb_desk.job("load").workflow == "nightly"
 
 
-def test_a_graph_that_comes_back_is_not_let_expire_by_who_replaced_it_late(desk: Desk) -> None:
-    first = desk.put("extract", "load").graph
-    late = Interrupted(desk.world.workflows, "expire_graph", lambda: desk.put("extract", "load"))
-    desk.put("extract", store=late)
-    assert desk.expiry(first) is None
+def test_a_graph_that_comes_back_is_not_let_expire_by_who_replaced_it_late(dynamodb_desk: Desk) -> None:
+    first = dynamodb_desk.put("extract", "load").graph
+    late = Interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
+    dynamodb_desk.put("extract", store=late)
+    assert dynamodb_desk.expiry(first) is None
 
 
-def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(desk: Desk) -> None:
-    first = desk.put("extract", "load").graph
-    put = desk.put("extract").graph
+def test_a_graph_that_expires_just_before_the_switch_to_it_is_kept(dynamodb_desk: Desk) -> None:
+    first = dynamodb_desk.put("extract", "load").graph
+    put = dynamodb_desk.put("extract").graph
 
     class Between:
         """Lets the graph expire once it was written."""
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(desk.world.workflows, name)
+            return getattr(dynamodb_desk.world.workflows, name)
 
         def put_graph(self, *given: Any) -> WorkflowRef:
-            ref = desk.world.workflows.put_graph(*given)
-            if desk.managing().get("default", "nightly").graph == put:
-                desk.world.workflows.expire_graph("default", ref, desk.job("nightly"), at=int(NOON))
+            ref = dynamodb_desk.world.workflows.put_graph(*given)
+            if dynamodb_desk.managing().get("default", "nightly").graph == put:
+                dynamodb_desk.world.workflows.expire_graph("default", ref, dynamodb_desk.job("nightly"), at=int(NOON))
             return ref
 
-    desk.put("extract", "load", store=Between())
-    assert desk.expiry(first) is None
+    dynamodb_desk.put("extract", "load", store=Between())
+    assert dynamodb_desk.expiry(first) is None
 
 
-def test_a_deletion_that_ends_late_leaves_what_was_created_anew(desk: Desk) -> None:
-    first = desk.put("extract", "load").graph
-    gone = desk.office.jobs.delete("default", "nightly")
-    late = Interrupted(desk.world.workflows, "expire_graph", lambda: desk.put("extract", "load"))
-    desk.managing(late).deleted(gone)
-    assert desk.expiry(first) is None
-    assert desk.job("load").workflow == "nightly"
+def test_a_deletion_that_ends_late_leaves_what_was_created_anew(dynamodb_desk: Desk) -> None:
+    first = dynamodb_desk.put("extract", "load").graph
+    gone = dynamodb_desk.office.jobs.delete("default", "nightly")
+    late = Interrupted(dynamodb_desk.world.workflows, "expire_graph", lambda: dynamodb_desk.put("extract", "load"))
+    dynamodb_desk.managing(late).deleted(gone)
+    assert dynamodb_desk.expiry(first) is None
+    assert dynamodb_desk.job("load").workflow == "nightly"
 
 
 def test_what_another_request_took_out_meanwhile_is_a_member_again(desk: Desk) -> None:
@@ -286,15 +292,15 @@ def test_a_request_that_frees_late_frees_nothing_that_was_taken_in_again(desk: D
     assert desk.job("load").workflow == "nightly"
 
 
-def test_a_workflow_whose_graph_is_gone_can_be_put_again(desk: Desk) -> None:
-    put = desk.put("extract", "load")
+def test_a_workflow_whose_graph_is_gone_can_be_put_again(dynamodb_desk: Desk) -> None:
+    put = dynamodb_desk.put("extract", "load")
     target = put.view.job.target
     assert isinstance(target, WorkflowTarget)
     key = {"PK": {"S": "JOB#default#nightly"}, "SK": {"S": f"GRAPH#{target.graph}"}}
-    desk.tables.client.delete_item(TableName=desk.tables.jobs, Key=key)
-    fresh = Desk(desk.tables)
+    dynamodb_desk.tables.client.delete_item(TableName=dynamodb_desk.tables.jobs, Key=key)
+    fresh = Desk(dynamodb_desk.tables)
     fresh.put("extract", "load")
-    assert list(Desk(desk.tables).managing().get("default", "nightly").graph.numbers) == ["extract", "load"]
+    assert list(Desk(dynamodb_desk.tables).managing().get("default", "nightly").graph.numbers) == ["extract", "load"]
 
 
 def test_somebody_who_writes_all_the_time_is_given_way(desk: Desk) -> None:

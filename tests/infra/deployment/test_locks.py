@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 
 import pytest
 
@@ -38,6 +39,15 @@ def test_every_locked_package_has_hashes(lock: str) -> None:
 
 def test_what_is_tested_is_what_runs() -> None:
     assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements-dev.txt").items()
+
+
+def test_the_extra_server_is_what_the_functions_install() -> None:
+    """But for botocore, which the layer pins to what the emulator resolves with, and what every program has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "layers" / "dependencies" / "requirements.in").read_text().splitlines()
+    layer = {line for line in lines if line and not line.startswith(("#", "botocore=="))}
+    base = {requirement.partition(">")[0] for requirement in project["dependencies"]}
+    assert set(project["optional-dependencies"]["server"]) == layer - base
 
 
 @pytest.mark.parametrize("lock", ["requirements-bench.txt", "requirements-audit.txt"])

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.support.http_target import answering, http_target
 from tests.support.template import ROOT
@@ -35,7 +36,7 @@ def needed(lines: list[str] | None, extra: str = "") -> set[str]:
     for requirement in map(Requirement, lines or ()):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             more = distribution(requirement.name).requires
-            found |= {requirement.name, *needed(more, *requirement.extras)}
+            found |= {canonicalize_name(requirement.name), *needed(more, *requirement.extras)}
     return found
 
 
@@ -80,9 +81,44 @@ print(sorted({{"boto3", "botocore", "pydantic", "click", "rich"}} & set(sys.modu
     assert said.splitlines() == ["hello", "[]"]
 
 
+def test_schedules_need_no_library_but_the_time_zones(wheel: Path, tmp_path: Path) -> None:
+    program = """
+before = set(sys.modules)
+from datetime import UTC, datetime
+from duecourse import schedules
+print(schedules.next("30 2 * * *", tz="Europe/Berlin", after=datetime(2026, 3, 28, 12, tzinfo=UTC)))
+loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sorted(name for name in loaded - sys.stdlib_module_names if name[0] != "_"))
+"""
+    assert run(wheel, tmp_path, program).splitlines() == ["2026-03-29 03:00:00+02:00", "['duecourse', 'tzdata']"]
+
+
 def test_the_command_works_with_its_extra(wheel: Path, tmp_path: Path) -> None:
     program = """
 from duecourse.cli.main import main
 main(["next", "0 2 * * *", "--tz", "Europe/Berlin", "--count", "1", "--after", "2026-11-22T00:00:00Z"])
 """
     assert "2026-11-22" in run(wheel, tmp_path, program, "cli")
+
+
+def test_an_applications_tests_have_a_scheduler_with_the_extra(wheel: Path, tmp_path: Path) -> None:
+    program = """
+from duecourse.testing import Scheduler
+with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
+    target = {"type": "http", "url": "https://example.com/x"}
+    scheduler.client.create_job({"id": "nightly", "schedule": "30 2 * * *", "target": target})
+    print([call.run_id for call in scheduler.advance(days=2)])
+"""
+    assert run(wheel, tmp_path, program, "testing") == "['nightly.20260328T023000Z', 'nightly.20260329T023000Z']\n"
+
+
+def test_without_the_extra_the_scheduler_says_what_to_install(wheel: Path, tmp_path: Path) -> None:
+    program = """
+import duecourse.testing
+try:
+    duecourse.testing.Scheduler
+except ImportError as problem:
+    print(problem)
+"""
+    said = run(wheel, tmp_path, program)
+    assert said.endswith('which duecourse.testing needs: pip install "duecourse[testing]"\n')

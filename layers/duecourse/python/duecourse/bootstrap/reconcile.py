@@ -5,44 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from duecourse.adapters.aws.clients import client
-from duecourse.adapters.sqs.lanes import SqsLanes
-from duecourse.adapters.sqs.received import SqsDeadLetterQueue, SqsReceived
-from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
-from duecourse.bootstrap.transitions import stores_of, transitions_of
+from duecourse.adapters.sqs.received import SqsDeadLetterQueue
+from duecourse.adapters.system import Threads
+from duecourse.bootstrap.worker_ports import worker_ports
 from duecourse.settings import ReconcilerSettings
-from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+from duecourse.usecases.worker.wiring import transitions_of
 
 
 def reconcile_dead_letters(environ: Mapping[str, str]) -> ReconcileDeadLetters:
     """The dead-letter reconciler of this environment. Raises SettingsError."""
-    settings = ReconcilerSettings.from_env(environ)
-    clock, randomness, sqs, threads = SystemClock(), SystemRandomness(), client("sqs"), Threads()
-    stores = stores_of(settings.jobs_table, settings.runs_table, settings.shards, clock)
-    lanes = SqsLanes(client("sqs", once=True), settings.queue_urls, clock, randomness, bulk_urls=settings.bulk_urls)
-    forwarder = Forwarder(
-        lanes=lanes,
-        received=SqsReceived(sqs, settings.dead_letter_queue_url),
-        timers=stores.timers,
-        clock=clock,
-        lane=None,
-    )
-    transitions = transitions_of(
-        stores,
-        forwarder,
-        clock,
-        topic=settings.deaths_topic_arn,
-        bus=settings.bus_name,
-        bucket="",
-    )
+    settings, threads = ReconcilerSettings.from_env(environ), Threads()
+    ports = worker_ports(settings, queue=settings.dead_letter_queue_url)
     return ReconcileDeadLetters(
-        queue=SqsDeadLetterQueue(sqs, settings.dead_letter_queue_url, threads),
-        jobs=stores.jobs,
-        runs=stores.runs,
-        lanes=lanes,
-        clock=clock,
-        randomness=randomness,
-        transitions=transitions,
+        queue=SqsDeadLetterQueue(client("sqs"), settings.dead_letter_queue_url, threads),
+        jobs=ports.jobs,
+        runs=ports.runs,
+        lanes=ports.lanes,
+        clock=ports.clock,
+        randomness=ports.randomness,
+        transitions=transitions_of(ports, lane=None),
         run_retention_days=settings.run_retention_days,
         executor=threads,
     )

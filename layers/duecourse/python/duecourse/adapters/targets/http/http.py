@@ -45,7 +45,9 @@ def system_trust() -> ssl.SSLContext:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class HttpAnswer:
+    """What is looked at of an answer: the last two are headers (Retry-After, X-Duecourse-Retry)."""
+
     status: int
     body: bytes
     content_type: str
@@ -77,7 +79,7 @@ class HttpCaller:
         except RequestError as problem:
             return Failed(str(problem), problem.retryable, code=problem.code)
         try:
-            answer = self._exchange(request, deadline)
+            answer = self.exchange(request, deadline)
         except AddressRefusedError as refused:
             text = (
                 f"{request.name}: its host stands at an address that is not public ({refused}), which jobs may not call"
@@ -91,7 +93,8 @@ class HttpCaller:
             return Failed(f"{request.name}: {_plainly(problem)}", code=code)
         return self._judge(request, answer, target.expect)
 
-    def _exchange(self, request: HttpRequest, deadline: Deadline) -> _Answer:
+    def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
+        """The answer to a request. Raises AddressRefusedError, OSError (TimeoutError too) and HTTPException."""
         endpoint = request.endpoint
         addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, private=self.private)
         with _connect(addresses, endpoint, deadline) as plain, self._secure(plain, endpoint, deadline) as sock:
@@ -102,7 +105,7 @@ class HttpCaller:
                 body = response.body()
                 content_type = response.getheader("Content-Type", "")
                 wishes = response.getheader("Retry-After"), response.getheader("X-Duecourse-Retry", "")
-                return _Answer(response.status, body, content_type, *wishes)
+                return HttpAnswer(response.status, body, content_type, *wishes)
 
     def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
         """The same connection, inside TLS for https: name indication and certificate are the host's, not the IP's."""
@@ -111,7 +114,7 @@ class HttpCaller:
         sock.settimeout(deadline.left())
         return self.trust().wrap_socket(sock, server_hostname=endpoint.host)
 
-    def _judge(self, request: HttpRequest, answer: _Answer, expect: tuple[str, ...]) -> Outcome:
+    def _judge(self, request: HttpRequest, answer: HttpAnswer, expect: tuple[str, ...]) -> Outcome:
         status = answer.status
         if _is_expected(status, expect):
             json = "json" in answer.content_type.lower()

@@ -1,4 +1,4 @@
-"""Where notices, events and results go in a scenario."""
+"""Where notices, events and results go."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Announced:
     deaths: list[Death] = field(default_factory=list)
 
     def death(self, death: Death) -> None:
+        """See Notices."""
         self.deaths.append(death)
 
 
@@ -26,6 +27,7 @@ class RecordedEvents:
     refuses: bool = False
 
     def publish(self, events: Sequence[OutboundEvent]) -> int:
+        """See Bus."""
         if self.refuses:
             return len(events)
         self.events += events
@@ -45,9 +47,11 @@ class StoredResults:
     refuses: bool = False
 
     def put(self, key: str, document: bytes) -> None:
+        """See Results."""
         if self.refuses:
             raise ConnectionError("the store is not there")
         self.documents[key] = document
 
     def link(self, key: str) -> str:
+        """See Results."""
         return f"https://results.example/{key}"

@@ -1,0 +1,34 @@
+"""A scheduler for an application's tests: the domain code, use cases and API of production, on a settable clock.
+
+    from duecourse.testing import Scheduler
+
+    with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
+        scheduler.client.create_job({"id": "nightly", "schedule": "30 2 * * *", ...})
+        fired = scheduler.advance(days=2)
+
+docs/testing.md says how to use it. It needs what the API's functions need: `pip install "duecourse[testing]"`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from duecourse.testing.scheduler import Scheduler
+    from duecourse.testing.targets import Answer, TargetCall
+
+__all__ = ["Answer", "Scheduler", "TargetCall"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when they are used: pytest loads this package in every test run, for its plugin."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    try:
+        from duecourse.testing import scheduler, targets
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            f'{missing.name} is missing, which duecourse.testing needs: pip install "duecourse[testing]"',
+            name=missing.name,
+        ) from missing
+    return getattr(scheduler if name == "Scheduler" else targets, name)

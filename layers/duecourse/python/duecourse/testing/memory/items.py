@@ -1,0 +1,140 @@
+"""What both tables hold. Records are frozen, so they are kept as they are."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import RLock
+
+from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.change_record import ChangeRecord
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job
+from duecourse.domain.jobs.policies import Lane
+from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.jobs.sharding import shard_of, slot_of
+from duecourse.domain.runs.overlap import LinePosition, Lock
+from duecourse.domain.runs.run import UNSUCCESSFUL, Run
+from duecourse.domain.workflows.graph import Graph, WorkflowRef
+from duecourse.messages import RunMessage
+from duecourse.ports import Input, Timer, UsedKey, Watch
+
+JobKey = tuple[str, str]
+"""Tenant and job id."""
+
+EntryKey = tuple[str, str, str]
+"""Tenant, job id, and which of the job's entries: its cursor, or the key of a timer."""
+
+CURSOR = ""
+
+
+@dataclass
+class DueIndex:
+    """Entries by slot, each with its due time."""
+
+    slots: dict[str, dict[EntryKey, int]] = field(default_factory=lambda: defaultdict(dict))
+    places: dict[EntryKey, str] = field(default_factory=dict)
+
+    def put(self, key: EntryKey, slot: str | None, due: int | None) -> None:
+        """Where an entry stands now; without a slot it leaves the index."""
+        if (old := self.places.pop(key, None)) is not None:
+            self.slots[old].pop(key)
+            if not self.slots[old]:
+                del self.slots[old]
+        if slot is not None and due is not None:
+            self.places[key] = slot
+            self.slots[slot][key] = due
+
+    def due(self, slot: str, until: int) -> list[EntryKey]:
+        """The entries of a slot that are due by then, oldest first."""
+        found = self.slots.get(slot, {})
+        return sorted((key for key, due in found.items() if due <= until), key=lambda key: (found[key], key))
+
+    @property
+    def first(self) -> int | None:
+        """When the first of all entries is due (UTC seconds)."""
+        slot = min(self.slots, default=None)
+        return None if slot is None else min(min(slot.values()) for slot in self.slots.values())
+
+
+@dataclass
+class RunRecords:
+    """The records of a job's runs in the order of their names."""
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+
+    def put(self, run: Run) -> None:
+        """Write a record."""
+        local = run.name.local
+        if local not in self.runs:
+            insort(self.names, local)
+        self.runs[local] = run
+
+    def before(self, local: str | None) -> Iterator[Run]:
+        """Those before a name, newest first."""
+        end = len(self.names) if local is None else bisect_left(self.names, local)
+        return (self.runs[self.names[index]] for index in range(end - 1, -1, -1))
+
+    def within(self, low: str, high: str) -> Iterator[Run]:
+        """Those from one name through another, oldest first."""
+        begin, end = bisect_left(self.names, low), bisect_left(self.names, high)
+        return (self.runs[name] for name in self.names[begin:end])
+
+
+@dataclass
+class Items:
+    """Both tables. Every read and write that looks at more than one item holds `lock`."""
+
+    lock: RLock = field(default_factory=RLock, repr=False)
+    jobs: dict[JobKey, Job] = field(default_factory=dict)
+    cursors: dict[JobKey, Cursor] = field(default_factory=dict)
+    timers: dict[EntryKey, Timer] = field(default_factory=dict)
+    index: DueIndex = field(default_factory=DueIndex)
+    gone: dict[JobKey, Gone] = field(default_factory=dict)
+    used_keys: dict[tuple[str, str], UsedKey] = field(default_factory=dict)
+    seats: dict[tuple[str, Lane], Seats] = field(default_factory=dict)
+    changes: dict[JobKey, dict[str, ChangeRecord]] = field(default_factory=lambda: defaultdict(dict))
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+    watermarks: dict[int, str] = field(default_factory=dict)
+    shards: int = 0
+    ticked_at: float | None = None
+    records: dict[JobKey, RunRecords] = field(default_factory=lambda: defaultdict(RunRecords))
+    unsuccessful: dict[tuple[str, str, str], Run] = field(default_factory=dict)
+    locks: dict[JobKey, Lock] = field(default_factory=dict)
+    lines: dict[JobKey, dict[LinePosition, RunMessage]] = field(default_factory=lambda: defaultdict(dict))
+    watches: dict[JobKey, Watch] = field(default_factory=dict)
+    inputs: dict[JobKey, dict[str, Input]] = field(default_factory=lambda: defaultdict(dict))
+    graphs: dict[tuple[str, WorkflowRef], Graph] = field(default_factory=dict)
+    ends: dict[tuple[str, str, str, int], dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+
+    def put_cursor(self, cursor: Cursor, shards: int, now: float) -> None:
+        """Write a cursor, and its place in the due index; one that was quarantined has none."""
+        self.shards = max(self.shards, shards)
+        self.cursors[cursor.tenant, cursor.job_id] = cursor
+        slot = cursor.slot(shards, now=now) if cursor.error is None else None
+        self.index.put((cursor.tenant, cursor.job_id, CURSOR), slot, cursor.due)
+
+    def put_timer(self, timer: Timer, shards: int) -> None:
+        """Write a timer over an earlier one of the same purpose."""
+        self.shards = max(self.shards, shards)
+        tenant, job_id = timer.message.tenant, timer.message.job_id
+        key = tenant, job_id, timer.key
+        self.timers[key] = timer
+        self.index.put(key, slot_of(timer.due, shard_of(tenant, job_id, shards)), timer.due)
+
+    def run(self, tenant: str, job_id: str, local: str) -> Run | None:
+        """The record of a run."""
+        found = self.records.get((tenant, job_id))
+        return None if found is None else found.runs.get(local)
+
+    def put_run(self, run: Run) -> None:
+        """Write a record."""
+        self.records[run.tenant, run.job_id].put(run)
+        key = run.tenant, run.job_id, run.name.local
+        if run.state in UNSUCCESSFUL:
+            self.unsuccessful[key] = run
+        else:
+            self.unsuccessful.pop(key, None)

@@ -1,0 +1,251 @@
+"""Definitions, seats and a tenant's limits in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from duecourse.domain.jobs.bucket import Bucket
+from duecourse.domain.jobs.change_record import ChangeRecord
+from duecourse.domain.jobs.cursor import Cursor
+from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState, Lane
+from duecourse.domain.jobs.seats import Seats
+from duecourse.domain.runs.run import Run
+from duecourse.ports import (
+    BucketConflict,
+    ChangePage,
+    Clock,
+    CursorPage,
+    JobCursor,
+    JobPage,
+    JobQuotaError,
+    KeyUsedError,
+    SeatsChangedError,
+    SeatStore,
+    StoreBusyError,
+    UsedKey,
+)
+from duecourse.testing.memory.items import CURSOR, Items
+
+
+class MemoryJobStore:
+    """ports.JobStore."""
+
+    def __init__(self, items: Items, clock: Clock, shards: int = 1) -> None:
+        self._items = items
+        self._clock = clock
+        self._shards = shards
+        self.seats: SeatStore = MemorySeats(items)
+
+    def create(
+        self,
+        job: Job,
+        cursor: Cursor,
+        *,
+        now: float | None = None,
+        quota: int | None = None,
+        key: UsedKey | None = None,
+        after: Gone | None = None,
+        record: ChangeRecord | None = None,
+        seats: Seats | None = None,
+    ) -> bool:
+        items, where = self._items, (job.tenant, job.id)
+        at = self._clock.now() if now is None else now
+        with items.lock:
+            if key is not None and self.used_key(job.tenant, key.digest, now=at) is not None:
+                raise KeyUsedError
+            if where in items.jobs:
+                return False
+            gone = items.gone.get(where)
+            if after is not None and gone is not None and gone.deleted_at != after.deleted_at:
+                raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
+            if seats is not None and not _stand(items, seats):
+                raise SeatsChangedError
+            if quota is not None and _count(items, job.tenant) >= quota:
+                raise JobQuotaError
+            items.jobs[where] = job
+            items.put_cursor(cursor, self._shards, self._clock.now())
+            if key is not None:
+                items.used_keys[job.tenant, key.digest] = key
+            self._written(seats, record)
+            return True
+
+    def gone(self, tenant: str, job_id: str) -> Gone | None:
+        return self._items.gone.get((tenant, job_id))
+
+    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        found = self._items.used_keys.get((tenant, digest))
+        return None if found is None or found.expires_at <= int(now) else found
+
+    def get(self, tenant: str, job_id: str) -> Job | None:
+        return self._items.jobs.get((tenant, job_id))
+
+    def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
+        return _snapshot(self._items, tenant, job_id)
+
+    def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        with self._items.lock:
+            job = self.get(tenant, job_id)
+            return job, None if job is None else self.get_cursor(tenant, job_id)
+
+    def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
+        return self._items.cursors.get((tenant, job_id))
+
+    def change(
+        self,
+        job: Job,
+        standing: Cursor,
+        changed: Job,
+        cursor: Cursor,
+        records: Sequence[Run] = (),
+        record: ChangeRecord | None = None,
+        seats: Seats | None = None,
+    ) -> bool:
+        items, where = self._items, (job.tenant, job.id)
+        with items.lock:
+            now = items.cursors.get(where)
+            unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
+            fresh = all(items.run(run.tenant, run.job_id, run.name.local) is None for run in records)
+            if not (unchanged(items, job) and unmoved and fresh and (seats is None or _stand(items, seats))):
+                return False
+            items.jobs[where] = changed
+            items.put_cursor(cursor, self._shards, self._clock.now())
+            for run in records:
+                items.put_run(run)
+            self._written(seats, record)
+            return True
+
+    def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
+        items, where = self._items, (job.tenant, job.id)
+        with items.lock:
+            if not unchanged(items, job):
+                return False
+            del items.jobs[where]
+            items.cursors.pop(where, None)
+            items.index.put((*where, CURSOR), None, None)
+            items.gone[where] = Gone(deleted_at, job.generation)
+            self._written(None, record)
+            return True
+
+    def complete(self, job: Job, *, at: float) -> bool:
+        with self._items.lock:
+            standing = self.get(job.tenant, job.id)
+            if standing is None or (standing.generation, standing.state) != (job.generation, JobState.ACTIVE):
+                return False
+            revision = standing.revision + (1 if job.revision else 0)
+            done = replace(standing, state=JobState.COMPLETED, updated_at=at, revision=revision)
+            self._items.jobs[job.tenant, job.id] = done
+            return True
+
+    def note(self, records: Sequence[ChangeRecord]) -> None:
+        for record in records:
+            self._written(None, record)
+
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        with self._items.lock:
+            changes = self._items.changes[tenant, job_id]
+            places = sorted((place for place in changes if before is None or place < before), reverse=True)
+        following = places[limit - 1] if len(places) > limit else None
+        return ChangePage(tuple(changes[place] for place in places[:limit]), following)
+
+    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        return self._page(tenant, None, limit, after, prefix)
+
+    def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
+        return self._page(tenant, tag, limit, after, prefix)
+
+    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        page = self._page(tenant, None, limit, after, "")
+        entries = tuple(JobCursor(job.id, job.state, cursor) for job, cursor in page.items)
+        return CursorPage(entries, page.following)
+
+    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+        found = ((job_id, self.get(tenant, job_id)) for job_id in job_ids)
+        return {job_id for job_id, job in found if job is not None and tag in job.tags}
+
+    def _page(self, tenant: str, tag: str | None, limit: int, after: str | None, prefix: str) -> JobPage:
+        with self._items.lock:
+            ids = sorted(
+                job.id
+                for (owner, _), job in self._items.jobs.items()
+                if owner == tenant and (tag is None or tag in job.tags)
+            )
+            ids = [job_id for job_id in ids if job_id.startswith(prefix) and (after is None or job_id > after)]
+            found = [self.get_both(tenant, job_id) for job_id in ids[:limit]]
+        following = ids[limit - 1] if len(ids) > limit else None
+        return JobPage(tuple((job, cursor) for job, cursor in found if job is not None), following)
+
+    def _written(self, seats: Seats | None, record: ChangeRecord | None) -> None:
+        """What is written with a job."""
+        if seats is not None:
+            _put(self._items, seats)
+        if record is not None:
+            place = f"{int(record.at * 1000):013}#{record.key}"
+            self._items.changes[record.tenant, record.job_id][place] = record
+
+
+def unchanged(items: Items, job: Job) -> bool:
+    """Whether nobody has written the definition since it was read."""
+    standing = items.jobs.get((job.tenant, job.id))
+    read = job.generation, job.state, job.revision
+    return standing is not None and (standing.generation, standing.state, standing.revision) == read
+
+
+def _snapshot(items: Items, tenant: str, job_id: str) -> JobSnapshot:
+    with items.lock:
+        return items.jobs.get((tenant, job_id)) or items.gone.get((tenant, job_id))
+
+
+def _count(items: Items, tenant: str) -> int:
+    return sum(owner == tenant for owner, _ in items.jobs)
+
+
+def _stand(items: Items, seats: Seats) -> bool:
+    standing = items.seats.get((seats.tenant, seats.lane))
+    return standing is None or standing.version == seats.version
+
+
+def _put(items: Items, seats: Seats) -> None:
+    stored = replace(seats, version=seats.version + 1, holders=tuple(sorted(set(seats.holders))))
+    items.seats[seats.tenant, seats.lane] = stored
+
+
+@dataclass(frozen=True)
+class MemorySeats:
+    """ports.SeatStore."""
+
+    items: Items
+
+    def seats(self, tenant: str, lane: Lane) -> Seats:
+        return self.items.seats.get((tenant, lane)) or Seats(tenant, lane)
+
+    def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
+        found = {each: _snapshot(self.items, seats.tenant, each) for each in seats.holders}
+        return {each: replace(job, payload=None) if isinstance(job, Job) else job for each, job in found.items()}
+
+    def note(self, seats: Seats) -> None:
+        with self.items.lock:
+            if _stand(self.items, seats):
+                _put(self.items, seats)
+
+
+@dataclass(frozen=True)
+class MemoryTenantLimits:
+    """ports.TenantLimits."""
+
+    items: Items
+
+    def bucket(self, tenant: str) -> Bucket | None:
+        return self.items.buckets.get(tenant)
+
+    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
+        with self.items.lock:
+            found = self.items.buckets.get(tenant)
+            if found != previous:
+                return BucketConflict(found)
+            self.items.buckets[tenant] = bucket
+            return None
+
+    def jobs(self, tenant: str) -> int:
+        return _count(self.items, tenant)

@@ -1,0 +1,183 @@
+"""Records of runs, lines of waiting runs, and requests for runs in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from duecourse.domain.instants import to_basic
+from duecourse.domain.runs.coverage import Recorded
+from duecourse.domain.runs.heartbeat import Heartbeat
+from duecourse.domain.runs.overlap import LinePosition, Lock
+from duecourse.domain.runs.run import Run, RunState
+from duecourse.messages import RunMessage
+from duecourse.ports import Conflict, Input, StateMark, Watch
+from duecourse.testing.memory.items import Items
+
+_AFTER_SUFFIXES = "~"
+"""Sorts behind every suffix of a run's name."""
+
+
+@dataclass(frozen=True)
+class MemoryRunStore:
+    """ports.RunStore."""
+
+    items: Items
+
+    def get(self, tenant: str, job_id: str, local: str) -> Run | None:
+        return self.items.run(tenant, job_id, local)
+
+    def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        with self.items.lock:
+            standing = self.get(run.tenant, run.job_id, run.name.local)
+            if (standing is None) if previous is None else (standing is not None and _same(standing, previous)):
+                self.items.put_run(run)
+                return None
+            return None if standing is not None and run.written_as(standing) else Conflict(standing)
+
+    def page(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Run]:
+        with self.items.lock:
+            return list(islice(self.items.records[tenant, job_id].before(before), limit))
+
+    def between(self, tenant: str, job_id: str, low: int, high: int, *, strongly: bool) -> list[Recorded]:
+        with self.items.lock:
+            found = self.items.records[tenant, job_id].within(to_basic(low + 1), to_basic(high) + _AFTER_SUFFIXES)
+            return [_recorded(run) for run in found if not run.suffix]
+
+    def has_items(self, tenant: str, job_id: str) -> bool:
+        key, items = (tenant, job_id), self.items
+        return (
+            key in items.watches
+            or any(of[key] for of in (items.inputs, items.lines) if key in of)
+            or (key in items.records and bool(items.records[key].names))
+        )
+
+    def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
+        with self.items.lock:
+            standing = self.get(run.tenant, run.job_id, run.name.local)
+            if (
+                standing is None
+                or standing.state not in (RunState.RUNNING, RunState.WAITING)
+                or (standing.attempt, standing.callback_hash) != (run.attempt, run.callback_hash)
+            ):
+                return Conflict(standing)
+            self.items.put_run(beat.beaten(standing))
+            return None
+
+    def by_state(
+        self,
+        tenant: str,
+        states: Iterable[RunState],
+        *,
+        limit: int,
+        before: StateMark | None = None,
+        job_id: str | None = None,
+    ) -> list[Run]:
+        wanted = frozenset(states)
+        with self.items.lock:
+            of_tenant = (run for (owner, _, _), run in self.items.unsuccessful.items() if owner == tenant)
+            found = [run for run in of_tenant if run.state in wanted and job_id in (None, run.job_id)]
+        found.sort(key=_newest_first)
+        if before is not None:
+            # A mark without a run means before everything of its instant.
+            mark = (-before.at, before.state.value, before.run_id) if before.run_id else (-before.at, "~", "")
+            found = [run for run in found if _newest_first(run) > mark]
+        return found[:limit]
+
+    def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None) -> Lock | None:
+        with self.items.lock:
+            standing = self.items.locks.get((tenant, job_id))
+            if standing is not None and standing.holder != lock.holder and standing != previous:
+                return standing
+            self.items.locks[tenant, job_id] = lock
+            return None
+
+    def locked(self, tenant: str, job_id: str) -> Lock | None:
+        return self.items.locks.get((tenant, job_id))
+
+    def unlock(self, tenant: str, job_id: str, holder: str) -> bool:
+        with self.items.lock:
+            standing = self.items.locks.get((tenant, job_id))
+            if standing is not None and standing.holder == holder:
+                del self.items.locks[tenant, job_id]
+            return standing is None or standing.holder == holder
+
+
+def _same(standing: Run, read: Run) -> bool:
+    """Whether the record is the one that was read, as far as the table's condition looks."""
+
+    def looked_at(run: Run) -> tuple[object, ...]:
+        return run.state, run.attempt, run.token, run.heartbeat_until, run.heartbeat_at
+
+    return looked_at(standing) == looked_at(read)
+
+
+def _recorded(run: Run) -> Recorded:
+    through = run.occurrence if run.through is None else run.through
+    return Recorded(run.occurrence, through, run.due, run.lane, run.attempt > 0, run.caught_up)
+
+
+def _newest_first(run: Run) -> tuple[float, str, str]:
+    return -run.state_since, run.state.value, str(run.name)
+
+
+@dataclass(frozen=True)
+class MemoryLines:
+    """ports.Lines."""
+
+    items: Items
+
+    def enter(self, message: RunMessage, *, expires_at: int) -> bool:
+        place = LinePosition(message.due, message.name.local)
+        with self.items.lock:
+            line = self.items.lines[message.tenant, message.job_id]
+            return line.setdefault(place, message) is message
+
+    def leave(self, tenant: str, job_id: str, place: LinePosition) -> None:
+        with self.items.lock:
+            self.items.lines[tenant, job_id].pop(place, None)
+
+    def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
+        with self.items.lock:
+            line = self.items.lines[tenant, job_id]
+            return [line[place] for place in sorted(line, reverse=newest)[:limit]]
+
+    def length(self, tenant: str, job_id: str, *, limit: int) -> int:
+        return min(len(self.items.lines[tenant, job_id]), limit)
+
+    def watch(self, tenant: str, job_id: str) -> Watch | None:
+        return self.items.watches.get((tenant, job_id))
+
+    def set_watch(
+        self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
+    ) -> bool:
+        with self.items.lock:
+            standing = self.watch(tenant, job_id)
+            if (standing and standing.nonce) != (previous and previous.nonce):
+                return False
+            if watch is None:
+                self.items.watches.pop((tenant, job_id), None)
+            else:
+                self.items.watches[tenant, job_id] = watch
+            return True
+
+
+@dataclass(frozen=True)
+class MemoryInputs:
+    """ports.Inputs."""
+
+    items: Items
+
+    def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
+        with self.items.lock:
+            standing = self.items.inputs[tenant, job_id].setdefault(wanted.suffix, wanted)
+        return None if standing == wanted else standing
+
+    def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
+        return self.items.inputs[tenant, job_id].get(suffix)
+
+    def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
+        with self.items.lock:
+            if (standing := self.get(tenant, job_id, suffix)) is not None:
+                self.items.inputs[tenant, job_id][suffix] = replace(standing, sent=True)

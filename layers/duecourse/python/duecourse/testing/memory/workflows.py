@@ -1,0 +1,93 @@
+"""Graphs of workflows and ends of their members in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from duecourse.domain.documents import to_document
+from duecourse.domain.ids import RunName
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.run import Run
+from duecourse.domain.workflows.ends import BY_RANK, End, MemberEnds
+from duecourse.domain.workflows.graph import PART_MEMBERS, Graph, WorkflowRef
+from duecourse.ports import GraphMissingError, WorkflowRead
+from duecourse.testing.memory.items import Items
+from duecourse.testing.memory.jobs import unchanged
+
+
+@dataclass(frozen=True)
+class MemoryWorkflows:
+    """ports.WorkflowStore. Graphs are kept for good."""
+
+    items: Items
+
+    def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
+        try:
+            return self.items.graphs[tenant, ref]
+        except KeyError:
+            raise GraphMissingError(f"graph {ref} of tenant {tenant} is not kept any more") from None
+
+    def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
+        text = json.dumps(to_document(graph), sort_keys=True)
+        ref = WorkflowRef(workflow, sha256(text.encode()).hexdigest()[:24])
+        self.items.graphs[tenant, ref] = graph
+        return ref
+
+    def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
+        """Nothing expires here."""
+
+    def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
+        with self.items.lock:
+            return {job_id: self.items.jobs[tenant, job_id] for job_id in ids if (tenant, job_id) in self.items.jobs}
+
+    def claim(self, jobs: Sequence[Job], workflow: str) -> list[str]:
+        with self.items.lock:
+            return [job.id for job in jobs if not self._belongs(job, workflow)]
+
+    def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None) -> None:
+        with self.items.lock:
+            if not jobs:
+                return
+            absent = (jobs[0].tenant, workflow) not in self.items.jobs
+            if absent if standing is None else unchanged(self.items, standing):
+                for job in jobs:
+                    self._belongs(job, None)
+
+    def _belongs(self, job: Job, workflow: str | None) -> bool:
+        if not unchanged(self.items, job):
+            return False
+        where = job.tenant, job.id
+        standing = self.items.jobs[where]
+        self.items.jobs[where] = replace(standing, workflow=workflow, revision=standing.revision + 1)
+        return True
+
+    def record_end(self, tenant: str, run: RunName, number: int, end: End, *, expires_at: int) -> MemberEnds:
+        with self.items.lock:
+            ranks = self.items.ends[tenant, run.job_id, run.local, number // PART_MEMBERS]
+            ranks[number] = max(ranks.get(number, 0), end.rank)
+            return _ends(ranks)
+
+    def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
+        with self.items.lock:
+            ranks = {
+                number: rank
+                for part in parts
+                for number, rank in self.items.ends[tenant, run.job_id, run.local, part].items()
+            }
+            record = self.items.run(tenant, run.job_id, run.local) if with_run else None
+            return WorkflowRead(record, _ends(ranks))
+
+    def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
+        with self.items.lock:
+            found = (self.items.run(tenant, run.job_id, run.local) for run in runs)
+            return [run for run in found if run is not None]
+
+
+def _ends(ranks: dict[int, int]) -> MemberEnds:
+    masks = dict.fromkeys(End, 0)
+    for number, rank in ranks.items():
+        masks[BY_RANK[rank]] |= 1 << number
+    return MemberEnds(**masks)

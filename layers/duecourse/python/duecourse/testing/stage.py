@@ -1,0 +1,207 @@
+"""A whole stage on a settable clock: the use cases of production over stores and lanes in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from duecourse.api.api import Api
+from duecourse.api.wiring import ApiPorts, api_of
+from duecourse.domain.jobs.policies import Lane, Precision
+from duecourse.domain.jobs.sharding import bucket_of
+from duecourse.domain.targets.allowed_targets import AllowedTargets
+from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
+from duecourse.ports import RegisteredTask
+from duecourse.settings import ApiSettings
+from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
+from duecourse.testing.targets import Targets
+from duecourse.testing.wheel import Held, Wheel
+from duecourse.usecases.announce import Announcements
+from duecourse.usecases.dispatch.claiming import Claiming
+from duecourse.usecases.dispatch.dispatch import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
+from duecourse.usecases.dispatch.skipping import Skipping
+from duecourse.usecases.report import Report
+from duecourse.usecases.worker.receive import LaneWorker
+from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
+from duecourse.usecases.worker.work_item import Disposition, WorkerRules
+
+MINUTE = 60
+FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided"})
+"""Actions of reports that say that Duecourse itself is at fault."""
+
+_ANY = ("*",)
+
+
+def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
+    """Those of a stage that allows all targets (of kind `aws` those `actions`), but none at private addresses. Its
+    limits are far, since a clock that stands refills no bucket.
+    """
+    return ApiSettings(
+        stage="testing",
+        jobs_table="jobs",
+        runs_table="runs",
+        shards=1,
+        lookahead_seconds=300,
+        horizon_seconds=840,
+        run_retention_days=90,
+        queue_urls=dict.fromkeys(Lane, ""),
+        bulk_urls=dict.fromkeys(Lane, ""),
+        default_precision=Precision.SECOND,
+        private_targets="refuse",
+        allowed_targets=AllowedTargets(
+            functions=_ANY,
+            queues=_ANY,
+            topics=_ANY,
+            buses=_ANY,
+            machines=_ANY,
+            clusters=_ANY,
+            task_definitions=("*:*",),
+            subnets=_ANY,
+            security_groups=_ANY,
+            public_ip=True,
+            actions=actions,
+            roles=_ANY,
+        ),
+        results_bucket="results",
+        auth="none",
+        tenant_claim="tenant",
+        job_quota=100_000,
+        requests_per_second=10_000_000,
+        burst=10_000_000,
+        smallest_interval_seconds=1,
+        backfill_limit=10_000,
+        seats=dict.fromkeys(Lane, 30),
+        workflows="on",
+    )
+
+
+@dataclass
+class NoTasks:
+    """ports.Tasks of a stage whose operator has registered none."""
+
+    def get(self, name: str) -> RegisteredTask | None:
+        """See Tasks."""
+        del name
+        return None
+
+
+class FaultError(RuntimeError):
+    """Duecourse itself has failed: what it would have logged."""
+
+
+@dataclass
+class Stage:
+    """Time is `clock`; `until` lets it pass. Nothing happens between a tick, a visible message and the end."""
+
+    clock: SettableClock
+    targets: Targets
+    settings: ApiSettings
+    tables: MemoryTables = field(default_factory=MemoryTables)
+    randomness: Numbered = field(default_factory=Numbered)
+    notices: Announced = field(default_factory=Announced)
+    bus: RecordedEvents = field(default_factory=RecordedEvents)
+    results: StoredResults = field(default_factory=StoredResults)
+
+    def __post_init__(self) -> None:
+        self.wheel = Wheel(self.clock)
+        self._mark = self.tables.tick_mark()
+        self._mark.mark(self.clock.now() // MINUTE * MINUTE)
+        # As if it had been running for long: a first round looks back further.
+        self.tables.cursor_store(self.clock).advance_watermark(0, bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS))
+
+    @cached_property
+    def api(self) -> Api:
+        """The API of the stage."""
+        tables, clock = self.tables, self.clock
+        ports = ApiPorts(
+            jobs=tables.job_store(clock),
+            runs=tables.run_store(),
+            timers=tables.timers(),
+            lines=tables.lines(),
+            inputs=tables.inputs(),
+            workflows=tables.workflows(clock),
+            lanes=self.wheel,
+            depths=self.wheel,
+            counters=tables.limits(),
+            mark=self._mark,
+            tasks=NoTasks(),
+            results=self.results,
+            clock=clock,
+            randomness=self.randomness,
+        )
+        return api_of(ports, self.settings)
+
+    @cached_property
+    def _dispatch(self) -> Dispatch:
+        tables, clock, settings = self.tables, self.clock, self.settings
+        skipping = Skipping(tables.run_store(), clock, settings.run_retention_days)
+        claiming = Claiming(tables.job_store(clock), skipping, clock, Announcements(self.bus, clock))
+        rules = DispatchRules(settings.shards, settings.lookahead_seconds, settings.horizon_seconds)
+        return Dispatch(tables.cursor_store(clock), self.wheel, clock, self.randomness, claiming, rules)
+
+    @cached_property
+    def _workers(self) -> Mapping[Lane, LaneWorker]:
+        tables, clock = self.tables, self.clock
+        ports = WorkerPorts(
+            jobs=tables.job_store(clock),
+            runs=tables.run_store(),
+            timers=tables.timers(),
+            lines=tables.lines(),
+            inputs=tables.inputs(),
+            workflows=tables.workflows(clock),
+            lanes=self.wheel,
+            received=self.wheel,
+            notices=self.notices,
+            bus=self.bus,
+            results=self.results,
+            clock=clock,
+            randomness=self.randomness,
+        )
+        kept_days, receives = self.settings.run_retention_days, self.wheel.max_receive_count
+        return {lane: worker_of(ports, self.targets, WorkerRules(lane, receives, kept_days)) for lane in Lane}
+
+    def until(self, instant: float) -> None:
+        """Let time pass to an instant (UTC seconds), and do what is due then, too."""
+        self.work()
+        while True:
+            tick, visible = self._next_tick(), self.wheel.next_visible
+            following = min(instant, *(at for at in (tick, visible) if at is not None), float("inf"))
+            self.clock.set(max(following, self.clock.now()))
+            if following == tick:
+                self._mark.mark(tick)
+                self._checked(self._dispatch(0, tick + DISPATCH_SECONDS))
+            self.work()
+            if following >= instant:
+                self._mark.mark(self.clock.now() // MINUTE * MINUTE)
+                return
+
+    def _next_tick(self) -> int | None:
+        """The next minute whose round of dispatch would find something."""
+        first = self.tables.items.index.first
+        if first is None:
+            return None
+        due = -(-(first - self.settings.lookahead_seconds) // MINUTE) * MINUTE
+        return max(due, (int(self.clock.now()) // MINUTE + 1) * MINUTE)
+
+    def work(self) -> None:
+        """Hand every visible message to a worker of its lane, one at a time."""
+        while (held := self.wheel.receive()) is not None:
+            self._handle(held)
+
+    def _handle(self, held: Held) -> None:
+        deadline = self.clock.now() + WORKER_SECONDS[held.lane]
+        disposition, report = self._workers[held.lane].handle(self.wheel.received(held), deadline)
+        if disposition is Disposition.RETAIN:
+            self.wheel.put_back(held)
+        if (broken := self.targets.broken) is not None:
+            self.targets.broken = None
+            raise broken
+        self._checked(report)
+
+    def _checked(self, report: Report) -> None:
+        for event in report.events:
+            if event.action in FAULTS:
+                raise FaultError(f"{event.action}: {dict(event.facts)}")

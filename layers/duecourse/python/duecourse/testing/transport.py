@@ -1,0 +1,73 @@
+"""The way from the client to the API's application: API Gateway's events (payload format 2.0) instead of HTTP."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from itertools import count
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httpx
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.api.api import Api
+from duecourse.api.app import Application
+from duecourse.telemetry import function_logger
+
+URL = "https://duecourse.test"
+"""The API's address; nothing is ever looked up under it."""
+
+
+class _Stderr:
+    """The present one, which a test runner may have replaced."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Answers requests by the API's own application. Only what goes wrong inside it is logged, to stderr."""
+
+    def __init__(self, api: Api) -> None:
+        self._application = Application(api, function_logger(service="api", level="ERROR", stream=_Stderr()))
+        self._context = cast(LambdaContext, SimpleNamespace())
+        self._numbers = count(1)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """See httpx.BaseTransport."""
+        answer = self._application(self._event(request), self._context)
+        return httpx.Response(answer["statusCode"], headers=answer["headers"], content=answer["body"].encode())
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """See httpx.AsyncBaseTransport."""
+        await request.aread()
+        return self.handle_request(request)
+
+    def _event(self, request: httpx.Request) -> dict[str, Any]:
+        """The request as API Gateway passes it on."""
+        query: dict[str, str] = {}
+        for name, value in request.url.params.multi_items():  # those that come twice are joined
+            query[name] = f"{query[name]},{value}" if name in query else value
+        body = request.read()
+        event: dict[str, Any] = {
+            "version": "2.0",
+            "routeKey": "ANY /v1/{proxy+}",
+            "rawPath": request.url.path,
+            "rawQueryString": request.url.query.decode(),
+            "queryStringParameters": query,
+            "headers": {name.lower(): value for name, value in request.headers.items()},
+            "requestContext": {
+                "http": {"method": request.method, "path": request.url.path},
+                "requestId": f"request-{next(self._numbers)}",
+                "stage": "$default",
+            },
+            "isBase64Encoded": False,
+        }
+        try:
+            return event | ({"body": body.decode()} if body else {})
+        except UnicodeDecodeError:
+            return event | {"body": b64encode(body).decode(), "isBase64Encoded": True}

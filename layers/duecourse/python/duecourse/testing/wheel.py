@@ -1,0 +1,107 @@
+"""The lanes as a timing wheel: messages become visible as the clock is moved on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from threading import Lock
+
+from duecourse.domain.jobs.policies import Lane
+from duecourse.limits import MAX_DELAY_SECONDS
+from duecourse.messages import RunMessage, read_run_message
+from duecourse.ports import Depth, Outgoing
+from duecourse.testing.clock import SettableClock
+from duecourse.usecases.worker.work_item import ReceivedMessage
+
+
+@dataclass(order=True)
+class Held:
+    """A message in the wheel, visible from an instant on (UTC seconds)."""
+
+    visible: float
+    serial: int
+    body: str = field(compare=False)
+    receives: int = field(default=0, compare=False)
+    lane: Lane = field(default=Lane.NORMAL, compare=False)
+
+    @property
+    def message(self) -> RunMessage:
+        """What it says."""
+        return read_run_message(self.body)
+
+
+@dataclass
+class Wheel:
+    """ports.Lanes, ports.Received and ports.Depths: one queue. `refuse` says which messages are not taken."""
+
+    clock: SettableClock
+    refuse: Callable[[RunMessage], bool] = lambda _: False
+    sent: list[Outgoing] = field(default_factory=list)
+    dead_letters: list[Held] = field(default_factory=list)
+    max_receive_count: int = 5
+    visibility: float = 150
+    _held: list[Held] = field(default_factory=list)
+    _postponed: dict[str, float] = field(default_factory=dict)
+    _serial: count[int] = field(default_factory=count)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+        """See Lanes."""
+        with self._lock:
+            accepted = []
+            for one in outgoing:
+                if not 0 <= one.delay_seconds <= MAX_DELAY_SECONDS:
+                    raise ValueError(f"SQS delays a message by 0 to {MAX_DELAY_SECONDS} s, not by {one.delay_seconds}")
+                fine = not self.refuse(one.message)
+                accepted.append(fine)
+                if fine:
+                    self.sent.append(one)
+                    visible = self.clock.now() + one.delay_seconds
+                    held = Held(visible, next(self._serial), one.message.to_json(), lane=one.message.lane)
+                    heappush(self._held, held)
+            return accepted
+
+    def postpone(self, receipt: str, seconds: int) -> None:
+        """See Received."""
+        self._postponed[receipt] = self.clock.now() + seconds
+
+    def depth(self, lane: Lane) -> Depth:
+        """See Depths."""
+        now = self.clock.now()
+        waiting = sum(held.visible <= now for held in self._held if held.lane is lane)
+        return Depth(waiting, 0, sum(held.lane is lane for held in self._held) - waiting)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def next_visible(self) -> float | None:
+        """When the next message becomes visible, or became it (UTC seconds); None where there is none."""
+        return self._held[0].visible if self._held else None
+
+    def receive(self) -> Held | None:
+        """The next visible message; one that was received too often goes to the dead letters instead."""
+        with self._lock:
+            while self._held and self._held[0].visible <= self.clock.now():
+                held = heappop(self._held)
+                if held.receives >= self.max_receive_count:
+                    self.dead_letters.append(held)
+                    continue
+                held.receives += 1
+                return held
+            return None
+
+    def received(self, held: Held) -> ReceivedMessage:
+        """How a worker sees a received message."""
+        name = f"message-{held.serial}"
+        request = f"request-{held.serial}-{held.receives}"
+        return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body)
+
+    def put_back(self, held: Held) -> None:
+        """Not deleted: visible again when postponed to, or after the visibility time-out."""
+        with self._lock:
+            receipt = f"message-{held.serial}/{held.receives}"
+            held.visible = self._postponed.pop(receipt, self.clock.now() + self.visibility)
+            heappush(self._held, held)

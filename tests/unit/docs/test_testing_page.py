@@ -1,0 +1,23 @@
+"""The tests in docs/testing.md pass, as an application would run them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.template import ROOT
+
+pytestmark = pytest.mark.long
+
+
+def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "testing.md").read_text()
+    written = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    (tmp_path / "test_page.py").write_text(written)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"{written.count('def test_')} passed" in done.stdout, done.stdout + done.stderr

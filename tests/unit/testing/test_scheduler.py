@@ -1,0 +1,292 @@
+"""duecourse.testing as an application's tests use it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from duecourse.testing import Answer, Scheduler, TargetCall
+
+URL = "https://example.com/hook"
+HTTP = {"type": "http", "url": URL}
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
+        yield scheduler
+
+
+@pytest.fixture
+def http(scheduler: Scheduler) -> Iterator[httpx.Client]:
+    """A client of one's own."""
+    with httpx.Client(base_url=scheduler.url, transport=scheduler.transport) as http:
+        yield http
+
+
+def utc(day: int, hour: int = 0, minute: int = 0) -> datetime:
+    return datetime(2026, 3, day, hour, minute, tzinfo=UTC)
+
+
+def post(scheduler: Scheduler, job_id: str = "nightly", schedule: str | None = "30 2 * * *", **fields: Any) -> None:
+    job: dict[str, Any] = {"id": job_id, "schedule": schedule, "target": HTTP, **fields}
+    scheduler.client.create_job(job)
+
+
+def runs(http: httpx.Client, job_id: str = "nightly") -> list[tuple[str, str | None]]:
+    """State and reason of a job's runs, newest first."""
+    return [(run["state"], run["reason"]) for run in http.get(f"/v1/jobs/{job_id}/runs").json()["items"]]
+
+
+def test_what_comes_due_while_time_passes_is_called(scheduler: Scheduler) -> None:
+    post(scheduler, timezone="Europe/Berlin", payload={"day": "{{date}}"})
+    fired = scheduler.advance(days=2)
+    assert [(call.run_id, call.scheduled_at, call.payload) for call in fired] == [
+        ("nightly.20260328T013000Z", utc(28, 1, 30), {"day": "2026-03-28"}),
+        ("nightly.20260329T010000Z", utc(29, 1), {"day": "2026-03-29"}),  # 02:30 does not exist: the clock jumps
+    ]
+    assert [call.at for call in fired] == [call.scheduled_at for call in fired]
+    assert scheduler.now == utc(30)
+
+
+def test_nothing_happens_while_the_clock_stands(scheduler: Scheduler) -> None:
+    post(scheduler)
+    assert scheduler.advance_to("2026-03-28T02:29:59Z") == []
+    assert [call.job_id for call in scheduler.advance(seconds=1)] == ["nightly"]
+    assert scheduler.advance() == []
+    assert len(scheduler.calls) == 1
+
+
+def test_a_call_is_the_request_that_its_target_would_get() -> None:
+    with Scheduler(secrets={"token": "s3cret"}) as scheduler:
+        headers = {"Authorization": "Bearer {{secret:token}}", "X-Run": "{{run_id}}"}
+        post(scheduler, schedule="0 0 2 1 *", target=HTTP | {"headers": headers}, idempotency_key="{{date}}")
+        (call,) = scheduler.advance(days=1)
+    assert call.headers["Authorization"] == "Bearer s3cret"
+    assert call.headers["X-Run"] == call.run_id == "nightly.20260102T000000Z"
+    assert call.headers["Idempotency-Key"] == call.idempotency_key == "2026-01-02"
+    assert call.target["url"] == URL
+
+
+def test_a_target_that_fails_is_called_again_until_its_run_is_dead_and_redriven(
+    scheduler: Scheduler, http: httpx.Client
+) -> None:
+    post(scheduler, retry={"max_attempts": 3, "min_seconds": 3600, "max_seconds": 14400})
+    scheduler.answer("nightly", status=503, body={"reason": "busy"})
+    fired = scheduler.advance(hours=12)
+    assert [call.attempt for call in fired] == [1, 2, 3]
+    assert fired[2].at - fired[1].at > fired[1].at - fired[0].at > timedelta(minutes=15)
+    assert {call.idempotency_key for call in fired} == {"default/nightly.20260328T023000Z"}
+    (dead,) = http.get("/v1/dead-letters").json()["items"]
+    assert dead["code"] == "http.503"
+    assert '{"reason":"busy"}' in dead["error"]
+
+    scheduler.answer("nightly", body={"rows": 7})
+    assert http.post(f"/v1/runs/{dead['id']}/redrive").status_code == 202
+    assert [call.attempt for call in scheduler.advance()] == [4]
+    assert http.get(f"/v1/runs/{dead['id']}").json()["result"] == {"status": 200, "body": {"rows": 7}}
+
+
+def test_answers_may_be_for_some_calls_only(scheduler: Scheduler) -> None:
+    post(scheduler)
+    scheduler.answer("nightly", status=500, times=1)
+    scheduler.answer("nightly", status=429, headers={"Retry-After": "120"}, times=1)
+    fired = scheduler.advance(hours=4)
+    assert [call.attempt for call in fired] == [1, 2, 3]
+    assert fired[2].at - fired[1].at == timedelta(minutes=2)
+
+
+def test_a_handler_answers_by_a_status_a_body_or_both(scheduler: Scheduler, http: httpx.Client) -> None:
+    answers: dict[str, Any] = {"a": 404, "b": {"rows": 1}, "c": Answer(409, "taken"), "d": None}
+
+    @scheduler.target
+    def handler(call: TargetCall) -> Any:
+        return answers[call.job_id]
+
+    for job_id in answers:
+        post(scheduler, job_id)
+    scheduler.advance(hours=3)
+    found = {job_id: http.get(f"/v1/jobs/{job_id}/runs").json()["items"][0] for job_id in answers}
+    assert {job_id: run["state"] for job_id, run in found.items()} == {
+        "a": "DEAD",
+        "b": "SUCCEEDED",
+        "c": "DEAD",
+        "d": "SUCCEEDED",
+    }
+    assert found["b"]["result"] == {"status": 200, "body": {"rows": 1}}
+    assert found["c"]["error"].endswith("answered 409 Conflict: taken")
+
+
+def test_what_a_handler_raises_is_the_tests(scheduler: Scheduler) -> None:
+    @scheduler.target
+    def handler(call: TargetCall) -> None:
+        assert call.payload == "something else"
+
+    post(scheduler)
+    with pytest.raises(AssertionError, match="something else"):
+        scheduler.advance(days=1)
+
+
+def test_other_targets_than_http_fail_by_their_kind_of_error(scheduler: Scheduler, http: httpx.Client) -> None:
+    target = {"type": "lambda", "function": "report"}
+    post(scheduler, target=target, retry={"max_attempts": 3, "on": ["Busy"]}, payload=[1])
+    scheduler.answer("nightly", status=500, body="come back", code="Busy", times=1)
+    scheduler.answer("nightly", status=500, body="no such customer", code="KeyError", times=1)
+    fired = scheduler.advance(hours=4)
+    assert [(call.attempt, call.payload, call.headers) for call in fired] == [(1, [1], {}), (2, [1], {})]
+    (dead,) = http.get("/v1/dead-letters").json()["items"]
+    assert (dead["code"], dead["error"]) == ("KeyError", "lambda target failed: no such customer")
+
+
+def test_a_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, completion="callback", heartbeat_seconds=600)
+    (call,) = scheduler.advance_to("2026-03-28T02:30:00Z")
+    assert call.token is not None
+    bearer = {"Authorization": f"Bearer {call.token}"}
+    scheduler.advance_to(call.at + timedelta(minutes=9))
+    assert http.post(f"/v1/runs/{call.run_id}/heartbeat", headers=bearer).status_code == 200
+    scheduler.advance(minutes=9)
+    assert runs(http) == [("WAITING", None)]
+    done = http.post(f"/v1/runs/{call.run_id}/complete", headers=bearer, json={"result": {"rows": 2}})
+    assert done.status_code == 202
+    assert scheduler.advance() == []
+    assert runs(http) == [("SUCCEEDED", None)]
+
+
+def test_a_run_whose_callback_does_not_come_is_tried_again(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, completion="callback", completion_seconds=3600, retry={"max_attempts": 2})
+    fired = scheduler.advance(hours=6)
+    assert [call.attempt for call in fired] == [1, 2]
+    assert runs(http)[0][0] == "DEAD"
+    assert fired[0].token != fired[1].token
+
+
+def test_a_target_may_complete_its_run_before_it_answers(scheduler: Scheduler, http: httpx.Client) -> None:
+    @scheduler.target
+    def handler(call: TargetCall) -> int:
+        bearer = {"Authorization": f"Bearer {call.token}"}
+        return http.post(f"/v1/runs/{call.run_id}/complete", headers=bearer, json={"result": 1}).status_code
+
+    post(scheduler, completion="callback")
+    scheduler.advance(hours=3)
+    assert runs(http) == [("SUCCEEDED", None)]
+
+
+def test_a_run_that_is_still_at_work_keeps_the_next_one_out(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, schedule="0 * * * *", completion="callback", overlap="skip")
+    assert len(scheduler.advance(hours=2, minutes=1)) == 1
+    assert runs(http) == [("SKIPPED", "overlap"), ("WAITING", None)]
+
+
+def test_runs_in_line_start_one_after_the_other(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, schedule="0 * * * *", completion="callback", overlap="queue")
+    (first,) = scheduler.advance(hours=3)
+    bearer = {"Authorization": f"Bearer {first.token}"}
+    http.post(f"/v1/runs/{first.run_id}/complete", headers=bearer, json={"result": None})
+    (second,) = scheduler.advance(minutes=1)
+    assert second.scheduled_at - first.scheduled_at == timedelta(hours=1)
+
+
+def test_a_pause_is_skipped_or_caught_up(scheduler: Scheduler, http: httpx.Client) -> None:
+    for job_id in ("a", "b"):
+        post(scheduler, job_id, missed={"policy": "run_all"})
+        scheduler.client.pause_job(job_id)
+    assert scheduler.advance(days=3) == []
+    scheduler.client.resume_job("a")
+    scheduler.client.resume_job("b", catch_up=True)
+    assert [call.run_id[:10] for call in scheduler.advance(minutes=5)] == ["b.20260328", "b.20260329", "b.20260330"]
+    assert runs(http, "a") == [("SKIPPED", "paused")]
+
+
+def test_a_job_runs_when_it_is_asked_to_with_its_own_payload(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, schedule=None, payload={"all": True})
+    http.post("/v1/jobs/nightly/run", json={"payload": {"customer": 7}})
+    (call,) = scheduler.advance()
+    assert call.payload == {"customer": 7}
+
+
+def test_a_backfill_runs_what_was_before_the_job(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler)
+    window = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-04T00:00:00Z", "dry_run": False}
+    assert http.post("/v1/jobs/nightly/backfill", json=window).status_code == 202
+    assert len(scheduler.advance(hours=1)) == 3
+
+
+def test_a_workflow_runs_its_jobs_in_order_and_hands_results_down(scheduler: Scheduler, http: httpx.Client) -> None:
+    def member(**fields: Any) -> dict[str, Any]:
+        return {"target": HTTP, **fields}
+
+    load = member(payload={"rows": "{{upstream.extract.result.body.rows}}"})
+    graph = {
+        "extract": {"job": member()},
+        "load": {"after": ["extract"], "job": load},
+        "alert": {"after": ["load"], "when": "any_failure", "job": member()},
+    }
+    workflow = {"schedule": "0 2 * * *", "deadline_seconds": 14400, "jobs": graph}
+    assert http.put("/v1/workflows/etl", json=workflow).status_code == 201
+    scheduler.answer("extract", body={"rows": 7})
+    scheduler.answer("load", status=400)
+    fired = scheduler.advance(hours=3)
+    assert [(call.job_id, call.payload) for call in fired] == [
+        ("extract", None),
+        ("load", {"rows": 7}),
+        ("alert", None),
+    ]
+    assert runs(http, "etl")[0][0] == "DEAD"
+
+
+def test_events_of_a_job_are_kept(scheduler: Scheduler) -> None:
+    post(scheduler, events=["all"])
+    scheduler.advance(days=1)
+    assert [event.detail["job_id"] for event in scheduler.events] == ["nightly"]
+
+
+def test_what_the_api_would_refuse_is_refused(http: httpx.Client) -> None:
+    refused = http.post("/v1/jobs", json={"schedule": "61 * * * *", "target": HTTP | {"url": "http://127.0.0.1/"}})
+    assert refused.status_code == 422
+    assert [error["pointer"] for error in refused.json()["errors"]] == ["/schedule", "/target/url"]
+
+
+def test_the_api_says_that_it_is_well_whenever_it_is_asked(scheduler: Scheduler, http: httpx.Client) -> None:
+    assert http.get("/v1/health").json()["status"] == "ok"
+    scheduler.advance(days=400)
+    assert http.get("/v1/health").json()["status"] == "ok"
+
+
+def test_a_job_may_be_posted_after_a_long_time(scheduler: Scheduler) -> None:
+    scheduler.advance(days=800)
+    post(scheduler)
+    assert len(scheduler.advance(days=2)) == 2
+
+
+def test_asynchronous_clients_have_the_same_way_in(scheduler: Scheduler) -> None:
+    async def ask() -> int:
+        async with httpx.AsyncClient(base_url=scheduler.url, transport=scheduler.transport) as http:
+            return (await http.post("/v1/jobs", json={"schedule": "@daily", "target": HTTP})).status_code
+
+    assert asyncio.run(ask()) == 201
+
+
+def test_two_schedulers_know_nothing_of_each_other(scheduler: Scheduler) -> None:
+    post(scheduler)
+    with Scheduler(now=scheduler.now) as other:
+        assert other.advance(days=3) == []
+
+
+@pytest.mark.parametrize(
+    ("instant", "said"),
+    [("2026-03-27T23:59:59Z", "is over: it is 2026-03-28T00:00:00"), ("2026-03-29T00:00:00", "has no zone")],
+)
+def test_time_goes_on_to_instants_only(scheduler: Scheduler, instant: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        scheduler.advance_to(instant)
+
+
+def test_a_year_of_a_nightly_job_takes_one_call_of_advance(scheduler: Scheduler) -> None:
+    post(scheduler)
+    assert len(scheduler.advance(days=365)) == 365
