@@ -73,6 +73,7 @@ def test_without_a_choice_queued_runs_are_among_the_others(api: ApiClient) -> No
         ({"from": "2026-11-21T12:02:00Z", "to": "2026-11-21T12:04:00Z"}, DONE[2:4]),
         ({"from": "2026-11-21T12:02:00Z", "to": "2026-11-21T12:04:00Z", "state": "SUCCEEDED"}, DONE[2:3]),
         ({"to": "2026-11-21T12:00:00Z"}, []),
+        ({"to": "1970-01-01T00:00:00Z"}, []),
     ],
 )
 def test_runs_are_chosen_by_state_and_occurrence_without_queued_ones(

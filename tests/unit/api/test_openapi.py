@@ -146,6 +146,12 @@ def test_every_link_leads_to_an_operation_with_parameters_that_it_has(label: str
             assert link["parameters"].keys() <= known
 
 
+def test_parameters_that_may_be_left_out_do_not_break_the_link_from_a_job_to_its_runs() -> None:
+    links = OPERATIONS_BY_LABEL["GET /v1/jobs/{job_id}"]["responses"]["200"]["links"]
+    assert links["listRuns"]["parameters"] == {"job_id": "$response.body#/id"}
+    assert links["explainJob"]["parameters"].keys() == {"job_id", "at"}
+
+
 def test_the_api_starts_without_what_only_the_document_needs() -> None:
     code = "import sys, duecourse.api.app; print(*(name for name in sys.modules if 'api.openapi' in name))"
 

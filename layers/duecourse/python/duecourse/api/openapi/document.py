@@ -209,13 +209,18 @@ def _links(answer: Any) -> Document:
     own = {JobAnswer: "job_id", RunAnswer: "run_id", SingleRunAnswer: "run_id"}.get(shown)
     values = {} if own is None else {own: f"{where}id", "at": f"{where}next_occurrence"}
     return {
-        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *route.query)}}
+        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *_needed(route))}}
         for route in ROUTES
         if own is not None
         and f"<{own}>" in route.path
         and (not reading or route.method == "GET")
-        and set(route.query) <= (values.keys() if own == "job_id" else set())
+        and _needed(route) <= (values.keys() if own == "job_id" else set())
     }
+
+
+def _needed(route: Route) -> set[str]:
+    """The query parameters that cannot be left out."""
+    return {name for name in route.query if PARAMETERS[COMPONENT[name]]["required"]}
 
 
 def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:

@@ -76,7 +76,8 @@ class History:
         if tag is not None and (job is None or tag not in job.tags):
             return RunPage((), None)
         definition = job if RunState.QUEUED in wanted.states else None
-        following = min((name for name in (before, end and to_basic(end)) if name), default=None)
+        until = None if end is None else to_basic(end)
+        following = min((name for name in (before, until) if name is not None), default=None)
         reading = max(limit, PORTION) if wanted.sifts else limit
         found: list[Run] = []
         for _ in range(PORTIONS):
