@@ -190,11 +190,13 @@ def test_dead_letters_for_programs_keep_the_cursor(server):
         ((), "Redrive 3 dead runs of ALL jobs?"),
         (("--job", "nightly"), "Redrive 3 dead runs of nightly?"),
         (("--limit", "2"), "Redrive 2 of 3 dead runs of ALL jobs?"),
+        (("--tag", "billing"), "Redrive 3 dead runs of ALL jobs tagged billing?"),
+        (("--error", "timed out"), "Redrive 3 dead runs of ALL jobs with the error timed out?"),
         (
             ("--since", "2026-11-21T03:01:00Z", "--until", "2026-11-22T00:00:00Z"),
-            "Redrive 2 dead runs of ALL jobs since 2026-11-21T03:01:00Z until 2026-11-22T00:00:00Z?",
+            "Redrive 3 dead runs of ALL jobs since 2026-11-21T03:01:00Z until 2026-11-22T00:00:00Z?",
         ),
-        (("--until", "2026-11-21T04:01:00+01:00"), "Redrive 1 dead run of ALL jobs until 2026-11-21T04:01:00+01:00?"),
+        (("--until", "2026-11-21T04:01:00+01:00"), "Redrive 3 dead runs of ALL jobs until 2026-11-21T04:01:00+01:00?"),
     ],
 )
 def test_redriving_dead_letters_says_how_many_and_asks_first(server, asked, options, question):

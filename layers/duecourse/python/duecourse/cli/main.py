@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits, and how busy the stage is."),
+    "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show how many runs come due, hour by hour."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
 }
 

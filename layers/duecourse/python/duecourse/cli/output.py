@@ -161,6 +161,8 @@ def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
         "in line since": at(run.waiting_since) if run.state == "QUEUED" else None,
         "complete by": at(run.waiting_until),
         "heartbeat by": at(run.heartbeat_until),
+        "progress": None if run.progress is None else f"{run.progress:.0%}",
+        "note": run.note,
         "finished": at(run.finished_at),
         "code": run.code,
         "error": run.error,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 import click
 from rich.console import Console
@@ -16,7 +18,6 @@ from duecourse.cli.commands.options import answer_options, confirm, connected, p
 from duecourse.cli.output import print_dead_letters, print_json
 from duecourse.cli.terminal import Command, Group, UsageError
 from duecourse.client import Client
-from duecourse.client.models import Run
 
 MAX_PER_CALL = 100
 """How many runs one call redrives: some seconds of the API's time."""
@@ -24,9 +25,15 @@ MAX_PER_CALL = 100
 MAX_PAGES = 10
 """Pages of dead runs that are counted for a question."""
 
-job_option = click.option("--job", "job_id", metavar="JOB", help="Only the runs of this job.")
-since_option = click.option("--since", metavar="TIME", help="Only what died from then on: today, 3h, 02:30, ISO-8601.")
-until_option = click.option("--until", metavar="TIME", help="Only what died before then.")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Filters(TypedDict):
+    job_id: str | None
+    since: datetime | None
+    until: datetime | None
+    tag: str | None
+    error: str | None
 
 
 @click.group("dead-letters", cls=Group, example="duecourse dead-letters list --job nightly")
@@ -34,41 +41,67 @@ def dead_letters() -> None:
     """List and redrive dead runs."""
 
 
-@dead_letters.command("list", cls=Command, example="duecourse dead-letters list --job nightly --limit 5")
-@job_option
+def chosen_by(command: F) -> F:
+    """The options by which dead runs are chosen; they come as `chosen`."""
+    command = click.option("--error", metavar="TEXT", help="Only with this text in their error.")(command)
+    command = click.option("--tag", help="Only of jobs with this tag.")(command)
+    command = click.option("--until", metavar="TIME", help="Only what died before then.")(command)
+    since = "Only what died from then on: today, 3h, 02:30, ISO-8601."
+    command = click.option("--since", metavar="TIME", help=since)(command)
+    return click.option("--job", "job_id", metavar="JOB", help="Only the runs of this job.")(command)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Which dead runs, as they were asked for."""
+
+    job_id: str | None
+    since: str | None
+    until: str | None
+    tag: str | None
+    error: str | None
+
+    def filters(self) -> _Filters:
+        """The same for the API. Raises UsageError for a time that is none."""
+        since, until = instant_option("since", self.since), instant_option("until", self.until)
+        return {"job_id": self.job_id, "since": since, "until": until, "tag": self.tag, "error": self.error}
+
+    def __str__(self) -> str:
+        said = (("since", self.since), ("until", self.until), ("tagged", self.tag), ("with the error", self.error))
+        return (self.job_id or "ALL jobs") + "".join(f" {word} {text}" for word, text in said if text)
+
+
+@dead_letters.command("list", cls=Command, example="duecourse dead-letters list --since today --tag billing")
+@chosen_by
 @page_options("runs")
 @output_option
 @answer_options
 def list_dead(
-    job_id: str | None, limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
+    limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool, **chosen: str | None
 ) -> None:
     """Show dead runs, the latest death first."""
+    filters = _Chosen(**chosen).filters()
     with connected(api, sign) as client:
-        page = client.list_dead_runs(job_id=job_id, limit=limit, cursor=cursor)
-    of_job = f" --job {job_id}" if job_id else ""
+        page = client.list_dead_runs(**filters, limit=limit, cursor=cursor)
+    given = [(name.replace("job_id", "job"), text) for name, text in chosen.items() if text]
     print_page(
         page,
         as_json=as_json,
         output=output,
         name="id",
         table=print_dead_letters,
-        more=f"duecourse dead-letters list{of_job}",
+        more=shlex.join(["duecourse", "dead-letters", "list", *(word for n, t in given for word in (f"--{n}", t))]),
     )
 
 
 @dead_letters.command(cls=Command, example="duecourse dead-letters redrive --job nightly --since today --pace 5/s")
-@job_option
-@since_option
-@until_option
+@chosen_by
 @click.option("--limit", type=click.IntRange(1), help="How many runs at most.  [default: all]")
 @click.option("--pace", metavar="N/s", help="So many a second (or N/m, a minute), to spare what they call.")
 @click.option("--dry-run", is_flag=True, help="Say how many there are; redrive none.")
 @yes_option
 @answer_options
 def redrive(
-    job_id: str | None,
-    since: str | None,
-    until: str | None,
     limit: int | None,
     pace: str | None,
     dry_run: bool,
@@ -76,36 +109,23 @@ def redrive(
     api: str | None,
     sign: bool | None,
     as_json: bool,
+    **chosen: str | None,
 ) -> None:
     """Give dead runs a fresh allowance of attempts."""
-    died = _Died(job_id, instant_option("since", since), instant_option("until", until))
-    steps = _Pace.read(pace)
+    asked, steps = _Chosen(**chosen), _Pace.read(pace)
+    filters = asked.filters()
     with connected(api, sign) as client:
         if dry_run:
-            _print_count(_count(client, died), as_json)
+            _print_count(_count(client, filters), as_json)
             return
-        if not yes and (count := _count(client, died)):
-            confirm(_question(count, job_id, since, until, limit))
-        done = _redriven(client, died, limit, steps)
+        if not yes and (count := _count(client, filters)):
+            confirm(_question(count, asked, limit))
+        done = _redriven(client, filters, limit, steps)
     if as_json:
         print_json(done)
         return
     refused = f", {done['refused']} could not be" if done["refused"] else ""
     click.echo(f"{done['redriven']} redriven{refused}" + ("; there are more of them" if done["more"] else ""))
-
-
-@dataclass(frozen=True, slots=True)
-class _Died:
-    """Which dead runs: of a job, and from when on and before when they died."""
-
-    job_id: str | None
-    since: datetime | None
-    until: datetime | None
-
-    def includes(self, run: Run) -> bool:
-        """Whether the run died then; one that does not say so may have."""
-        at = run.finished_at
-        return at is None or ((self.since is None or self.since <= at) and (self.until is None or at < self.until))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +149,7 @@ class _Pace:
         return cls(runs, runs / a_second)
 
 
-def _redriven(client: Client, died: _Died, limit: int | None, pace: _Pace) -> dict[str, Any]:
+def _redriven(client: Client, filters: _Filters, limit: int | None, pace: _Pace) -> dict[str, Any]:
     """The sums of as many calls as it takes. Each goes on where the one before ended: a run stays in the list until its
     worker has started it again.
     """
@@ -140,9 +160,7 @@ def _redriven(client: Client, died: _Died, limit: int | None, pace: _Pace) -> di
         while True:
             begin = time.monotonic()
             left = pace.runs if limit is None else min(limit - redriven - refused, pace.runs)
-            done = client.redrive_dead_runs(
-                job_id=died.job_id, since=died.since, until=died.until, limit=left, cursor=cursor
-            )
+            done = client.redrive_dead_runs(**filters, limit=left, cursor=cursor)
             redriven, refused, cursor = redriven + done.redriven, refused + done.refused, done.next_cursor
             progress.update(shown, completed=redriven + refused)
             if cursor is None or (limit is not None and redriven + refused >= limit):
@@ -150,12 +168,12 @@ def _redriven(client: Client, died: _Died, limit: int | None, pace: _Pace) -> di
             time.sleep(max(0.0, begin + pace.seconds - time.monotonic()))
 
 
-def _count(client: Client, died: _Died) -> str:
+def _count(client: Client, filters: _Filters) -> str:
     """How many runs those are; of very many not all are counted. Empty for none."""
     count, cursor = 0, None
     for _ in range(MAX_PAGES):
-        page = client.list_dead_runs(job_id=died.job_id, limit=MAX_PER_CALL, cursor=cursor)
-        count, cursor = count + sum(map(died.includes, page.items)), page.next_cursor
+        page = client.list_dead_runs(**filters, limit=MAX_PER_CALL, cursor=cursor)
+        count, cursor = count + len(page.items), page.next_cursor
         if cursor is None:
             return str(count or "")
     return f"at least {count}"
@@ -168,8 +186,6 @@ def _print_count(count: str, as_json: bool) -> None:
         click.echo(f"{count or 'no'} dead run{'' if count == '1' else 's'} would be redriven")
 
 
-def _question(count: str, job_id: str | None, since: str | None, until: str | None, limit: int | None) -> str:
+def _question(count: str, asked: _Chosen, limit: int | None) -> str:
     some = limit is not None and (not count.isdigit() or limit < int(count))
-    runs = f"dead run{'s' * (count != '1')} of {job_id or 'ALL jobs'}"
-    when = (f" since {since}" if since else "") + (f" until {until}" if until else "")
-    return f"Redrive {f'{limit} of ' if some else ''}{count} {runs}{when}?"
+    return f"Redrive {f'{limit} of ' if some else ''}{count} dead run{'s' * (count != '1')} of {asked}?"

@@ -1,0 +1,98 @@
+"""`duecourse upcoming`: how many runs come due, hour by hour, as a chart in the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import click
+from rich.bar import Bar
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.output import PIPE_WIDTH, print_json
+from duecourse.cli.terminal import Command, UsageError, plain
+from duecourse.cli.when import UNITS, local_zone, moment
+from duecourse.client import Client
+
+MOST_HOURS = 48
+JOBS_SHOWN = 3
+BAR_COLUMNS = 30
+
+
+@dataclass
+class Load:
+    """Runs that come due, by the beginning of their step; the jobs with the most of them in each."""
+
+    runs: Counter[datetime] = field(default_factory=Counter)
+    jobs: dict[datetime, Counter[str]] = field(default_factory=dict)
+    uncounted: int = 0
+
+
+@click.command(cls=Command, example="duecourse upcoming --hours 24 --hot 10")
+@click.option("--hours", type=click.FloatRange(0.1, MOST_HOURS), default=24, show_default=True, help="How far to look.")
+@click.option("--step", default="1h", show_default=True, metavar="STEP", help="What a line counts: 1m, 10m, 1h.")
+@click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="The N fullest minutes instead of every step.")
+@answer_options
+def upcoming(hours: float, step: str, hot: int | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show how many runs come due in the next hours, and of which jobs.
+
+    Counted is what schedules name; runs on request, backfills and the jobs of workflows are not known before.
+    """
+    begin = datetime.now(UTC).replace(second=0, microsecond=0)
+    seconds = 60 if hot else _seconds(step)
+    with connected(api, sign) as client:
+        load = _counted(client, begin, begin + timedelta(hours=hours), seconds)
+    chosen = sorted(at for at, _ in load.runs.most_common(hot))
+    if as_json:
+        items = [
+            {"at": moment(at).replace(" ", "T"), "runs": load.runs[at], "jobs": dict(load.jobs[at])} for at in chosen
+        ]
+        print_json({"items": items, "next_cursor": None, "uncounted": load.uncounted})
+        return
+    _print(load, chosen)
+
+
+def _counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
+    """The sum of all pages: each counts some jobs."""
+    load, cursor = Load(), None
+    while True:
+        page = client.list_upcoming(from_=begin, to=end, step=step, cursor=cursor)
+        for bucket in page.buckets:
+            load.runs[bucket.at] += bucket.runs
+            load.jobs.setdefault(bucket.at, Counter()).update({job.id: job.runs for job in bucket.jobs})
+        load.uncounted += page.uncounted
+        cursor = page.next_cursor
+        if cursor is None:
+            return load
+
+
+def _print(load: Load, chosen: list[datetime]) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    if not chosen:
+        click.echo("no runs come due")
+    most, zone = max((load.runs[at] for at in chosen), default=1), local_zone()
+    table = Table("from", "runs", "", "jobs", box=None, pad_edge=False)
+    for at in chosen:
+        runs = load.runs[at]
+        named = ", ".join(f"{job} ({count:,})" for job, count in load.jobs[at].most_common(JOBS_SHOWN))
+        bar = Bar(most, 0, runs, width=BAR_COLUMNS, color="red" if runs == most and len(chosen) > 1 else "cyan")
+        table.add_row(moment(at, zone), f"{runs:,}", bar, Text(plain(named)))
+    console.print(table)
+    if load.uncounted:
+        click.echo(f"{load.uncounted} jobs could not be counted: their place in the schedule cannot be read", err=True)
+
+
+def _seconds(text: str) -> int:
+    number, unit = text[:-1], text[-1:]
+    if not (number.isascii() and number.isdigit() and unit in UNITS):
+        raise UsageError(f"--step: {text!r} is none; write 1m, 10m or 1h")
+    seconds = int(timedelta(**{UNITS[unit]: int(number)}).total_seconds())
+    if not 60 <= seconds <= 86400:
+        raise UsageError("--step: must be from 1m to 1d")
+    return seconds
