@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,6 +17,8 @@ from duecourse.client.signing import Bearer
 from tests.support.deployed import SOON_ONCE, Template, deploy
 from tests.support.emulators import client, ministack
 from tests.support.issuer import AUDIENCE, Issuer, issuing
+from tests.support.pages import follow, shell
+from tests.support.template import ROOT
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
@@ -131,6 +134,12 @@ def test_what_one_tenant_makes_another_cannot_see_or_change(deployed: Deployed) 
     assert deployed.ask("POST", "/jobs", globex, {**BODY, "id": "secret-plan"}).status_code == 201, "the name is free"
     assert deployed.ask("DELETE", "/jobs/secret-plan", globex).status_code == 204
     assert deployed.ask("GET", "/jobs/secret-plan", acme).json()["state"] == "ACTIVE"
+
+
+def test_the_page_on_two_teams_does_what_it_says(deployed: Deployed, tmp_path: Path) -> None:
+    tokens = {"ACME_TOKEN": deployed.token("two-teams-a"), "GLOBEX_TOKEN": deployed.token("two-teams-b")}
+    environment = shell(tmp_path / "bin", deployed.endpoint, deployed.base) | tokens
+    follow(ROOT / "docs" / "howto" / "two-teams.md", tmp_path, environment, {})
 
 
 def test_a_stranger_learns_whether_the_api_answers_and_nothing_else(deployed: Deployed) -> None:

@@ -6,8 +6,10 @@ commands before it print: each of its lines in this order, anything where it has
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,17 @@ from markdown_it import MarkdownIt
 HIDDEN = re.compile(r"<!-- bash: (.*?) -->", re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
 MARK = "=== end of block ==="
+
+
+AWS = """\
+#!{python}
+# The two of AWS's commands that the pages use, for machines without its command line.
+import sys, boto3
+service, action, *options = sys.argv[1:]
+names = [name.removeprefix("--").title().replace("-", "") for name in options[::2]]
+arguments = dict(zip(names, options[1::2]))
+getattr(boto3.client(service), action.replace("-", "_"))(**arguments)
+"""
 
 
 @dataclass
@@ -79,3 +92,21 @@ def follow(page: Path, folder: Path, environment: Mapping[str, str], places: Map
             assert any(pattern.search(line) for line in lines), (
                 f"{page.name}: no {wanted!r} in\n{printed}\n{done.stderr}"
             )
+
+
+def shell(commands: Path, endpoint: str, api: str) -> dict[str, str]:
+    """The environment of a shell with the command, this Python, a stack's address and its AWS."""
+    commands.mkdir()
+    aws = commands / "aws"
+    aws.write_text(AWS.format(python=sys.executable))
+    aws.chmod(0o755)
+    credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "DUECOURSE_"))},
+        **credentials,
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": endpoint,
+        "DUECOURSE_API": api,
+        "NO_PROXY": "127.0.0.1",
+        "PATH": f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }

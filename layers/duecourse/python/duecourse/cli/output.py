@@ -14,7 +14,7 @@ from rich.text import Text
 
 from duecourse.cli.due_runs import DueRuns
 from duecourse.cli.terminal import escaped, plain
-from duecourse.cli.when import moment, relative
+from duecourse.cli.when import moment, relative, zone_of
 from duecourse.client.models import (
     Attempt,
     Change,
@@ -114,15 +114,16 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def print_jobs(jobs: Iterable[Job]) -> None:
-    """Jobs as a table."""
-    _table(
-        ("job", "state", "schedule", "next occurrence", "error"),
-        (
-            (job.id, coloured(job.state), job.schedule or "when asked", moment(job.next_occurrence), job.error or "")
-            for job in jobs
-        ),
-    )
+def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
+    """Jobs as a table, each with its next occurrence on its own clock."""
+
+    def row(job: Job) -> list[str | Text]:
+        more = [job.timezone or "", job.owner or "", ", ".join(job.tags)] if wide else []
+        following = moment(job.next_occurrence, zone_of(job.timezone))
+        return [job.id, coloured(job.state), job.schedule or "when asked", following, *more, job.error or ""]
+
+    columns = ["zone", "owner", "tags"] if wide else []
+    _table(["job", "state", "schedule", "next occurrence", *columns, "error"], [row(job) for job in jobs])
 
 
 def print_dead_letters(runs: Iterable[Run]) -> None:

@@ -5,7 +5,8 @@ Job documents that people write are read as strictly as the API does, so that no
 
 from __future__ import annotations
 
-from typing import IO, Any, cast
+import shlex
+from typing import IO, Any, Literal, cast
 
 import click
 
@@ -13,11 +14,13 @@ from duecourse.cli.commands.apply import apply
 from duecourse.cli.commands.edit import edit
 from duecourse.cli.commands.export import export
 from duecourse.cli.commands.job_actions import backfill, run, skip_next
+from duecourse.cli.commands.listing import output_option, print_page
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.output import print_changes, print_jobs, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.client import Page
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import Job
 
@@ -67,16 +70,42 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
     _show(job, as_json or output == "json")
 
 
-@jobs.command("list", cls=Command, example="duecourse jobs list --json")
+@jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")
+@click.option("--prefix", help="Only those whose id begins so.")
+@click.option("--tag", help="Only those with this tag.")
+@click.option("--state", type=click.Choice(["ACTIVE", "PAUSED", "COMPLETED"]), help="Only those in this state.")
+@click.option("--owner", help="Only those of this owner.")
+@click.option("--limit", type=click.IntRange(1, 100), help="One page of so many.  [default: all of them]")
+@click.option("--cursor", help="Go on where an earlier page ended (its next_cursor).")
+@output_option
 @answer_options
-def list_jobs(api: str | None, sign: bool | None, as_json: bool) -> None:
-    """List all jobs."""
+def list_jobs(
+    prefix: str | None,
+    tag: str | None,
+    state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None,
+    owner: str | None,
+    limit: int | None,
+    cursor: str | None,
+    output: str,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """List jobs: all of them, or a page."""
     with connected(api, sign) as client:
-        found = list(client.list_jobs())
-    if as_json:
-        print_json([job.document for job in found])
-    else:
-        print_jobs(found)
+        page = client.list_jobs(prefix=prefix, tag=tag, state=state, owner=owner, limit=limit, cursor=cursor)
+        if limit is None:
+            page = Page(tuple(page), None)
+    given = (("prefix", prefix), ("tag", tag), ("state", state), ("owner", owner), ("limit", limit))
+    again = [word for name, value in given if value for word in (f"--{name}", str(value))]
+    print_page(
+        page,
+        as_json=as_json,
+        output=output,
+        name="id",
+        table=lambda items: print_jobs(items, wide=output == "wide"),
+        more=shlex.join(["duecourse", "jobs", "list", *again]),
+    )
 
 
 @jobs.command(cls=Command, example="duecourse jobs pause nightly")
