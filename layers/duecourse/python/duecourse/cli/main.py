@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "run": ("duecourse.cli.commands.runs", "run", "Show, cancel or redrive one run."),
     "runs": ("duecourse.cli.commands.runs", "runs", "Show the runs of a job, newest first."),
+    "work": ("duecourse.cli.commands.work", "work", "Run the commands of runs on this machine."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
 }
 
