@@ -14,6 +14,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
     "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
+    "import": (
+        "duecourse.cli.commands.import_",
+        "import_",
+        "Make jobs of a crontab, or of another scheduler's schedules.",
+    ),
     "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, pause and delete jobs."),
     "local": ("duecourse.cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse.cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),

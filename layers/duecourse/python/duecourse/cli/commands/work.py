@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
@@ -13,9 +14,11 @@ from duecourse.cli.shell import Shell, read_allowed
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 
 EXAMPLE = """\
+duecourse work --shell --queue duecourse-target-cron --allow commands.txt
+
+# where jobs and commands.txt come from a crontab
 duecourse import crontab my.crontab --queue duecourse-target-cron -o jobs/ --allow-file commands.txt
-duecourse apply -f jobs/
-duecourse work --shell --queue duecourse-target-cron --allow commands.txt"""
+duecourse apply -f jobs/"""
 
 
 @click.command(cls=Command, example=EXAMPLE)
@@ -74,13 +77,12 @@ def work(
     logging.getLogger("httpx").setLevel(logging.WARNING)
     commands = Shell(allowed, timeout, None if folder is None else str(folder), dict(os.environ))
     try:
-        worker = Worker(queue, api, concurrency=concurrency)
-        worker.task(commands.work)
-        if once:
-            count = worker.run_once()
-            say(f"{count} messages are worked on")
-        else:
-            worker.run()
+        with closing(Worker(queue, api, concurrency=concurrency)) as worker:
+            worker.task(commands.work)
+            if once:
+                say(f"{worker.run_once()} messages are worked on")
+            else:
+                worker.run()
     except (BotoCoreError, ClientError) as error:
         raise CliError(plain(f"the queue does not answer: {error}")) from error
     finally:
