@@ -199,13 +199,18 @@ def _links(answer: Any) -> Document:
     own = {JobAnswer: "job_id", RunAnswer: "run_id", SingleRunAnswer: "run_id"}.get(shown)
     values = {} if own is None else {own: f"{where}id", "at": f"{where}next_occurrence"}
     return {
-        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *route.query)}}
+        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *_asked(route))}}
         for route in ROUTES
         if own is not None
         and f"<{own}>" in route.path
         and (not reading or route.method == "GET")
-        and set(route.query) <= (values.keys() if own == "job_id" else set())
+        and set(_asked(route)) <= (values.keys() if own == "job_id" else set())
     }
+
+
+def _asked(route: Route) -> tuple[str, ...]:
+    """The parameters that a link fills in: without `dry_run` a link is followed for what it does."""
+    return tuple(name for name in route.query if name != "dry_run")
 
 
 def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:

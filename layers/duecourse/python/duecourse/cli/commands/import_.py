@@ -73,6 +73,8 @@ def import_() -> None:
 def crontab(file: IO[str], timezone: str | None, system: bool | None, **given: Any) -> None:
     """A crontab: `crontab -l`, /etc/crontab, a file of /etc/cron.d."""
     wanted = _Wanted.of(given)
+    if timezone is None:
+        click.echo("lines above a CRON_TZ are read in UTC: give --timezone for the zone of their machine", err=True)
     has_users = file.name.startswith(SYSTEM_CRONTABS) if system is None else system
     wanted.done(
         lambda: read_crontab(
