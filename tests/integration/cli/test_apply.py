@@ -117,6 +117,48 @@ def test_it_prunes_what_its_owner_no_longer_names(run: Run, api: ServedApi, desk
     assert run(*owned, "--dry-run").exit_code == 0
 
 
+def test_a_workflow_may_name_jobs_that_are_created_with_it(run: Run, api: ServedApi, desk: Desk) -> None:
+    text = """\
+workflow: flow
+schedule: '@daily'
+jobs: {first: {}, second: {after: [first]}}
+---
+{id: first, schedule: null, target: {type: sqs, queue: duecourse-target-mail}}
+---
+{id: second, schedule: null, target: {type: sqs, queue: duecourse-target-mail}, payload: "{{upstream.first.state}}"}
+"""
+    applied = run("apply", "-f", "-", "--yes", text=text)
+    assert applied.exit_code == 0, applied.output
+    assert api.written[-1] == "PUT /v1/workflows/flow"
+    assert desk.api.get("/v1/jobs/second").json["workflow"] == "flow"
+    assert run("apply", "-f", "-", "--dry-run", text=text).exit_code == 0
+
+    renamed = text.replace("second", "third")
+    changed = run("apply", "-f", "-", "--yes", text=renamed)
+    assert changed.exit_code == 0, changed.output
+    assert "~ workflow flow\n    jobs.third: null -> " in changed.stdout
+    assert "    jobs.second: " in changed.stdout
+
+
+def test_nothing_is_pruned_where_the_files_say_nothing(run: Run, api: ServedApi, folder: Path) -> None:
+    assert run("apply", "-f", str(folder), "--owner", "billing", "--yes").exit_code == 0
+    before = list(api.written)
+
+    refused = run("apply", "-f", "-", "--owner", "billing", "--prune", "--yes", text="# the generator failed\n")
+
+    assert refused.exit_code == 1
+    assert "would remove all that the owner has" in refused.stderr
+    assert api.written == before
+
+
+def test_json_that_is_no_yaml_is_read(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text('{"id": "odd", "schedule": null, "payload": "\x7f\\ud83d\\ude00", "target": {}}')
+    refused = run("apply", "-f", str(file), "--dry-run")
+    assert refused.exit_code == 1
+    assert "odd.json:1: target/type: " in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

@@ -10,13 +10,18 @@ import click
 from duecourse.cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs as files say."),
+    "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Show the whole system at work on this machine, two minutes."),
     "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check a stage: do its jobs fire, does it keep up?"),
     "explain": ("duecourse.cli.commands.explain", "explain", "Say why a job ran at some time, or did not."),
     "health": ("duecourse.cli.commands.stage", "health", "Say whether the stage answers and its ticks arrive."),
+    "import": (
+        "duecourse.cli.commands.import_",
+        "import_",
+        "Make jobs of a crontab, or of another scheduler's schedules.",
+    ),
     "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, run, pause and delete jobs."),
     "local": ("duecourse.cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
     "next": ("duecourse.cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
@@ -28,6 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits, and how busy the stage is."),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show how many runs come due, hour by hour."),
+    "work": ("duecourse.cli.commands.work", "work", "Run the commands of runs on this machine."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Put, show, watch and delete workflows."),
 }
 

@@ -1,7 +1,7 @@
 """Work on runs on any machine: `Worker`, and the exceptions by which a task says what is to become of its run."""
 
 from duecourse.worker.queue import WorkerRun
-from duecourse.worker.report import DoNotRetry, Retry
+from duecourse.worker.report import DoNotRetry, Failed, Retry
 from duecourse.worker.worker import Worker
 
-__all__ = ["DoNotRetry", "Retry", "Worker", "WorkerRun"]
+__all__ = ["DoNotRetry", "Failed", "Retry", "Worker", "WorkerRun"]

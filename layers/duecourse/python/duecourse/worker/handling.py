@@ -13,6 +13,7 @@ from duecourse.worker.report import (
     MAX_RETRY_AFTER,
     Completion,
     DoNotRetry,
+    Failed,
     Failure,
     Report,
     ReportOutcome,
@@ -73,7 +74,7 @@ class Handler:
             return Failure("cancelled before the work began", retryable=False)
         try:
             returned = self.task(run)
-        except (Retry, DoNotRetry) as asked:
+        except (Failed, Retry, DoNotRetry) as asked:
             log.info("run %s: %s: %s", run.run_id, type(asked).__name__, asked)
             return report_of_raised(asked)
         except (Exception, SystemExit) as raised:

@@ -61,6 +61,15 @@ class Retry(Exception):
         self.code = code
 
 
+class Failed(Exception):
+    """Raised by a task: it failed, and the job's retry rules say whether another attempt follows."""
+
+    def __init__(self, error: str, *, code: str | None = None) -> None:
+        """`code` is what the job's retry rules and events name."""
+        super().__init__(error)
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """The work is done; `result` is JSON-able."""
@@ -105,6 +114,8 @@ def report_of_raised(raised: BaseException) -> Failure:
     match raised:
         case DoNotRetry():
             return Failure(_told(str(raised) or name), _code(raised.code), retryable=False)
+        case Failed():
+            return Failure(_told(str(raised) or name), _code(raised.code))
         case Retry():
             after = None if raised.after is None else min(max(float(raised.after), 0.0), MAX_RETRY_AFTER)
             return Failure(_told(str(raised) or name), _code(raised.code), retryable=True, retry_after=after)

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
@@ -82,8 +82,11 @@ class Worker:
         if client is None and not api:
             raise ValueError("no API address: give api= or set DUECOURSE_API")
         # No retries: who reports asks again for longer than a client does, and until the worker is stopped.
-        self._client = client or Client(api or "", timeout=API_TIMEOUT_SECONDS, retries=0)
-        self._queue = SqsTaskQueue(sqs or _sqs(), queue) if isinstance(queue, str) else queue
+        self._made = ExitStack()
+        self._client = client or self._made.enter_context(Client(api or "", timeout=API_TIMEOUT_SECONDS, retries=0))
+        if sqs is None and isinstance(queue, str):
+            sqs = self._made.enter_context(closing(_sqs()))
+        self._queue = SqsTaskQueue(sqs, queue) if isinstance(queue, str) else queue
         self._concurrency = concurrency
         self._hidden_seconds = hidden_seconds
         self._grace_seconds = grace_seconds
@@ -92,6 +95,10 @@ class Worker:
         self._task: Task | None = None
         self._asked: SimpleQueue[None] = SimpleQueue()  # unlike an Event it may be used from a signal handler
         self._stopping = threading.Event()
+
+    def close(self) -> None:
+        """Close the connections that it made; a process that ends need not."""
+        self._made.close()
 
     def task(self, function: T) -> T:
         """Let this function work on the runs (a decorator). Raises ValueError when there is one already."""

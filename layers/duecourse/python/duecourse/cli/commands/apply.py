@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,8 @@ def apply(
         raise CliError("--prune removes what carries an owner's tag: name the owner with --owner")
     try:
         manifests = [each if owner is None else each.owned(owner) for each in read_files(paths)]
+        if prune and not manifests:
+            raise CliError("the files hold no document, and --prune would remove all that the owner has")
         with connected(api, sign) as client:
             steps = plan(client, manifests, owner if prune else None)
             todo = [step for step in steps if step.action is not Action.KEEP]
@@ -157,7 +160,10 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
     failed = 0
     console = Console(stderr=True)
     columns = ("[progress.description]{task.description}", MofNCompleteColumn())
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+    shown = not quiet and console.is_terminal
+    with Progress(
+        *columns, console=console, disable=not shown, transient=True, redirect_stdout=sys.stdout.isatty()
+    ) as progress:
         bar = progress.add_task("applying", total=len(steps))
 
         def work(step: Step) -> str | None:

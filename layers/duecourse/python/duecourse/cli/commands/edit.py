@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 import click
 
 from duecourse.cli.commands.options import api_options, connected
-from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, differences, only
+from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, alike, differences, only
 from duecourse.cli.manifests.documents import FaultsError, Manifest, manifests
 from duecourse.cli.manifests.exported import one
 from duecourse.cli.manifests.plan import Action, Step, carry_out, patient, told
@@ -66,7 +66,7 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
         bare = "".join(line for line in answer.splitlines(keepends=True) if not line.startswith(MARK))
         try:
             manifest = _one_of(bare, step)
-            if manifest.body == before.body:
+            if alike(manifest.body, before.body):
                 return None
             carry_out(client, Step(step.action, step.id, step.is_workflow, manifest, step.etag))
         except FaultsError as error:

@@ -46,14 +46,19 @@ def export(
     if folder is None:
         click.echo(text(documents, output), nl=False)
         return
+    written(documents, folder, output)
+    say(f"{len(documents)} files are in {folder}")
+
+
+def written(documents: Sequence[Mapping[str, Any]], folder: Path, form: str) -> None:
+    """Write one file for each document. Raises CliError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for document in documents:
             name = document.get("id") or document["workflow"]
-            (folder / f"{name}.{output}").write_text(text([document], output), encoding="utf-8")
+            (folder / f"{name}.{form}").write_text(text([document], form), encoding="utf-8")
     except OSError as error:
         raise CliError(plain(f"{error.filename}: {error.strerror}")) from error
-    say(f"{len(documents)} files are in {folder}")
 
 
 def text(documents: Sequence[Mapping[str, Any]], form: str) -> str:

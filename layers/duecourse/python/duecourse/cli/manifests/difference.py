@@ -13,6 +13,14 @@ JOB_FIELDS = tuple(name for name in JobRequest.__annotations__ if name not in ("
 WORKFLOW_FIELDS = tuple(WorkflowRequest.__annotations__)
 """What can be written of an answer's fields. (`task` is short for a target.)"""
 
+OF_THE_WORKFLOW = (
+    *("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"),
+    *("exclude", "jitter_seconds", "max_runs", "missed"),
+)
+"""The fields that a job of a workflow has not: its workflow says when it runs."""
+
+SHOWN_CHARACTERS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -48,5 +56,6 @@ def only(document: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]
 
 
 def shown(value: Any) -> str:
-    """A value in a line."""
-    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    """A value in a line, of a long one the beginning."""
+    text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

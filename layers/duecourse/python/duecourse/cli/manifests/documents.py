@@ -127,15 +127,14 @@ def _files(paths: Iterable[str], faults: list[str]) -> Iterator[str]:
 
 
 def _json(text: str) -> Iterator[Parsed]:
-    """One document, or a list of them. Where they stand YAML knows, of which JSON is a part, but for tabs."""
+    """One document, or a list of them. Where they stand YAML knows; JSON is a part of it, but for some characters."""
     value = read_json(text)
     values = value if isinstance(value, list) else [value]
     try:
         (node,) = [each.node for each in parse(text.replace("\t", " "))]
-    except ValueError as error:
-        raise NotYamlError(str(error), 1) from error
-    nodes = node.value if isinstance(value, list) else [node]
-    return map(Parsed, values, nodes)
+    except ValueError:
+        return map(Parsed, values)
+    return map(Parsed, values, node.value if isinstance(value, list) else [node])
 
 
 def _manifest(parsed: Parsed, file: str) -> Manifest | str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, alike, only
+from duecourse.cli.manifests.difference import JOB_FIELDS, OF_THE_WORKFLOW, WORKFLOW_FIELDS, alike, only
 from duecourse.cli.manifests.plan import patient
 from duecourse.client import ApiError, Client
 from duecourse.client.bodies import JobRequest
@@ -17,12 +17,6 @@ FIRST = ("name", "schedule", "timezone", "target", "payload")
 
 KEPT = ("schedule", "target")
 """What has no default."""
-
-OF_THE_WORKFLOW = (
-    *("schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"),
-    *("exclude", "jitter_seconds", "max_runs", "missed"),
-)
-"""The fields that a job of a workflow has not: its workflow says when it runs."""
 
 Document = dict[str, Any]
 

@@ -7,12 +7,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from duecourse.cli.manifests.difference import JOB_FIELDS, WORKFLOW_FIELDS, Difference, differences, only
+from duecourse.cli.manifests.difference import (
+    JOB_FIELDS,
+    OF_THE_WORKFLOW,
+    WORKFLOW_FIELDS,
+    Difference,
+    differences,
+    only,
+)
 from duecourse.cli.manifests.documents import FaultsError, Manifest, owner_tag
 from duecourse.client import ApiError, Client, NotFoundError, PreconditionError, TooManyRequestsError
 from duecourse.client.bodies import JobRequest, WorkflowRequest
@@ -55,18 +62,23 @@ def plan(client: Client, manifests: Sequence[Manifest], prune: str | None = None
     """The steps, in the order of the files, then what is to be removed: what carries the tag of the owner `prune` and
     is in no file. Raises FaultsError with all that is wrong.
     """
+    jobs = {each.id: each for each in manifests if not each.is_workflow}
+    new: dict[str, Manifest] = {}
 
     def look(manifest: Manifest) -> Step | list[str]:
         try:
-            return _of_workflow(client, manifest) if manifest.is_workflow else _of_job(client, manifest)
+            return _of_workflow(client, manifest, new) if manifest.is_workflow else _of_job(client, manifest)
         except ApiError as error:
             return told(manifest, error)
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        found = list(threads.map(look, manifests))
-    if faults := [line for each in found if isinstance(each, list) for line in each]:
+        found = dict(zip(jobs, threads.map(look, jobs.values()), strict=True))
+        new |= {name: jobs[name] for name, each in found.items() if isinstance(each, Step) and each.etag is None}
+        workflows = [each for each in manifests if each.is_workflow]
+        found |= dict(zip((each.id for each in workflows), threads.map(look, workflows), strict=True))
+    if faults := [line for manifest in manifests for line in _faults(found[manifest.id])]:
         raise FaultsError(faults)
-    steps = [each for each in found if isinstance(each, Step)]
+    steps = [step for manifest in manifests if isinstance(step := found[manifest.id], Step)]
     return steps if prune is None else [*steps, *_removals(client, manifests, prune)]
 
 
@@ -97,6 +109,10 @@ def standing(ask: Callable[[], T]) -> T | None:
         return None
 
 
+def _faults(found: Step | list[str]) -> list[str]:
+    return [] if isinstance(found, Step) else found
+
+
 def _of_job(client: Client, manifest: Manifest) -> Step:
     before = standing(partial(client.get_job, manifest.id))
     after = patient(partial(_put_job, client, manifest, None if before is None else before.etag, dry_run=True))
@@ -106,18 +122,33 @@ def _of_job(client: Client, manifest: Manifest) -> Step:
     return _step(manifest, before.etag, tuple(found))
 
 
-def _of_workflow(client: Client, manifest: Manifest) -> Step:
+def _of_workflow(client: Client, manifest: Manifest, new: Mapping[str, Manifest]) -> Step:
+    """`new`: jobs that will be there when it is written."""
     before = standing(partial(client.get_workflow, manifest.id))
     etag = None if before is None else before.etag
-    after = patient(partial(_put_workflow, client, manifest, etag, dry_run=True))
+    after = patient(partial(_put_workflow, client, _with(manifest, new), etag, dry_run=True))
     if before is None:
         return Step(Action.CREATE, manifest.id, is_workflow=True, manifest=manifest)
     found = [*differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))]
-    found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created]
+    found += [Difference(f"jobs.{name}.job", None, "new") for name in after.created if name in manifest.inline]
     for name in after.changed:
         if name != manifest.id:
             found += _of_member(client, name, manifest.inline.get(name, {}), after.timezone)
     return _step(manifest, etag, tuple(found))
+
+
+def _with(manifest: Manifest, new: Mapping[str, Manifest]) -> Manifest:
+    """The workflow as if it defined those of its jobs that are not there yet: the API cannot know them."""
+    jobs = manifest.body.get("jobs")
+    if not isinstance(jobs, Mapping) or not any(name in new for name in jobs):
+        return manifest
+    defined = {name: _defined(member, new[name]) if name in new else member for name, member in jobs.items()}
+    return replace(manifest, body={**manifest.body, "jobs": defined})
+
+
+def _defined(member: Any, job: Manifest) -> Any:
+    own = {name: each for name, each in job.body.items() if name not in ("id", *OF_THE_WORKFLOW)}
+    return {**member, "job": own} if isinstance(member, Mapping) else member
 
 
 def _of_member(client: Client, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:

@@ -35,10 +35,12 @@ class Parsed:
     """One document of a text, and where its parts stand."""
 
     value: Any
-    node: Any
+    node: Any = None
 
     def line(self, pointer: str = "") -> int:
         """The line (from 1) of the part that a pointer (`target/url`) names, or of the nearest one around it."""
+        if self.node is None:
+            return 1
         node, line = self.node, self.node.start_mark.line
         for part in filter(None, pointer.split("/")):
             found = _inside(node, part.replace("~1", "/").replace("~0", "~"))

@@ -1,0 +1,218 @@
+"""`duecourse import`: jobs from other schedulers' files, as documents for `duecourse apply`, and a report of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import click
+
+from duecourse.cli.commands.export import text, written
+from duecourse.cli.commands.options import json_option
+from duecourse.cli.imports.celery import read_beat
+from duecourse.cli.imports.crontab import read_crontab
+from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of, counted
+from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
+from duecourse.cli.imports.kubernetes import read_cronjobs
+from duecourse.cli.output import print_json
+from duecourse.cli.shell import written_allowed
+from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXAMPLE = """\
+duecourse import crontab my.crontab --queue duecourse-target-cron --timezone Europe/Berlin -o jobs/
+duecourse apply -f jobs/ --dry-run"""
+
+SYSTEM_CRONTABS = ("/etc/crontab", "/etc/cron.d/")
+
+file_argument = click.argument("file", type=click.File("r", encoding="utf-8"))
+zone_option = click.option(
+    "--timezone", metavar="ZONE", help="The zone of the machine it comes from, where it names none."
+)
+
+
+def _options(command: F) -> F:
+    """What runs the commands, where the documents go, and the report."""
+    for option in reversed(
+        (
+            click.option("--queue", metavar="NAME", help="Send commands to this queue, for duecourse work --shell."),
+            click.option("--target-url", metavar="URL", help="Call this address instead; {id} in it is the job's id."),
+            click.option("--prefix", default="", metavar="TEXT", help="What the ids begin with."),
+            click.option("-o", "--dir", "folder", type=click.Path(path_type=Path), help="Write one file for each job."),
+            click.option(
+                "--allow-file",
+                "allow",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Write the commands to this file, for duecourse work --allow.",
+            ),
+            json_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.group("import", cls=Group, example=EXAMPLE)
+def import_() -> None:
+    """Make jobs of a crontab, or of another scheduler's schedules.
+
+    The documents go to standard output, or with -o to a folder; `duecourse apply` reads them. What becomes of each
+    entry is said on standard error, line by line, with what cannot be carried over and why. Nothing is sent anywhere.
+    """
+
+
+@import_.command(cls=Command, example="duecourse import crontab /etc/crontab --queue duecourse-target-cron")
+@file_argument
+@zone_option
+@click.option("--system/--user", default=None, help="Whether a user stands before the command (/etc/crontab: yes).")
+@_options
+def crontab(file: IO[str], timezone: str | None, system: bool | None, **given: Any) -> None:
+    """A crontab: `crontab -l`, /etc/crontab, a file of /etc/cron.d."""
+    wanted = _Wanted.of(given)
+    if timezone is None:
+        click.echo("lines above a CRON_TZ are read in UTC: give --timezone for the zone of their machine", err=True)
+    has_users = file.name.startswith(SYSTEM_CRONTABS) if system is None else system
+    wanted.done(
+        lambda: read_crontab(
+            file.read(),
+            file=file.name,
+            runner=wanted.runner(),
+            names=wanted.names,
+            zone=timezone or "UTC",
+            system=has_users,
+            now=time.time(),
+        )
+    )
+
+
+@import_.command(
+    cls=Command, example="kubectl get cronjobs -A -o yaml | duecourse import kubernetes - --queue duecourse-target-cron"
+)
+@file_argument
+@zone_option
+@_options
+def kubernetes(file: IO[str], timezone: str | None, **given: Any) -> None:
+    """CronJobs of Kubernetes: YAML or JSON. The jobs make a Kubernetes job of them, by kubectl."""
+    wanted = _Wanted.of(given)
+    more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
+    wanted.done(lambda: read_cronjobs(file.read(), file=file.name, zone=timezone or "UTC", **more))
+
+
+@import_.command(
+    cls=Command, example="duecourse import celery celeryconfig.py --app shop --queue duecourse-target-celery"
+)
+@file_argument
+@zone_option
+@click.option("--app", metavar="NAME", help="What `celery -A` names.")
+@_options
+def celery(file: IO[str], timezone: str | None, app: str | None, **given: Any) -> None:
+    """Celery's beat_schedule: a Python file, which is read and never run, or JSON.
+
+    With --queue a job's command is `celery call`; with --target-url its payload is task, args and kwargs.
+    """
+    wanted = _Wanted.of(given)
+    more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
+    wanted.done(lambda: read_beat(file.read(), file=file.name, zone=timezone, app=app, **more))
+
+
+@import_.command(cls=Command, example="duecourse import eventbridge --group default -o jobs/")
+@click.argument("file", type=click.File("r", encoding="utf-8"), required=False)
+@click.option("--group", metavar="NAME", help="Only schedules of this group; without FILE.")
+@_options
+def eventbridge(file: IO[str] | None, group: str | None, **given: Any) -> None:
+    """EventBridge Scheduler: answers of `aws scheduler get-schedule` (JSON), or without FILE the account itself.
+
+    Targets are taken over. --queue or --target-url is for those that Duecourse does not call.
+    """
+    wanted = _Wanted.of(given)
+    more: dict[str, Any] = {"runner": wanted.runner(needed=False), "names": wanted.names, "now": time.time()}
+    if file is not None:
+        wanted.done(lambda: read_schedules(file.read(), file=file.name, **more))
+    else:
+        wanted.done(lambda: of_schedules(_of_account(group), file="schedule", **more))
+
+
+def _of_account(group: str | None) -> Iterator[Any]:
+    """Every schedule of the account and region that the environment names. Raises CliError."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from duecourse.client.aws_session import own_session
+
+    try:
+        scheduler = own_session().create_client("scheduler")
+        pages = scheduler.get_paginator("list_schedules").paginate(**({"GroupName": group} if group else {}))
+        for page in pages:
+            for each in page["Schedules"]:
+                yield scheduler.get_schedule(GroupName=each["GroupName"], Name=each["Name"])
+    except (BotoCoreError, ClientError) as error:
+        raise CliError(plain(f"EventBridge Scheduler does not answer: {error}")) from error
+
+
+class _Wanted:
+    """What the shared options ask for."""
+
+    def __init__(
+        self,
+        queue: str | None,
+        target_url: str | None,
+        prefix: str,
+        folder: Path | None,
+        allow: Path | None,
+        *,
+        as_json: bool,
+    ) -> None:
+        self._runner = Runner(queue, target_url)
+        self.names = Names(prefix)
+        self._folder = folder
+        self._allow = allow
+        self._as_json = as_json
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> _Wanted:
+        """Of the options' values."""
+        return cls(**given)
+
+    def runner(self, *, needed: bool = True) -> Runner:
+        """What runs commands. Raises UsageError."""
+        if self._runner.queue and self._runner.url:
+            raise UsageError("commands go to --queue or to --target-url, not to both")
+        if needed and not (self._runner.queue or self._runner.url):
+            raise UsageError(
+                "say what runs the commands: --queue NAME (a queue for duecourse work --shell), or --target-url URL"
+            )
+        return self._runner
+
+    def done(self, read: Callable[[], Sequence[Entry]]) -> None:
+        """Print or write the documents, and the report. Raises CliError."""
+        try:
+            entries = read()
+        except NotReadableError as error:
+            raise CliError(plain(str(error))) from error
+        except UnicodeDecodeError as error:
+            raise CliError("the file is not UTF-8") from error
+        jobs = [entry.job for entry in entries if entry.job is not None]
+        if self._folder is not None:
+            written(jobs, self._folder, "yaml")
+        if self._allow is not None:
+            self._allow.write_text(written_allowed(commands_of(entries)), encoding="utf-8")
+        if self._as_json:
+            print_json({"items": [_item(entry) for entry in entries], "next_cursor": None})
+            return
+        for entry in entries:
+            click.echo(plain(f"{entry.place}  {entry.text}"), err=True)
+            what = "no job" if entry.job is None else f"job {entry.job['id']}: {entry.job['schedule']}"
+            click.echo(plain(f"    {what}"), err=True)
+            for note in entry.notes:
+                click.echo(plain(f"    {note}"), err=True)
+        made, left = counted(entries)
+        click.echo(f"{made} jobs, {left} entries without one", err=True)
+        if self._folder is None:
+            click.echo(text(jobs, "yaml"), nl=False)
+
+
+def _item(entry: Entry) -> dict[str, Any]:
+    return {"place": entry.place, "text": entry.text, "job": entry.job, "notes": list(entry.notes)}

@@ -1,0 +1,1 @@
+"""Jobs from other schedulers' files: what becomes of each entry, and what cannot be carried over. No I/O here."""

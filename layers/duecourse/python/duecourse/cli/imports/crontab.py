@@ -1,0 +1,143 @@
+"""A crontab: `crontab -l`, /etc/crontab, /etc/cron.d/*, as cron of Debian and cronie read them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from duecourse.cli.imports.entry import Document, Entry, Names, Runner, either_day, one_line, schedule_fault
+
+_ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""")
+_NOT_EXPORTED = ("MAILTO", "MAILFROM", "CRON_TZ", "SHELL", "LOGNAME", "USER", "RANDOM_DELAY")
+_WRAPPERS = frozenset(
+    [
+        "sudo",
+        "nice",
+        "ionice",
+        "env",
+        "flock",
+        "timeout",
+        "test",
+        "[",
+        "exec",
+        "bash",
+        "sh",
+        "dash",
+        "zsh",
+        "python",
+        "python3",
+        "php",
+        "perl",
+        "ruby",
+        "node",
+        "nohup",
+        "chronic",
+    ]
+)
+_REBOOT = "a start of the machine is no time: leave it to its init system (a systemd unit)"
+_MAIL = "output is not mailed: the end of a failed command's output is in its run's error; see docs/runs.md for notices"
+
+
+@dataclass(slots=True)
+class _State:
+    """What the lines so far have set."""
+
+    zone: str
+    environment: dict[str, str] = field(default_factory=dict)
+    shell: str = "/bin/sh"
+
+
+def read_crontab(
+    text: str, *, file: str, runner: Runner, names: Names, zone: str, system: bool, now: float
+) -> list[Entry]:
+    """What becomes of each line but comments. `system`: a user stands before the command. `zone`: the machine's."""
+    state, entries = _State(zone), []
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        place = f"{file}:{number}"
+        if found := _ASSIGNMENT.match(stripped):
+            if notes := _assigned(state, found[2], _unquoted(found[3])):
+                entries.append(Entry(place, one_line(stripped), None, notes))
+            continue
+        entries.append(_entry(stripped, place, state, runner, names, system=system, now=now))
+    return entries
+
+
+def _assigned(state: _State, name: str, value: str) -> tuple[str, ...]:
+    """Note an assignment; what cannot be carried over of it."""
+    if name == "CRON_TZ":
+        state.zone = value
+    elif name == "SHELL":
+        state.shell = value
+    elif name == "RANDOM_DELAY":
+        return ("a random delay: set jitter_seconds on the jobs that want one",)
+    elif name in ("MAILTO", "MAILFROM"):
+        return (_MAIL,) if value else ()
+    elif name not in _NOT_EXPORTED:
+        state.environment[name] = value
+    return ()
+
+
+def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, *, system: bool, now: float) -> Entry:
+    notes: list[str] = []
+    told = one_line(line)
+    line = line.removeprefix("-")  # cronie: not logged
+    wanted = 1 if line.startswith("@") else 5
+    parts = line.split(None, wanted + system)
+    if len(parts) != wanted + system + 1:
+        missing = "a user and a command" if system else "a command"
+        return Entry(place, told, None, (f"is no line of a crontab: {wanted} field{'s' * (wanted > 1)} and {missing}",))
+    schedule, rest = " ".join(parts[:wanted]), parts[-1]
+    if schedule == "@reboot":
+        return Entry(place, told, None, (_REBOOT,))
+    if "~" in schedule:
+        return Entry(place, told, None, ("a random time (~): name one, and jitter_seconds to spread it",))
+    if fault := schedule_fault(schedule, state.zone, now):
+        return Entry(place, told, None, (f"{fault}; in the crontab it may mean something else",))
+    if system and parts[wanted] != "root":
+        notes.append(f"ran as {parts[wanted]}: start its worker as that user")
+    elif system:
+        notes.append("ran as root: start its worker as a user who may do what it does")
+    command, took_input = _command(rest, state.environment, state.shell)
+    if took_input:
+        notes.append("the text after % is its input, as under cron")
+    job_id = names.take(_name(rest))
+    job: Document = {"id": job_id, "name": one_line(rest), "schedule": schedule, "timezone": state.zone}
+    job |= runner.document(job_id, {"command": command})
+    job |= {"overlap": "allow", "retry": {"max_attempts": 1}, "missed": {"policy": "skip"}}
+    return Entry(place, told, job, (*either_day(schedule), *notes))
+
+
+def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str, bool]:
+    """What a shell is given, and whether it has input: from the first % on, a % being the end of a line there."""
+    command, *lines = (part.replace("\\%", "%") for part in re.split(r"(?<!\\)%", text))
+    if lines:
+        command = f"printf '%s\\n' {' '.join(map(shlex.quote, lines))} | {{ {command.rstrip()}\n}}"
+    if environment:
+        values = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
+        command = f"export {values}; {command}"
+    if shell not in ("/bin/sh", "sh"):
+        command = f"{shell} -c {shlex.quote(command)}"
+    return command, bool(lines)
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+
+
+def _name(command: str) -> str:
+    """A word of the command that says what it does: the name of its program, without what only starts that."""
+    words = iter(re.split(r"[\s;&|()<>]+", command))
+    for word in words:
+        if word == "cd":
+            next(words, None)
+        elif word and word not in _WRAPPERS and not re.match(r"[-\d%'\"$]|\w+=", word):
+            stem = word.rsplit("/", 1)[-1].split(".", 1)[0]
+            if stem and stem not in _WRAPPERS:
+                return stem
+    return "cron"

@@ -1,0 +1,119 @@
+"""What all imports have in common: an entry and what becomes of it, ids, checks of schedules, what runs commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+
+MAX_ID = 64
+HEARTBEAT_SECONDS = 120
+"""How soon a command counts as lost whose worker has died; `duecourse work` says more often that it is alive."""
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a file: where it stands, what it says, the job that it becomes (None: none), and what differs."""
+
+    place: str
+    text: str
+    job: Document | None = None
+    notes: tuple[str, ...] = ()
+
+
+class NotReadableError(ValueError):
+    """The file is none of the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What runs commands: a queue that `duecourse work --shell` takes them from, or an address that is called (`{id}`
+    in it is the job's id).
+    """
+
+    queue: str | None = None
+    url: str | None = None
+
+    def document(self, job_id: str, payload: Document) -> Document:
+        """The target of a job with this payload, and what goes with it. A command ends when its worker says so."""
+        if self.queue is None:
+            target = {"type": "http", "url": (self.url or "").replace("{id}", job_id)}
+            return {"target": target, "payload": escaped(payload)}
+        waits = {"completion": "callback", "heartbeat_seconds": HEARTBEAT_SECONDS}
+        return {"target": {"type": "sqs", "queue": self.queue}, "payload": escaped(payload), **waits}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Gives ids that no two entries share."""
+
+    prefix: str = ""
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def take(self, wish: str) -> str:
+        """An id like the wish."""
+        slug = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.prefix}{wish}").strip("-")[: MAX_ID - 4] or "job"
+        number = self.taken[slug] = self.taken.get(slug, 0) + 1
+        return slug if number == 1 else self.take_numbered(slug, number)
+
+    def take_numbered(self, slug: str, number: int) -> str:
+        """The slug with the first number from this one that is free."""
+        while f"{slug}-{number}" in self.taken:
+            number += 1
+        self.taken[f"{slug}-{number}"] = 1
+        return f"{slug}-{number}"
+
+
+def escaped(value: Any) -> Any:
+    r"""The same where strings are templates: `{{` is written `\{{`."""
+    match value:
+        case str():
+            return value.replace("{{", "\\{{").replace("}}", "\\}}")
+        case dict():
+            return {name: escaped(each) for name, each in value.items()}
+        case list() | tuple():
+            return [escaped(each) for each in value]
+    return value
+
+
+def commands_of(entries: Iterable[Entry]) -> list[str]:
+    """The commands of the jobs, as a worker gets them."""
+    payloads = [entry.job.get("payload") for entry in entries if entry.job is not None]
+    found = [payload["command"] for payload in payloads if isinstance(payload, dict) and "command" in payload]
+    return [each.replace("\\{{", "{{").replace("\\}}", "}}") for each in found]
+
+
+def schedule_fault(schedule: str, timezone: str, now: float) -> str | None:
+    """Why this schedule cannot be carried over; None where it can."""
+    try:
+        following = compile_schedule(ScheduleSpec(schedule, timezone, anchor=int(now))).next(int(now))
+    except ScheduleError as error:
+        return f"{error.field} {error.detail}"
+    return "it has no occurrence in the future" if following is None else None
+
+
+def either_day(schedule: str) -> tuple[str, ...]:
+    """A note where day of month and day of week are both restricted, which people read in two ways."""
+    fields = schedule.split()
+    if len(fields) != 5 or any(each in ("*", "?") for each in (fields[2], fields[4])):
+        return ()
+    both = any(each.startswith("*") for each in (fields[2], fields[4]))
+    how = "on days that match both" if both else "on days that match either"
+    return (f"day of month and day of week are both named: it runs {how}, as under cron",)
+
+
+def one_line(text: str, most: int = 100) -> str:
+    """A text as the report shows it."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def counted(entries: Iterable[Entry]) -> tuple[int, int]:
+    """How many became jobs, and how many did not."""
+    made = [entry.job is not None for entry in entries]
+    return sum(made), len(made) - sum(made)

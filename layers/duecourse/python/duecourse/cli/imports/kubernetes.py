@@ -1,0 +1,118 @@
+"""CronJobs of Kubernetes, as `kubectl get cronjobs -A -o yaml` or a manifest has them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from duecourse.cli.imports.entry import (
+    Document,
+    Entry,
+    Names,
+    NotReadableError,
+    Runner,
+    either_day,
+    one_line,
+    schedule_fault,
+)
+from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
+
+_OVERLAP = {"Allow": "allow", "Forbid": "skip", "Replace": "replace"}
+DAY_SECONDS = 86_400
+WAIT_SECONDS = 3_600
+"""How long a Kubernetes job is waited for that names no deadline."""
+
+_REPLACED = (
+    "concurrencyPolicy Replace: the run is replaced, its pods are not: the command is ended, "
+    "delete the job in a trap or use Forbid"
+)
+_TEMPLATE = "its jobTemplate stays in the cluster; suspend the CronJob there, so that it does not run twice"
+
+
+def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: str, now: float) -> list[Entry]:
+    """What becomes of each CronJob. `zone`: the one of the cluster's controller manager. Raises NotReadableError."""
+    try:
+        documents = list(parse(text))
+    except NotYamlError as error:
+        raise NotReadableError(f"{file}:{error.line}: {error}") from error
+    entries: list[Entry] = []
+    for document in documents:
+        for place, value in _objects(document, file):
+            if not isinstance(value, Mapping) or value.get("kind") != "CronJob":
+                kind = value.get("kind") if isinstance(value, Mapping) else None
+                entries.append(Entry(place, f"kind: {kind}", None, ("is no CronJob",)))
+                continue
+            entries.append(_entry(value, place, runner, names, zone, now))
+    return entries
+
+
+def _objects(document: Parsed, file: str) -> Iterator[tuple[str, Any]]:
+    value = document.value
+    if not isinstance(value, Mapping):
+        raise NotReadableError(f"{file}:{document.line()}: is no object of Kubernetes")
+    if isinstance(value.get("items"), list):
+        for number, each in enumerate(value["items"]):
+            yield f"{file}:{document.line(f'items/{number}')}", each
+    else:
+        yield f"{file}:{document.line()}", value
+
+
+def _entry(value: Mapping[str, Any], place: str, runner: Runner, names: Names, zone: str, now: float) -> Entry:
+    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
+    name, namespace = str(metadata.get("name") or ""), metadata.get("namespace")
+    schedule, found_zone = _schedule(str(spec.get("schedule") or ""), spec.get("timeZone") or zone)
+    told = one_line(f"CronJob {name} {schedule}")
+    if not name:
+        return Entry(place, told, None, ("has no metadata.name",))
+    if spec.get("suspend"):
+        why = "is suspended: a job would run; import it when it is to run, or write it and pause it"
+        return Entry(place, told, None, (why,))
+    if fault := _fault(schedule, found_zone, now):
+        return Entry(place, told, None, (fault,))
+    notes = [*either_day(schedule), _TEMPLATE]
+    policy = spec.get("concurrencyPolicy") or "Allow"
+    if policy == "Replace":
+        notes.append(_REPLACED)
+    job_id = names.take(name)
+    deadline = ((spec.get("jobTemplate") or {}).get("spec") or {}).get("activeDeadlineSeconds")
+    job: Document = {"id": job_id, "name": f"CronJob {name}", "schedule": schedule, "timezone": found_zone}
+    job |= {"dst_gap": "skip"} if found_zone != "UTC" else {}
+    job |= runner.document(job_id, {"command": _command(name, namespace, deadline)})
+    job |= {"overlap": _OVERLAP.get(str(policy), "allow"), "retry": {"max_attempts": 1}}
+    late = spec.get("startingDeadlineSeconds")
+    if isinstance(late, int) and late > 0:
+        job["start_deadline_seconds"] = min(late, 7 * DAY_SECONDS)
+    return Entry(place, told, job, tuple(notes))
+
+
+def _schedule(schedule: str, zone: str) -> tuple[str, str]:
+    """The expression and its zone, which older clusters take in front of it."""
+    if found := re.match(r"(?:CRON_)?TZ=(\S+)\s+(.*)", schedule):
+        return found[2], found[1]
+    if found := re.fullmatch(r"@every (\d+)([smh])", schedule):
+        unit = {"s": "second", "m": "minute", "h": "hour"}[found[2]]
+        return f"rate({found[1]} {unit}{'s' * (found[1] != '1')})", zone
+    return schedule, zone
+
+
+def _fault(schedule: str, zone: str, now: float) -> str | None:
+    fields = schedule.split()
+    days = (fields[2], fields[4]) if len(fields) == 5 else ("*", "*")
+    if "*" not in days and "?" not in days and any(each.startswith(("*/", "?/")) for each in days):
+        return (
+            "day of month and day of week are both named, one with a step: Kubernetes runs it on days that match "
+            "either, Duecourse on days that match both; write 1-31/n for */n (0-6/n for days of the week)"
+        )
+    return schedule_fault(schedule, zone, now)
+
+
+def _command(name: str, namespace: object, deadline: object) -> str:
+    """Make the job as the CronJob would, and wait for its end."""
+    space = f" -n {shlex.quote(str(namespace))}" if namespace else ""
+    seconds = deadline if isinstance(deadline, int) else WAIT_SECONDS
+    return (
+        f'job={name}-$(date +%s) && kubectl create job{space} --from=cronjob/{name} "$job" && '
+        f'kubectl wait{space} --for=condition=complete --timeout={seconds}s "job/$job"'
+    )

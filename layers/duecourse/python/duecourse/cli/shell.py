@@ -1,0 +1,178 @@
+"""Commands of runs: which of them are allowed, and how one is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, cast
+
+from duecourse.worker import DoNotRetry, Failed, WorkerRun
+
+TAIL_CHARACTERS = 1_900
+"""What a failure tells of the output's end; an error has 2,000 characters."""
+TAIL_BYTES = 4 * TAIL_CHARACTERS
+LOOK_SECONDS = 0.2
+"""How often a command is looked at that may have to be ended."""
+TERM_SECONDS = 10.0
+"""How long a command that is to end has after SIGTERM, before SIGKILL."""
+OUTPUT_SECONDS = 5.0
+"""How long the end of the output is waited for after the command's own: what it left behind may hold it open."""
+
+NOT_HANDED_ON = ("DUECOURSE_TOKEN",)
+"""What is the worker's alone of its environment."""
+
+
+def read_allowed(text: str) -> frozenset[str]:
+    """The commands of a file: one a line, as it stands; a line that begins with a double quote is a JSON string. Raises
+    ValueError that names the line.
+    """
+    found = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith('"'):
+            try:
+                found.add(str(json.loads(line)))
+            except ValueError as error:
+                raise ValueError(f"line {number} begins with a double quote and is no JSON string: {error}") from error
+        elif line.strip() and not line.startswith("#"):
+            found.add(line)
+    return frozenset(found)
+
+
+def written_allowed(commands: Collection[str]) -> str:
+    """Commands as a file that `read_allowed` reads."""
+    lines = [
+        json.dumps(each) if "\n" in each or each.startswith(('"', "#")) else each for each in dict.fromkeys(commands)
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Runs the commands of runs. `allowed`: None allows any. `timeout`: seconds; None: as long as a run may take."""
+
+    allowed: frozenset[str] | None
+    timeout: float | None = None
+    folder: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    _running: set[int] = field(default_factory=set, repr=False)
+
+    def work(self, run: WorkerRun) -> object:
+        """The end of the output of the run's command. Raises Failed for its failure, DoNotRetry for what is not run."""
+        command = _command(run)
+        if self.allowed is not None and command not in self.allowed:
+            raise DoNotRetry(f"not in the file of allowed commands: {command[:200]}", code="shell.not_allowed")
+        with self._started(command, run) as process:
+            tail = _Tail(cast("IO[bytes]", process.stdout))
+            ended = self._awaited(process, run)
+            output = tail.text(OUTPUT_SECONDS)
+        if ended is not None:
+            raise Failed(_told(ended, output), code=f"shell.{ended}")
+        if process.returncode < 0:
+            raise Failed(_told(f"ended by signal {-process.returncode}", output), code=f"signal.{-process.returncode}")
+        if process.returncode:
+            raise Failed(_told(f"exit code {process.returncode}", output), code=f"exit.{process.returncode}")
+        return {"exit_code": 0, "output": output}
+
+    def end_all(self) -> None:
+        """End what still runs: nobody would report it."""
+        for group in tuple(self._running):
+            _signal(group, signal.SIGKILL)
+
+    @contextmanager
+    def _started(self, command: str, run: WorkerRun) -> Iterator[subprocess.Popen[bytes]]:
+        """The command in a group of its own, which is gone when this is left."""
+        try:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env=_environment(self.environment, run),
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise Failed(f"cannot be started: {error}", code="shell.not_started") from error
+        self._running.add(process.pid)
+        try:
+            yield process
+        finally:
+            self._running.discard(process.pid)
+
+    def _awaited(self, process: subprocess.Popen[bytes], run: WorkerRun) -> str | None:
+        """Wait for its end; why it was ended, if it was."""
+        begun, why, killed_at = self.clock(), None, 0.0
+        while True:
+            try:
+                process.wait(LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                now = self.clock()
+                if why is None and (why := self._why_end(run, now - begun)) is not None:
+                    _signal(process.pid, signal.SIGTERM)
+                    killed_at = now + TERM_SECONDS
+                elif why is not None and now >= killed_at:
+                    _signal(process.pid, signal.SIGKILL)
+            else:
+                return why
+
+    def _why_end(self, run: WorkerRun, seconds: float) -> str | None:
+        if run.cancelled.is_set():
+            return "cancelled"
+        return "timeout" if self.timeout is not None and seconds >= self.timeout else None
+
+
+class _Tail:
+    """Reads an output to its end, and keeps the last of it."""
+
+    def __init__(self, output: IO[bytes]) -> None:
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, args=(output,), name="output", daemon=True)
+        self._thread.start()
+
+    def text(self, patience: float) -> str:
+        """What was kept so far, or in all if it ends within so many seconds."""
+        self._thread.join(patience)
+        return bytes(self._kept).decode("utf-8", "replace")[-TAIL_CHARACTERS:].strip()
+
+    def _read(self, output: IO[bytes]) -> None:
+        with output:
+            while chunk := os.read(output.fileno(), 65_536):
+                self._kept += chunk
+                del self._kept[:-TAIL_BYTES]
+
+
+def _command(run: WorkerRun) -> str:
+    command = run.payload.get("command") if isinstance(run.payload, dict) else None
+    if not isinstance(command, str) or not command.strip() or "\0" in command:
+        raise DoNotRetry('the payload is no {"command": "..."}', code="shell.bad_payload")
+    return command
+
+
+def _environment(own: Mapping[str, str], run: WorkerRun) -> dict[str, str]:
+    told = {
+        "DUECOURSE_RUN_ID": run.run_id,
+        "DUECOURSE_JOB_ID": run.job_id,
+        "DUECOURSE_ATTEMPT": str(run.attempt),
+        "DUECOURSE_SCHEDULED_AT": run.scheduled_at,
+        "DUECOURSE_IDEMPOTENCY_KEY": run.idempotency_key,
+    }
+    return {name: value for name, value in own.items() if name not in NOT_HANDED_ON} | told
+
+
+def _told(what: str, output: str) -> str:
+    return f"{what}: {output}" if output else what
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return  # it has ended

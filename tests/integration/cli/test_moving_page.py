@@ -1,0 +1,91 @@
+"""docs/moving.md: its files are imported and applied by its commands, one after the other, as they stand there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from duecourse.cli.shell import read_allowed
+from tests.integration.api.test_workflows_over_http import Desk
+from tests.integration.cli.conftest import Run
+from tests.support.emulators import ROOT
+
+pytestmark = pytest.mark.emulator
+
+PAGE = (ROOT / "docs" / "moving.md").read_text()
+FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+SECTIONS = {each.splitlines()[0]: each for each in PAGE.split("\n## ")[1:]}
+JOBS = {"cron": 8, "Kubernetes": 1, "Celery beat": 2, "EventBridge Scheduler": 1}
+
+
+def commands(section: str) -> list[list[str]]:
+    """What is typed. (`duecourse work` waits for messages; test_work.py has it.)"""
+    lines = re.findall(r"^duecourse .*$", SECTIONS[section], re.MULTILINE)
+    return [words for line in lines if (words := shlex.split(line)[1:])[0] != "work"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("section", JOBS)
+def test_the_commands_of_the_page_work_as_they_stand(section: str, run: Run, desk: Desk, folder: Path) -> None:
+    imported, applied = commands(section)
+
+    result = run(*imported)
+    assert result.exit_code == 0, result.output
+    assert f"{JOBS[section]} jobs, " in result.stderr
+    result = run(*applied)
+    assert result.exit_code == (2 if "--dry-run" in applied else 0), result.output
+    assert f"plan: {JOBS[section]} to create" in result.stdout
+    if section == "cron":
+        jobs = desk.api.get("/v1/jobs").json["items"]
+        assert len(jobs) == JOBS[section]
+        assert run(*applied).exit_code == 0
+        allowed = read_allowed((folder / "commands.txt").read_text())
+        assert any("docker ps --format '{{.ID}}'" in each for each in allowed)
+
+
+def test_what_cannot_be_carried_over_is_said_with_its_line(run: Run, folder: Path) -> None:
+    hint, *said = run("import", "crontab", "my.crontab", "--queue", "duecourse-target-cron").stderr.splitlines()
+
+    assert "--timezone" in hint
+    assert said[0] == "my.crontab:1  MAILTO=ops@example.com"
+    assert said[1] == "    no job"
+    assert said[2].startswith("    output is not mailed: ")
+    reboot = said.index("my.crontab:8  @reboot warm-up.sh")
+    assert said[reboot + 1] == "    no job"
+    assert said[-1] == "8 jobs, 2 entries without one"
+
+
+def test_the_report_is_json_for_programs(run: Run, folder: Path) -> None:
+    said = run("import", "celery", "celeryconfig.py", "--target-url", "https://example.com/{id}", "--json").stdout
+    assert '"place": "celeryconfig.py:7"' in said
+    assert '"url": "https://example.com/monday"' in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("crontab", "my.crontab"), "say what runs the commands"),
+        (("crontab", "my.crontab", "--queue", "q", "--target-url", "https://x"), "not to both"),
+        (("crontab", "nowhere", "--queue", "q"), "nowhere"),
+    ],
+)
+def test_what_runs_the_commands_has_to_be_said(run: Run, folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    refused = run("import", *arguments)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+
+
+def test_a_file_of_another_kind_is_named(run: Run, folder: Path) -> None:
+    refused = run("import", "kubernetes", "my.crontab", "--queue", "q")
+    assert refused.exit_code == 1
+    assert "my.crontab:" in refused.stderr

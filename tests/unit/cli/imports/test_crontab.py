@@ -1,0 +1,146 @@
+"""What becomes of the lines of a crontab."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from duecourse.cli.imports.crontab import read_crontab
+from duecourse.cli.imports.entry import Entry, Names, Runner
+
+NOW = 1_795_000_000.0
+WORKED_ON = Runner(queue="duecourse-target-cron")
+
+
+def entries(text: str, *, system: bool = False, zone: str = "UTC", runner: Runner = WORKED_ON) -> list[Entry]:
+    return read_crontab(text, file="crontab", runner=runner, names=Names(), zone=zone, system=system, now=NOW)
+
+
+def command(line: str) -> str:
+    """What a shell is given for a line."""
+    (entry,) = entries(line)
+    assert entry.job is not None, entry.notes
+    found: str = entry.job["payload"]["command"]
+    return found
+
+
+def test_a_line_is_a_job_that_runs_as_under_cron() -> None:
+    (entry,) = entries("# nightly\n\n30 2 * * *\t/usr/local/bin/backup.sh --full\n", zone="Europe/Berlin")
+
+    assert entry.place == "crontab:3"
+    assert entry.notes == ()
+    assert entry.job == {
+        "id": "backup",
+        "name": "/usr/local/bin/backup.sh --full",
+        "schedule": "30 2 * * *",
+        "timezone": "Europe/Berlin",
+        "target": {"type": "sqs", "queue": "duecourse-target-cron"},
+        "payload": {"command": "/usr/local/bin/backup.sh --full"},
+        "completion": "callback",
+        "heartbeat_seconds": 120,
+        "overlap": "allow",
+        "retry": {"max_attempts": 1},
+        "missed": {"policy": "skip"},
+    }
+
+
+def test_an_address_is_called_in_place_of_a_queue() -> None:
+    (entry,) = entries("@daily backup", runner=Runner(url="https://example.com/{id}"))
+
+    assert entry.job is not None
+    assert entry.job["target"] == {"type": "http", "url": "https://example.com/backup"}
+    assert "completion" not in entry.job
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("@reboot /usr/bin/daemon", "init system"),
+        ("MAILTO=ops@example.com", "not mailed"),
+        ("RANDOM_DELAY=30", "jitter_seconds"),
+        ("0~30 * * * * x", "jitter_seconds"),
+        ("*/90 * * * * x", "schedule "),
+        ("61 * * * * x", "schedule "),
+        ("0 0 30 2 * x", "schedule "),
+        ("* * * *", "is no line of a crontab: 5 fields and a command"),
+        ("@daily", "is no line of a crontab: 1 field and a command"),
+    ],
+)
+def test_what_cannot_be_carried_over_says_why(line: str, why: str) -> None:
+    (entry,) = entries(line)
+
+    assert entry.job is None
+    assert why in entry.notes[0]
+
+
+def test_settings_hold_for_the_lines_below_them() -> None:
+    text = "@hourly first\nCRON_TZ=Asia/Tokyo\nPATH = /opt/bin:/bin\nMAILTO=\"\"\nX='a b'\n@hourly second $X\n"
+
+    first, second = entries(text)
+
+    assert first.job is not None
+    assert second.job is not None
+    assert (first.job["timezone"], first.job["payload"]["command"]) == ("UTC", "first")
+    assert second.job["timezone"] == "Asia/Tokyo"
+    assert second.job["payload"]["command"] == "export PATH=/opt/bin:/bin X='a b'; second $X"
+
+
+def test_an_unknown_zone_is_said_of_each_line() -> None:
+    (entry,) = entries("CRON_TZ=Mars/Olympus\n@hourly x")
+    assert entry.job is None
+    assert "timezone" in entry.notes[0]
+
+
+def test_a_shell_of_its_own_runs_the_command() -> None:
+    assert command("SHELL=/bin/bash\n@hourly echo {a,b}") == "/bin/bash -c 'echo {a,b}'"
+
+
+def test_percent_ends_the_command_and_what_follows_is_its_input() -> None:
+    said = command(r"0 0 * * * cat; date +\%F > /dev/null # noted % first%it's \% second")
+    assert subprocess.run(["sh", "-c", said], capture_output=True, text=True, check=True).stdout == (
+        " first\nit's % second\n"
+    )
+
+
+def test_braces_are_no_templates() -> None:
+    assert command("@daily docker ps --format '{{.ID}}'") == "docker ps --format '\\{{.ID\\}}'"
+
+
+def test_a_system_crontab_names_users() -> None:
+    both = entries("17 * * * * root run-parts /etc/cron.hourly\n@daily www php cleanup.php\n", system=True)
+
+    assert [entry.job and entry.job["payload"]["command"] for entry in both] == [
+        "run-parts /etc/cron.hourly",
+        "php cleanup.php",
+    ]
+    assert "ran as root" in both[0].notes[0]
+    assert "ran as www" in both[1].notes[0]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "how"), [("0 0 1 * 1", "match either"), ("0 0 */2 * 1", "match both"), ("0 0 1 * *", "")]
+)
+def test_two_day_fields_are_explained(schedule: str, how: str) -> None:
+    (entry,) = entries(f"{schedule} x")
+    assert (how in entry.notes[0]) if how else entry.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "job_id"),
+    [
+        ("cd /srv/shop && ./bin/clean.sh", "clean"),
+        ("FOO=1 sudo -u www /usr/bin/php artisan schedule:run", "www"),
+        ("[ -x /usr/sbin/anacron ] || run", "anacron"),
+        ("'", "cron"),
+    ],
+)
+def test_an_id_is_a_word_of_the_command(line: str, job_id: str) -> None:
+    (entry,) = entries(f"@daily {line}")
+    assert entry.job is not None
+    assert entry.job["id"] == job_id
+
+
+def test_ids_are_never_shared() -> None:
+    found = entries("@daily a\n@hourly a\n@weekly a-2\n@monthly a\n")
+    assert [entry.job and entry.job["id"] for entry in found] == ["a", "a-2", "a-2-2", "a-3"]

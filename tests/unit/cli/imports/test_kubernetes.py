@@ -1,0 +1,91 @@
+"""What becomes of CronJobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
+from duecourse.cli.imports.kubernetes import read_cronjobs
+from duecourse.cli.manifests.yaml_text import to_yaml
+
+NOW = 1_795_000_000.0
+BACKUP: dict[str, Any] = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"name": "backup", "namespace": "db"},
+    "spec": {"schedule": "0 2 * * *", "jobTemplate": {"spec": {"activeDeadlineSeconds": 600}}},
+}
+
+
+def entries(text: str, zone: str = "UTC") -> list[Entry]:
+    runner = Runner(queue="duecourse-target-cron")
+    return read_cronjobs(text, file="jobs.yaml", runner=runner, names=Names(), zone=zone, now=NOW)
+
+
+def entry(**spec: Any) -> Entry:
+    (found,) = entries(to_yaml([BACKUP | {"spec": BACKUP["spec"] | spec}]))
+    return found
+
+
+def test_a_cronjob_is_a_job_that_makes_its_kubernetes_job_and_waits_for_it() -> None:
+    found = entry()
+
+    assert found.job is not None
+    assert (found.job["id"], found.job["schedule"], found.job["overlap"]) == ("backup", "0 2 * * *", "allow")
+    assert found.job["payload"]["command"] == (
+        'job=backup-$(date +%s) && kubectl create job -n db --from=cronjob/backup "$job" && '
+        'kubectl wait -n db --for=condition=complete --timeout=600s "job/$job"'
+    )
+    assert any("suspend the CronJob" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"concurrencyPolicy": "Forbid"}, {"overlap": "skip"}),
+        ({"concurrencyPolicy": "Replace"}, {"overlap": "replace"}),
+        ({"startingDeadlineSeconds": 200}, {"start_deadline_seconds": 200}),
+        ({"timeZone": "Europe/Berlin"}, {"timezone": "Europe/Berlin", "dst_gap": "skip"}),
+        ({"schedule": "CRON_TZ=Asia/Tokyo 0 2 * * *"}, {"timezone": "Asia/Tokyo", "schedule": "0 2 * * *"}),
+        ({"schedule": "@every 90m"}, {"schedule": "rate(90 minutes)"}),
+        ({"schedule": "@every 1h"}, {"schedule": "rate(1 hour)"}),
+        ({"schedule": "0 0 ? * 1"}, {"schedule": "0 0 ? * 1"}),
+    ],
+)
+def test_its_fields_are_carried_over(spec: dict[str, Any], fields: dict[str, Any]) -> None:
+    found = entry(**spec)
+    assert found.job is not None, found.notes
+    assert {name: found.job.get(name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"suspend": True}, "is suspended"),
+        ({"schedule": "0 0 */2 * 1"}, "write 1-31/n"),
+        ({"schedule": "nonsense"}, "schedule "),
+        ({"timeZone": "Mars/Olympus"}, "timezone "),
+    ],
+)
+def test_what_cannot_be_carried_over_says_why(spec: dict[str, Any], why: str) -> None:
+    found = entry(**spec)
+    assert found.job is None
+    assert why in found.notes[0]
+
+
+def test_lists_and_other_objects_are_told_apart() -> None:
+    other = {"kind": "Service", "metadata": {"name": "x"}}
+    text = to_yaml([{"kind": "List", "items": [BACKUP, other]}, other, BACKUP])
+
+    found = entries(text)
+
+    assert [each.job and each.job["id"] for each in found] == ["backup", None, None, "backup-2"]
+    assert found[1].notes == ("is no CronJob",)
+    assert found[0].place == "jobs.yaml:3"
+
+
+def test_a_file_that_is_no_yaml_is_named() -> None:
+    with pytest.raises(NotReadableError, match=r"jobs\.yaml:1"):
+        entries("a: b: c")

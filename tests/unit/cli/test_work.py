@@ -1,0 +1,119 @@
+"""`duecourse work --shell`: the command of a run's payload, how it ends, and which commands are allowed."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from duecourse.cli.main import main
+from duecourse.cli.shell import Shell, read_allowed, written_allowed
+from duecourse.worker import Failed
+from duecourse.worker.queue import read_run
+from tests.support.worker import EVENT, Api, MemoryQueue, worker
+
+
+def ended(payload: Any, shell: Shell | None = None) -> tuple[str, dict[str, Any]]:
+    """What the API is told of a run with this payload."""
+    api, queue = Api(), MemoryQueue(json.dumps(EVENT | {"payload": payload}))
+    worker(queue, api, (shell or Shell(allowed=None)).work).run_once()
+    (report,) = api.reports
+    assert len(queue.deleted) == 1
+    return report
+
+
+def command(text: str, **shell: Any) -> tuple[str, dict[str, Any]]:
+    return ended({"command": text}, Shell(**{"allowed": None} | shell))
+
+
+def test_exit_code_0_completes_the_run_with_the_end_of_the_output() -> None:
+    assert command("echo out; echo err >&2") == ("complete", {"result": {"exit_code": 0, "output": "out\nerr"}})
+
+
+def test_another_exit_code_fails_it_with_code_and_output_and_the_job_says_whether_it_is_tried_again() -> None:
+    assert command("echo no such file; exit 3") == ("fail", {"error": "exit code 3: no such file", "code": "exit.3"})
+    assert command("kill -9 $$") == ("fail", {"error": "ended by signal 9", "code": "signal.9"})
+
+
+def test_of_a_long_output_the_end_is_told() -> None:
+    _, said = command("i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done; exit 1")
+    assert said["error"].endswith("line 4999")
+    assert len(said["error"]) < 2000
+
+
+def test_a_command_knows_its_run_and_not_the_worker_s_token(tmp_path: Path) -> None:
+    _, said = command(
+        "pwd; echo $DUECOURSE_RUN_ID $DUECOURSE_ATTEMPT $DUECOURSE_IDEMPOTENCY_KEY $MINE -$DUECOURSE_TOKEN-; cat",
+        folder=str(tmp_path),
+        environment={"MINE": "mine", "DUECOURSE_TOKEN": "secret", "PATH": "/usr/bin:/bin"},
+    )
+    assert said["result"]["output"] == f"{tmp_path}\n{EVENT['run_id']} 1 {EVENT['idempotency_key']} mine --"
+
+
+def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started() -> None:
+    clock = count(0, 100)
+    word, said = command("echo begun; (sleep 600) & sleep 600", timeout=50, clock=lambda: next(clock))
+    assert (word, said["code"]) == ("fail", "shell.timeout")
+
+
+def test_one_that_does_not_heed_is_killed() -> None:
+    clock = count(0, 100)
+    word, said = command("trap '' TERM; while :; do sleep 1; done", timeout=50, clock=lambda: next(clock))
+    assert (word, said["code"]) == ("fail", "shell.timeout")
+
+
+def test_one_whose_run_is_cancelled_is_ended() -> None:
+    run = read_run(json.dumps(EVENT | {"payload": {"command": "sleep 600"}}))
+    run.cancelled.set()
+    with pytest.raises(Failed) as failed:
+        Shell(allowed=None).work(run)
+    assert failed.value.code == "shell.cancelled"
+
+
+def test_only_commands_in_the_file_run_letter_by_letter() -> None:
+    allowed = read_allowed('# nightly\necho a\n\n"echo b\\n"\n')
+    assert allowed == {"echo a", "echo b\n"}
+    assert command("echo a", allowed=allowed)[0] == "complete"
+    for other in ("echo a; rm -rf /", "echo a ", "echo"):
+        word, said = command(other, allowed=allowed)
+        assert (word, said["code"], said["retryable"]) == ("fail", "shell.not_allowed", False)
+
+
+def test_a_file_of_commands_is_read_as_it_was_written() -> None:
+    commands = ["a", "printf x | { b\n}", '"quoted"', "# no comment", "  indented"]
+    assert read_allowed(written_allowed(commands)) == set(commands)
+    with pytest.raises(ValueError, match="line 2"):
+        read_allowed('a\n"b\n')
+
+
+@pytest.mark.parametrize("payload", [None, "echo", {"command": ""}, {"command": 1}, {"command": "a\0b"}])
+def test_a_payload_without_a_command_is_not_tried_again(payload: Any) -> None:
+    word, said = ended(payload)
+    assert (word, said["code"], said["retryable"]) == ("fail", "shell.bad_payload", False)
+
+
+def test_a_folder_that_is_gone_fails_the_run(tmp_path: Path) -> None:
+    assert command("true", folder=str(tmp_path / "gone"))[1]["code"] == "shell.not_started"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--queue", "q"), "--shell"),
+        (("--shell", "--queue", "q"), "--allow"),
+        (("--shell", "--queue", "q", "--allow", "FILE", "--allow-any"), "--allow"),
+        (("--shell", "--queue", "q", "--allow", "FILE"), "line 1"),
+    ],
+)
+def test_which_commands_run_has_to_be_said(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "FILE").write_text('"no end')
+    arguments = [str(tmp_path / each) if each == "FILE" else each for each in options]
+
+    result = CliRunner(env={"DUECOURSE_API": "http://127.0.0.1:1"}).invoke(main, ["work", *arguments])
+
+    assert result.exit_code == 2
+    assert said in result.stderr
