@@ -19,7 +19,9 @@ settings.load_profile("same")
 """The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s. How many of
 them: tests/support/examples.py."""
 
-ONE_SYSTEM = {f"tests/e2e/test_{name}.py" for name in ("archive", "fuzzed_stack", "main_job", "runs", "workflows")}
+ONE_SYSTEM = {
+    f"tests/e2e/test_{name}.py" for name in ("archive", "cdk_app", "fuzzed_stack", "main_job", "runs", "workflows")
+}
 """The files whose tests have the fixture `system`."""
 
 
