@@ -42,20 +42,20 @@ def functions(made: Template) -> Iterator[dict[str, str]]:
             yield resource["Properties"]["Environment"]["Variables"]
 
 
-def send(endpoint: str, made: Template, verb: str) -> dict[str, str]:
+def send(endpoint: str, made: Template, verb: str, name: str = STACK) -> dict[str, str]:
     """Let CloudFormation "create" the stack or "update" it, whose assets are there; its outputs."""
     cloudformation = client("cloudformation", endpoint)
     # By way of the bucket, as the CDK's command line does: a request holds 51,200 bytes only. Without the check that
     # `cdk bootstrap` was run: it was not.
-    parts = {name: part for name, part in made.items() if name not in {"Parameters", "Rules"}}
+    parts = {key: part for key, part in made.items() if key not in {"Parameters", "Rules"}}
     body = json.dumps(parts, separators=(",", ":")).encode()
     client("s3", endpoint).put_object(Bucket=BUCKET, Key="template.json", Body=body)
     ask = getattr(cloudformation, f"{verb}_stack")
-    ask(StackName=STACK, TemplateURL=f"{endpoint}/{BUCKET}/template.json", Capabilities=["CAPABILITY_IAM"])
+    ask(StackName=name, TemplateURL=f"{endpoint}/{BUCKET}/template.json", Capabilities=["CAPABILITY_IAM"])
     waiter = cloudformation.get_waiter(f"stack_{verb}_complete")
-    waiter.wait(StackName=STACK, WaiterConfig={"Delay": 1, "MaxAttempts": PATIENCE_SECONDS})
-    (stack,) = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
-    return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+    waiter.wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": PATIENCE_SECONDS})
+    (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", ())}
 
 
 def invoke(endpoint: str, function: str, event: dict[str, Any] | None = None) -> Any:

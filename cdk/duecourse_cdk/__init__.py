@@ -1,0 +1,7 @@
+"""Jobs and workflows of Duecourse in a CDK app: applied when the app is deployed, removed with its stack."""
+
+from duecourse_cdk.auth import Auth
+from duecourse_cdk.jobs import ScheduledJob, Workflow
+from duecourse_cdk.stage import Duecourse
+
+__all__ = ["Auth", "Duecourse", "ScheduledJob", "Workflow"]

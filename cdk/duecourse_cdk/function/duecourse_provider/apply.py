@@ -1,0 +1,134 @@
+"""What a deployment does to a stage: a job or a workflow is put, or removed, where its tags say that it is the stack's.
+
+Two tags say whose a job is. That of the stack (`managed-by=stack:Billing`) lets it be replaced. That of the construct
+lets it be deleted: where a construct gets another name, CloudFormation creates the new one first and deletes the old
+one then, and both are the same job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from duecourse_provider.api import Answer, Api, RefusedError
+
+JOBS, WORKFLOWS = "jobs", "workflows"
+
+
+class NotOursError(Exception):
+    """There is such a job already, and it is somebody else's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A job (`kind` jobs) or a workflow as a template has it."""
+
+    kind: str
+    id: str
+    document: str
+    stack: str
+    construct: str
+
+    @classmethod
+    def of(cls, properties: Mapping[str, Any]) -> Wanted:
+        """From the properties of a resource."""
+        return cls(*(str(properties[name]) for name in ("Kind", "Id", "Document", "StackTag", "ConstructTag")))
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The jobs that are defined in the workflow."""
+        if self.kind != WORKFLOWS:
+            return frozenset()
+        jobs = json.loads(self.document).get("jobs") or {}
+        return frozenset(name for name, member in jobs.items() if "job" in member)
+
+
+def put(api: Api, wanted: Wanted) -> None:
+    """Make it as it is wanted. Raises NotOursError, or RefusedError with what the stage says.
+
+    Where somebody changes it between look and write, it is looked at again.
+    """
+    body = wanted.document.encode()
+    path = f"/v1/{wanted.kind}/{wanted.id}"
+    while True:
+        condition = _condition(api, wanted)
+        try:
+            if wanted.kind == WORKFLOWS:
+                _check_members(api, wanted, api.send("PUT", f"{path}?dry_run=true", body, **condition))
+            api.send("PUT", path, body, **condition)
+        except RefusedError as refused:
+            if refused.status != HTTPStatus.PRECONDITION_FAILED:
+                raise
+        else:
+            return
+
+
+def remove(api: Api, wanted: Wanted) -> tuple[str, ...]:
+    """Delete it, and the jobs that are defined in it; what was left alone, since it is not the construct's any more."""
+    return delete(api, (wanted.id, *sorted(wanted.members)), wanted.construct)
+
+
+def delete(api: Api, ids: Iterable[str], tag: str) -> tuple[str, ...]:
+    """Delete each of the jobs that has the tag and is in no workflow; those that are left. What is gone is no error."""
+    return tuple(job_id for job_id in ids if not _deleted(api, job_id, tag))
+
+
+def _deleted(api: Api, job_id: str, tag: str) -> bool:
+    while True:
+        found = _look(api, job_id)
+        if found is None:
+            return True
+        if tag not in _tags(found):
+            return False
+        try:
+            api.send("DELETE", f"/v1/jobs/{job_id}", if_match=found.headers["etag"])
+        except RefusedError as refused:
+            if refused.status == HTTPStatus.NOT_FOUND:
+                return True
+            if refused.kind == "in-workflow":
+                return False
+            if refused.status != HTTPStatus.PRECONDITION_FAILED:
+                raise
+        else:
+            return True
+
+
+def _condition(api: Api, wanted: Wanted) -> dict[str, str]:
+    """The header by which nothing is written over that was not looked at."""
+    found = _look(api, wanted.id)
+    if found is None:
+        return {"if_none_match": "*"}
+    _check(found, wanted.id, wanted.stack)
+    return {"if_match": found.headers["etag"]}
+
+
+def _check_members(api: Api, wanted: Wanted, looked_at: Answer) -> None:
+    """Of the jobs that the workflow would change, none may be somebody else's."""
+    for job_id in sorted(wanted.members & set(looked_at.body.get("changed") or ())):
+        found = _look(api, job_id)
+        if found is not None:
+            _check(found, job_id, wanted.stack)
+
+
+def _check(found: Answer, job_id: str, tag: str) -> None:
+    if tag not in _tags(found):
+        raise NotOursError(
+            f"job {job_id} is there already and does not have the tag {tag}: choose another id, delete the job, "
+            "or give it the tag so that this stack takes it over"
+        )
+
+
+def _look(api: Api, job_id: str) -> Answer | None:
+    try:
+        return api.send("GET", f"/v1/jobs/{job_id}")
+    except RefusedError as refused:
+        if refused.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
+
+
+def _tags(found: Answer) -> tuple[str, ...]:
+    return tuple(found.body.get("tags") or ())

@@ -1,0 +1,127 @@
+"""The Lambda function: an event of CloudFormation in, what it asks for done, the answer to where the event says."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import Session
+
+from duecourse_provider.api import Api, Clock, Patience, RefusedError
+from duecourse_provider.apply import NotOursError, Wanted, delete, put, remove
+from duecourse_provider.credentials import CredentialsError, authorizer
+
+logger = logging.getLogger("duecourse_provider")
+logger.setLevel(logging.INFO)
+
+MARGIN_SECONDS = 30.0
+"""Kept for the answer to CloudFormation, which waits an hour for one that does not come."""
+TIDY_SECONDS = 30.0
+"""What is spent on removing what a failed creation may have left."""
+REASON_LENGTH = 1500
+"""An answer holds 4,096 bytes (AWS CloudFormation User Guide, "Custom resource response objects")."""
+FAILED = "failed:"
+"""Begins the physical id of what could not be created: to delete it must not fail, or no rollback would end."""
+
+Event = Mapping[str, Any]
+Known = (RefusedError, NotOursError, CredentialsError, BotoCoreError, ClientError)
+
+
+def handler(event: Event, context: Any) -> None:
+    """Lambda's entry."""
+    clock = Clock()
+    patience = Patience(clock.now() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS, clock)
+    answer = respond(event, patience, Session())
+    _log(event, answer)
+    report(event["ResponseURL"], answer, Patience(patience.until + MARGIN_SECONDS, clock))
+
+
+def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
+    """Do what the event asks for; the answer for CloudFormation, also where that failed."""
+    try:
+        physical, reason = _ACTIONS[event["RequestType"]](event, patience, aws)
+        return _answer(event, "SUCCESS", physical, reason)
+    except Known as error:
+        reason = str(error)
+    except Exception as error:
+        # Whatever it is, CloudFormation must be answered.
+        logger.exception("unexpected")
+        reason = f"unexpected {type(error).__name__}; the function's log has more"
+    wanted = str(event["ResourceProperties"].get("Id"))
+    physical = event.get("PhysicalResourceId") or FAILED + wanted
+    hint = _DELETE_HINT.format(name=event["LogicalResourceId"]) if event["RequestType"] == "Delete" else ""
+    return _answer(event, "FAILED", physical, f"{wanted}: {reason}{hint}")
+
+
+_DELETE_HINT = (
+    ". Delete the stack again once that is mended, or leave the job where it is: "
+    "aws cloudformation delete-stack --retain-resources {name} --stack-name ..."
+)
+
+
+def report(url: str, answer: Mapping[str, str], patience: Patience) -> None:
+    """Give CloudFormation the answer. Raises RuntimeError where it does not take it; Lambda then invokes again."""
+    try:
+        # The address is signed for a request without a content type.
+        Api(url, patience).send("PUT", "", json.dumps(answer).encode(), content_type="")
+    except RefusedError as refused:  # its text has the address, and who has that can answer for us
+        raise RuntimeError(f"CloudFormation did not take the answer: {refused.status}") from None
+
+
+def _create(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
+    wanted = Wanted.of(event["ResourceProperties"])
+    put(_api(event, patience, aws), wanted)
+    return wanted.id, "created"
+
+
+def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
+    """Under another id it is another one: CloudFormation then deletes the old one.
+
+    Of workflows the old one goes first, since a job is in one workflow only.
+    """
+    wanted, before = Wanted.of(event["ResourceProperties"]), Wanted.of(event["OldResourceProperties"])
+    api = _api(event, patience, aws)
+    if before.members and wanted.id != before.id:
+        delete(api, (before.id,), before.construct)
+    put(api, wanted)
+    delete(api, sorted(before.members - wanted.members), before.construct)
+    return wanted.id, "updated"
+
+
+def _delete(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
+    physical, wanted = event["PhysicalResourceId"], Wanted.of(event["ResourceProperties"])
+    if physical.startswith(FAILED):
+        try:
+            remove(_api(event, patience.at_most(TIDY_SECONDS), aws), wanted)
+        except Known as error:
+            return physical, f"was not created; what may be there stays: {error}"
+        return physical, "was not created"
+    kept = remove(_api(event, patience, aws), replace(wanted, id=physical))
+    return physical, f"deleted; left alone: {', '.join(kept)}" if kept else "deleted"
+
+
+_ACTIONS: Mapping[str, Callable[[Event, Patience, Session], tuple[str, str]]] = {
+    "Create": _create,
+    "Update": _update,
+    "Delete": _delete,
+}
+
+
+def _api(event: Event, patience: Patience, aws: Session) -> Api:
+    properties = event["ResourceProperties"]
+    return Api(str(properties["Api"]).rstrip("/"), patience, authorizer(properties["Auth"], patience, aws))
+
+
+def _answer(event: Event, status: str, physical: str, reason: str) -> dict[str, str]:
+    same = {name: str(event[name]) for name in ("StackId", "RequestId", "LogicalResourceId")}
+    return {**same, "Status": status, "PhysicalResourceId": physical, "Reason": reason[:REASON_LENGTH]}
+
+
+def _log(event: Event, answer: Mapping[str, str]) -> None:
+    """One line. Never the event: who has its ResponseURL can answer for us, and its document has the payload."""
+    said = {name: answer[name] for name in ("Status", "PhysicalResourceId", "Reason", "StackId", "LogicalResourceId")}
+    logger.info(json.dumps({"request": event["RequestType"], **said}))

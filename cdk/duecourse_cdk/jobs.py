@@ -1,0 +1,149 @@
+"""A job and a workflow as constructs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import CustomResource, Duration, Names, RemovalPolicy, Stack
+from constructs import Construct
+
+from duecourse_cdk.stage import Duecourse
+from duecourse_cdk.targets import Target, target_document
+
+NAMES = ("id", "workflow")
+"""The field of a document with the id of a job, or of a workflow."""
+ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+ID_LENGTH = TAG_LENGTH = 64
+"""As the API has them (openapi.json, JobRequest)."""
+PATIENCE = Duration.minutes(15)
+"""How long CloudFormation waits for the function, which may be invoked three times; unless told, an hour."""
+STACK, CONSTRUCT = "managed-by=stack:", "construct:"
+"""What the tags begin with that say whose a job is; `duecourse apply --owner stack:Billing` knows the first, too."""
+
+
+class ScheduledJob(Construct):
+    """A job of a stage: put when the stack is deployed, deleted with it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Duecourse,
+        schedule: str | None,
+        target: Target | None = None,
+        job_id: str | None = None,
+        tags: Sequence[str] = (),
+        removal_policy: RemovalPolicy | None = None,
+        **fields: Any,
+    ) -> None:
+        """`schedule` and `fields` (`timezone`, `payload`, `retry`, ...) are those of POST /v1/jobs; no `target` is
+        needed where the fields have a `task`. `job_id`: made from the construct's path unless it is given. Two tags
+        are added that say whose the job is. With RETAIN the job stays when the construct goes.
+
+        Raises ValueError for an id that is none or used twice, and for a target that is none.
+        """
+        super().__init__(scope, construct_id)
+        self.job_id = _id(self, job_id)
+        called = {} if target is None else {"target": target_document(self, target, stage.allowed_names)}
+        self.document: dict[str, Any] = {
+            "id": self.job_id,
+            "schedule": schedule,
+            **fields,
+            **called,
+            "tags": [*tags, *_tags(self)],
+        }
+        stage.take([self.job_id], self.node.path)
+        _resource(self, "Job", stage, self.job_id, self.document, removal_policy)
+
+
+class Workflow(Construct):
+    """A workflow of a stage with the jobs that are defined in it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: Duecourse,
+        document: Mapping[str, Any],
+        workflow_id: str | None = None,
+        removal_policy: RemovalPolicy | None = None,
+    ) -> None:
+        """`document` is that of PUT /v1/workflows/{id}; a `target` in it may be what that of a `ScheduledJob` may be.
+        `workflow_id`: made from the construct's path unless it is given. Raises ValueError as `ScheduledJob` does.
+        """
+        super().__init__(scope, construct_id)
+        self.workflow_id = _id(self, workflow_id)
+        members = {name: self._member(member, stage) for name, member in document.get("jobs", {}).items()}
+        tags = [*document.get("tags", ()), *_tags(self)]
+        self.document: dict[str, Any] = {"workflow": self.workflow_id, **document, "jobs": members, "tags": tags}
+        defined = [name for name, member in members.items() if "job" in member]
+        stage.take([self.workflow_id, *defined], self.node.path)
+        _resource(self, "Workflow", stage, self.workflow_id, self.document, removal_policy)
+
+    def _member(self, member: Mapping[str, Any], stage: Duecourse) -> Mapping[str, Any]:
+        if "job" not in member:
+            return member
+        job = {**member["job"]}
+        if "target" in job:
+            job["target"] = target_document(self, job["target"], stage.allowed_names)
+        return {**member, "job": {**job, "tags": [*job.get("tags", ()), *_tags(self)]}}
+
+
+def _resource(
+    construct: Construct,
+    name: str,
+    stage: Duecourse,
+    job_id: str,
+    document: Mapping[str, Any],
+    removal_policy: RemovalPolicy | None,
+) -> None:
+    """What CloudFormation creates, updates and deletes."""
+    stack = Stack.of(construct)
+    function, auth = stage.provide(stack)
+    stack_tag, construct_tag = _tags(construct)
+    CustomResource(
+        construct,
+        name,
+        service_token=function,
+        service_timeout=PATIENCE,
+        resource_type=f"Custom::Duecourse{name}",
+        removal_policy=removal_policy,
+        properties={
+            "Kind": "workflows" if name == "Workflow" else "jobs",
+            "Id": job_id,
+            "Api": stage.api,
+            "Auth": auth,
+            "StackTag": stack_tag,
+            "ConstructTag": construct_tag,
+            # As text: CloudFormation makes texts of all numbers and truth values.
+            "Document": json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False),
+        },
+    )
+
+
+def _id(construct: Construct, given: str | None) -> str:
+    if given is None:
+        return Names.unique_resource_name(
+            construct, max_length=ID_LENGTH, separator="-", allowed_special_characters="_-"
+        )
+    if ID.fullmatch(given) is None:
+        raise ValueError(f"{construct.node.path}: a job's id is 1 to 64 letters (a-z), digits, - or _: {given!r}")
+    return given
+
+
+def _tags(construct: Construct) -> tuple[str, str]:
+    """Of the stack, and of the construct in it."""
+    stack = Stack.of(construct)
+    while (parent := stack.nested_stack_parent) is not None:
+        stack = parent
+    name = stack.stack_name
+    if len(STACK + name) > TAG_LENGTH:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+        name = f"{name[: TAG_LENGTH - len(STACK) - 9]}-{digest}"
+    return STACK + name, CONSTRUCT + construct.node.addr[:32]

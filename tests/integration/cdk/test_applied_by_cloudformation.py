@@ -1,0 +1,217 @@
+"""What CloudFormation's events do to a stage, by the function of duecourse_cdk over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import pytest
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
+from tests.support.api import HTTP_TARGET, ApiClient, Context, api_settings
+from tests.support.api_events import json_event
+from tests.support.custom_resource import Passing, Resource, properties
+from tests.support.gateway import gateway
+from tests.support.tables import Tables
+from tests.support.world import World
+
+pytestmark = pytest.mark.emulator
+
+JOB = {"schedule": "0 2 * * *", "timezone": "Europe/Berlin", "target": HTTP_TARGET}
+ETL = {
+    "schedule": "0 3 * * *",
+    "jobs": {
+        "extract": {"job": {"target": HTTP_TARGET}},
+        "load": {"after": ["extract"], "job": {"target": HTTP_TARGET}},
+    },
+}
+CLAIMS = {"sub": "deploys", "tenant": "default", "scope": "jobs:read jobs:write"}
+
+
+class Stage:
+    """The API over HTTP, and what is on it."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.world = World(tables)
+        self.api = ApiClient(
+            *(self.world.jobs, self.world.run_store, self.world.clock),
+            lanes=self.world.wheel,
+            inputs=self.world.inputs,
+            workflows=self.world.workflows,
+            counters=DynamoTenantLimits(tables.client, tables.jobs),
+            settings=api_settings(auth="jwt"),
+            caller={"jwt": {"claims": CLAIMS, "scopes": None}},
+        )
+        self.url = ""
+
+    def handle(self, event: dict[str, Any]) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = self.api.application(event, cast(LambdaContext, Context()))
+        return answer
+
+    def put(self, job_id: str, **fields: Any) -> None:
+        answer = self.api.send(json_event("PUT", f"/v1/jobs/{job_id}", JOB | fields))
+        assert answer.status in {200, 201}, answer.text
+
+    def job(self, job_id: str) -> dict[str, Any] | None:
+        answer = self.api.get(f"/v1/jobs/{job_id}")
+        return answer.json if answer.status == 200 else None
+
+    @property
+    def ids(self) -> set[str]:
+        return {item["id"] for item in self.api.get("/v1/jobs").json["items"]}
+
+    def wanted(self, job_id: str = "nightly", document: Mapping[str, Any] = JOB, **more: Any) -> dict[str, Any]:
+        return properties(self.url, job_id, document, **more)
+
+    def etl(self, job_id: str = "etl", **changes: Any) -> dict[str, Any]:
+        return self.wanted(job_id, ETL | changes, kind="workflows")
+
+
+@pytest.fixture
+def stage(tables: Tables) -> Iterator[Stage]:
+    made = Stage(tables)
+    with gateway(made.handle, {"deploys": CLAIMS}) as made.url:
+        yield made
+
+
+def test_a_job_is_created_changed_and_deleted_with_its_resource(stage: Stage) -> None:
+    resource = Resource()
+    created = resource.deploy(stage.wanted())
+    assert (created["Status"], created["PhysicalResourceId"]) == ("SUCCESS", "nightly")
+    job = stage.job("nightly")
+    assert job is not None
+    assert (job["schedule"], job["tags"]) == ("0 2 * * *", ["managed-by=stack:Billing", "construct:one"])
+
+    assert resource.deploy(stage.wanted(document=JOB | {"schedule": "0 4 * * *"}))["Status"] == "SUCCESS"
+    job = stage.job("nightly")
+    assert job is not None
+    assert job["schedule"] == "0 4 * * *"
+
+    assert resource.delete()["Status"] == "SUCCESS"
+    assert stage.ids == set()
+    assert resource.delete()["Status"] == "SUCCESS", "the answer was lost, and it is asked again"
+
+
+def test_the_same_event_twice_changes_nothing(stage: Stage) -> None:
+    Resource().deploy(stage.wanted())
+    before = stage.job("nightly")
+    assert Resource().deploy(stage.wanted())["Status"] == "SUCCESS"
+    assert stage.job("nightly") == before
+
+
+def test_another_id_replaces_the_job(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.wanted())
+    assert resource.deploy(stage.wanted("every-night"))["PhysicalResourceId"] == "every-night"
+    assert stage.ids == {"every-night"}
+
+
+def test_a_job_that_stays_under_another_construct_is_not_deleted_with_the_old_one(stage: Stage) -> None:
+    old, new = Resource(), Resource(logical_id="MovedJob")
+    old.deploy(stage.wanted())
+    assert new.deploy(stage.wanted(construct="construct:two"))["Status"] == "SUCCESS"
+    answer = old.delete()
+    assert (answer["Status"], answer["Reason"]) == ("SUCCESS", "deleted; left alone: nightly")
+    assert stage.ids == {"nightly"}
+
+
+def test_a_job_of_somebody_else_is_neither_changed_nor_deleted_by_the_rollback(stage: Stage) -> None:
+    stage.put("nightly")
+    before = stage.job("nightly")
+    resource = Resource()
+    refused = resource.deploy(stage.wanted(document=JOB | {"schedule": "0 5 * * *"}))
+    assert refused["Status"] == "FAILED"
+    assert "nightly is there already and does not have the tag managed-by=stack:Billing" in refused["Reason"]
+    assert resource.delete()["Status"] == "SUCCESS"
+    assert stage.job("nightly") == before
+
+
+def test_a_job_with_the_tag_of_the_stack_is_taken_over(stage: Stage) -> None:
+    stage.put("nightly", tags=["managed-by=stack:Billing"])
+    assert Resource().deploy(stage.wanted())["Status"] == "SUCCESS"
+
+
+def test_a_refusal_names_the_wrong_fields(stage: Stage) -> None:
+    resource = Resource()
+    wrong = JOB | {"schedule": "every night", "retry": {"max_attempts": 0}}
+    refused = resource.deploy(stage.wanted(document=wrong))
+    assert refused["Status"] == "FAILED"
+    for part in ("nightly: PUT", "422", "/schedule: ", "/retry/max_attempts: must be"):
+        assert part in refused["Reason"]
+    assert resource.delete()["Status"] == "SUCCESS", "the rollback of what was not created"
+
+
+def test_a_refused_change_leaves_the_job_as_it_was(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.wanted())
+    before = stage.job("nightly")
+    refused = resource.deploy(stage.wanted(document=JOB | {"schedule": "every night"}))
+    assert (refused["Status"], refused["PhysicalResourceId"]) == ("FAILED", "nightly")
+    assert stage.job("nightly") == before
+
+
+def test_a_paused_job_stays_paused(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.wanted())
+    stage.api.ask("/v1/jobs/nightly/pause")
+    resource.deploy(stage.wanted(document=JOB | {"schedule": "0 4 * * *"}))
+    job = stage.job("nightly")
+    assert job is not None
+    assert (job["state"], job["schedule"]) == ("PAUSED", "0 4 * * *")
+
+
+def test_a_token_that_is_not_let_in_fails_the_deployment_with_the_gateways_words(stage: Stage) -> None:
+    refused = Resource(token="old").deploy(stage.wanted())
+    assert refused["Status"] == "FAILED"
+    assert "401" in refused["Reason"]
+    assert "old" not in refused["Reason"]
+
+
+def test_a_workflow_is_created_and_deleted_with_the_jobs_that_are_defined_in_it(stage: Stage) -> None:
+    resource = Resource()
+    assert resource.deploy(stage.etl())["Status"] == "SUCCESS"
+    assert stage.ids == {"etl", "extract", "load"}
+    assert resource.delete()["Status"] == "SUCCESS"
+    assert stage.ids == set()
+
+
+def test_a_job_that_leaves_its_workflow_is_deleted(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.etl())
+    assert resource.deploy(stage.etl(jobs={"extract": ETL["jobs"]["extract"]}))["Status"] == "SUCCESS"  # type: ignore[index]
+    assert stage.ids == {"etl", "extract"}
+
+
+def test_a_workflow_keeps_its_jobs_under_another_id(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.etl())
+    assert resource.deploy(stage.etl("nightly-etl"))["Status"] == "SUCCESS"
+    assert stage.ids == {"nightly-etl", "extract", "load"}
+
+
+def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None:
+    stage.put("load", schedule=None)
+    before = stage.job("load")
+    refused = Resource().deploy(stage.etl())
+    assert "job load is there already" in refused["Reason"]
+    assert stage.job("load") == before
+    assert stage.ids == {"load"}
+
+
+def test_a_stage_that_is_gone_fails_the_deletion_in_time_and_says_how_to_go_on() -> None:
+    clock = Passing()
+    resource = Resource(physical="nightly", properties=properties("http://127.0.0.1:9", "nightly", JOB), clock=clock)
+    answer = resource.delete()
+    assert answer["Status"] == "FAILED"
+    assert "no answer" in answer["Reason"]
+    assert "--retain-resources NightlyJob0123" in answer["Reason"]
+    assert sum(clock.slept) < 270
+
+
+def test_what_was_never_created_is_deleted_though_there_is_no_stage() -> None:
+    resource = Resource()
+    assert resource.deploy(properties("http://127.0.0.1:9", "nightly", JOB))["Status"] == "FAILED"
+    answer = resource.delete()
+    assert (answer["Status"], resource.physical) == ("SUCCESS", "failed:nightly")
+    assert sum(resource.clock.slept) < 300 + 30

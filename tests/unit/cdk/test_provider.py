@@ -1,0 +1,205 @@
+"""The function of duecourse_cdk: how long it waits for a stage, how it shows who it is, what it says and what not."""
+
+from __future__ import annotations
+
+import json
+import logging
+from base64 import b64decode
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
+from typing import Any, cast
+from urllib.parse import parse_qs
+
+import pytest
+from botocore.credentials import Credentials
+from botocore.session import Session
+
+from duecourse_provider import handler as provider
+from duecourse_provider.api import Api, RefusedError
+from duecourse_provider.credentials import CredentialsError, authorizer
+from tests.support.custom_resource import SECRET, TOKEN_AUTH, Passing, Secrets
+from tests.support.http_target import Behaviour, Seen, answering, http_target
+
+THROTTLED = answering(429, b'{"message": "Too Many Requests"}', Retry_After="7")
+AWAY = answering(503, b'{"title": "Service Unavailable", "detail": "the lanes are away"}')
+FINE = answering(200, b'{"id": "nightly"}', ETag='"1"')
+
+
+def in_turn(*behaviours: Behaviour) -> Behaviour:
+    """Each of them once, the last for ever."""
+    left = list(behaviours)
+
+    def behave(handler: BaseHTTPRequestHandler) -> None:
+        (left.pop(0) if len(left) > 1 else left[0])(handler)
+
+    return behave
+
+
+def header(seen: Seen, name: str) -> str:
+    return {each.lower(): value for each, value in seen.headers.items()}[name]
+
+
+def session(**values: str) -> Session:
+    return cast(Session, Secrets(values))
+
+
+def headers_of(auth: dict[str, str], **values: str) -> Any:
+    return authorizer(auth, Passing().patience(), session(**values))("PUT", "https://api.example/v1/jobs/a", b"{}")
+
+
+# --- patience
+
+
+def test_it_waits_as_long_as_a_throttling_stage_asks_and_sends_the_same_again() -> None:
+    clock = Passing()
+    with http_target(in_turn(THROTTLED, AWAY, FINE)) as stage:
+        answer = Api(stage.url(""), clock.patience()).send("PUT", "/v1/jobs/nightly", b'{"a": 1}', if_match='"0"')
+    assert answer.body == {"id": "nightly"}
+    assert clock.slept == [7.5, 2.5], "what was asked for, then its own time; each with its part of a second"
+    assert {(seen.method, seen.path, seen.body) for seen in stage.seen} == {("PUT", "/v1/jobs/nightly", b'{"a": 1}')}
+    assert all(
+        {name.lower(): value for name, value in seen.headers.items()}["if-match"] == '"0"' for seen in stage.seen
+    )
+
+
+def test_it_gives_up_at_once_where_the_stage_asks_for_more_time_than_there_is() -> None:
+    clock = Passing()
+    with http_target(answering(429, b"{}", Retry_After="60")) as stage, pytest.raises(RefusedError, match="429"):
+        Api(stage.url(""), clock.patience(30)).send("GET", "/v1/jobs/nightly")
+    assert clock.slept == []
+
+
+def test_it_gives_up_before_its_time_is_over_where_the_stage_stays_away() -> None:
+    clock = Passing()
+    with http_target(AWAY) as stage, pytest.raises(RefusedError, match="the lanes are away"):
+        Api(stage.url(""), clock.patience(100)).send("GET", "/v1/jobs/nightly")
+    assert 60 < sum(clock.slept) < 100
+
+
+def test_a_refusal_is_not_sent_again() -> None:
+    with http_target(answering(422, b'{"title": "No", "errors": [{"header": "if-match", "detail": "bad"}]}')) as stage:
+        with pytest.raises(RefusedError, match=r"422 No - if-match: bad"):
+            Api(stage.url(""), Passing().patience()).send("PUT", "/v1/jobs/nightly", b"{}")
+        assert len(stage.seen) == 1
+
+
+def test_a_redirect_is_not_followed_since_the_token_would_go_with_it() -> None:
+    with http_target(FINE) as other, http_target(answering(307, Location=other.url("/"))) as stage:
+        with pytest.raises(RefusedError, match="307"):
+            Api(stage.url(""), Passing().patience()).send("GET", "/v1/jobs/nightly")
+        assert other.seen == []
+
+
+# --- who it is
+
+
+def test_a_token_is_shown_without_the_line_end_that_files_have() -> None:
+    assert headers_of(TOKEN_AUTH, **{SECRET: "abc\n"}) == {"authorization": "Bearer abc"}
+
+
+def test_a_parameter_holds_a_token_too() -> None:
+    assert (
+        headers_of({"Kind": "token", "Parameter": "/ci/token"}, **{"/ci/token": "abc"})["authorization"] == "Bearer abc"
+    )
+
+
+@pytest.mark.parametrize("held", ["", '{"token": "hush"}', "Bearer hush"])
+def test_what_is_no_token_is_told_without_what_it_is(held: str) -> None:
+    with pytest.raises(CredentialsError) as refused:
+        headers_of(TOKEN_AUTH, **{SECRET: held})
+    assert SECRET in str(refused.value)
+    assert "hush" not in str(refused.value)
+
+
+def test_client_credentials_become_a_token() -> None:
+    with http_target(answering(200, b'{"access_token": "fresh"}')) as issuer:
+        held = {"token_url": issuer.url("/token"), "client_id": "ci", "client_secret": "hu:sh", "scope": "jobs:write"}
+        headers = headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: json.dumps(held)})
+    (asked,) = issuer.seen
+    assert headers == {"authorization": "Bearer fresh"}
+    assert parse_qs(asked.body.decode()) == {"grant_type": ["client_credentials"], "scope": ["jobs:write"]}
+    assert b64decode(header(asked, "authorization").removeprefix("Basic ")) == b"ci:hu%3Ash"
+
+
+@pytest.mark.parametrize("held", ["hush", '{"client_secret": "hush"}', '["hush"]'])
+def test_what_are_no_client_credentials_is_told_without_what_it_is(held: str) -> None:
+    with pytest.raises(CredentialsError, match="token_url, client_id, client_secret") as refused:
+        headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: held})
+    assert "hush" not in str(refused.value)
+
+
+def test_a_token_is_not_asked_for_without_tls() -> None:
+    held = {"token_url": "http://issuer.example/token", "client_id": "ci", "client_secret": "hush"}
+    with pytest.raises(CredentialsError, match="https"):
+        headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: json.dumps(held)})
+
+
+def test_with_iam_requests_are_signed_for_the_apis_region() -> None:
+    aws = Session()
+    aws._credentials = Credentials("AKIDEXAMPLE", "secret", "session")
+    sign = authorizer({"Kind": "iam", "Region": "eu-central-1"}, Passing().patience(), aws)
+    headers = sign("PUT", "https://abc.execute-api.eu-central-1.amazonaws.com/v1/workflows/a?dry_run=true", b"{}")
+    assert "/eu-central-1/execute-api/aws4_request" in headers["Authorization"]
+    assert headers["X-Amz-Security-Token"] == "session"
+
+
+# --- what CloudFormation hears
+
+
+@pytest.fixture
+def event() -> dict[str, Any]:
+    wanted = {
+        "Kind": "jobs",
+        "Id": "nightly",
+        "Api": "http://127.0.0.1:9",
+        "Auth": {**TOKEN_AUTH},
+        "StackTag": "stack:A",
+        "ConstructTag": "construct:1",
+        "Document": '{"payload": "hush"}',
+    }
+    same = {"StackId": "stack", "RequestId": "request", "LogicalResourceId": "Nightly"}
+    return {**same, "RequestType": "Create", "ResponseURL": "https://c/?hush", "ResourceProperties": wanted}
+
+
+def respond(event: dict[str, Any], look: Callable[[], Any] = dict) -> dict[str, str]:
+    return provider.respond(event, Passing().patience(), session(**look()))
+
+
+def test_an_unexpected_error_is_answered_too(event: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    answer = respond(event)  # there is no such secret, which is nothing that AWS would say so
+    assert answer["Status"] == "FAILED"
+    assert "unexpected KeyError" in answer["Reason"]
+    assert {name: answer[name] for name in ("StackId", "RequestId", "LogicalResourceId")} == {
+        "StackId": "stack",
+        "RequestId": "request",
+        "LogicalResourceId": "Nightly",
+    }
+
+
+def test_a_long_reason_is_cut_to_what_an_answer_holds(event: dict[str, Any]) -> None:
+    with http_target(answering(422, json.dumps({"detail": "é" * 9_000}).encode())) as stage:
+        event["ResourceProperties"]["Api"] = stage.url("")
+        answer = respond(event, lambda: {SECRET: "abc"})
+    assert len(json.dumps(answer, ensure_ascii=False).encode()) < 4_096
+
+
+def test_the_answer_goes_where_cloudformation_says_without_a_content_type() -> None:
+    with http_target(answering(200)) as cloudformation:
+        provider.report(cloudformation.url("/answer?signature=a%2Fb"), {"Status": "SUCCESS"}, Passing().patience())
+    (seen,) = cloudformation.seen
+    assert (seen.method, seen.path, json.loads(seen.body)) == ("PUT", "/answer?signature=a%2Fb", {"Status": "SUCCESS"})
+    assert header(seen, "content-type") == ""
+
+
+def test_an_answer_that_is_not_taken_does_not_show_the_signed_address() -> None:
+    with http_target(answering(403)) as cloudformation, pytest.raises(RuntimeError, match="403") as failed:
+        provider.report(cloudformation.url("/answer?signature=hush"), {}, Passing().patience())
+    assert "hush" not in str(failed.value)
+
+
+def test_the_log_has_neither_token_nor_payload_nor_signed_address(caplog: pytest.LogCaptureFixture, event: Any) -> None:
+    with caplog.at_level(logging.INFO), http_target(answering(401, b'{"message": "Unauthorized"}')) as stage:
+        event["ResourceProperties"]["Api"] = stage.url("")
+        provider._log(event, respond(event, lambda: {SECRET: "hush"}))
+    assert "401" in caplog.text
+    assert "hush" not in caplog.text
