@@ -27,7 +27,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 def test_the_environment_comes_before_the_default_profile(home: dict[str, str]) -> None:
-    assert access(environment=home) == Access("https://prod.example.com")
+    assert access(environment=home) == Access("https://prod.example.com", profile="prod")
     named = home | {"DUECOURSE_API": "https://other.example.com", "DUECOURSE_TOKEN": "t"}
     assert access(environment=named) == Access("https://other.example.com", "t")
 

@@ -24,7 +24,10 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "jobs": ("duecourse.cli.commands.jobs", "jobs", "Create, show, list, run, pause and delete jobs."),
     "local": ("duecourse.cli.commands.local", "local", "Run the whole system on this machine until Ctrl-C."),
+    "login": ("duecourse.cli.commands.login", "login", "Log in at the issuer of a profile."),
+    "logout": ("duecourse.cli.commands.login", "logout", "Forget the token of a profile."),
     "next": ("duecourse.cli.commands.next", "next_command", "Show when a schedule fires next; needs no AWS."),
+    "profile": ("duecourse.cli.commands.profile", "profile", "List, add, choose and remove profiles."),
     "restore-table": (
         "duecourse.cli.commands.restore_table",
         "restore_table",

@@ -6,6 +6,10 @@ Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME sa
 
     [prod]
     api = "https://abc.execute-api.eu-central-1.amazonaws.com"
+    issuer = "https://login.example.com"      # for `duecourse login`
+    client_id = "duecourse"
+
+A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file.
 """
 
 from __future__ import annotations
@@ -18,25 +22,34 @@ from pathlib import Path
 
 import httpx
 
+from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory
 from duecourse.client.signing import Bearer, SigV4, needs_signature
 
 API, TOKEN, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_PROFILE"
+SECRET = "DUECOURSE_CLIENT_SECRET"
+FIELDS = ("api", "issuer", "client_id", "scope", "audience")
+"""What a profile may say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of an API, and who calls it: with a token, or signed with AWS credentials (`sign`; None: where the
-    address is API Gateway's own and there is no token).
+    """The address of an API, and who calls it: with a token, one of an issuer, or signed with AWS credentials (`sign`;
+    None: where the address is API Gateway's own and there is no token).
     """
 
     api: str
     token: str | None = None
     sign: bool | None = None
+    profile: str | None = None
+    issuer: Issuer | None = None
 
     def auth(self) -> httpx.Auth | None:
         """What httpx shows with each request. Raises ValueError for a token that is none, or without credentials."""
         if self.token:
             return Bearer(self.token)
+        if self.issuer is not None and not self.sign:
+            kept = TokenMemory() if self.issuer.secret else TokenFile.of(self.profile or "default")
+            return IssuedAuth(self.issuer, kept)
         wanted = needs_signature(self.api) if self.sign is None else self.sign
         return SigV4.from_environment(self.api) if wanted else None
 
@@ -72,7 +85,11 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
     if name is None:
         raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
     match known.get(str(name)):
+        case {"api": str(api), "issuer": str(issuer), "client_id": str(client), **more}:
+            texts = {key: str(more[key]) for key in ("scope", "audience") if key in more}
+            secret = environment.get(SECRET)
+            return Access(api, token, profile=str(name), issuer=Issuer(issuer, client, secret=secret, **texts))
         case {"api": str(api)}:
-            return Access(api, token)
+            return Access(api, token, profile=str(name))
         case _:
             raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")

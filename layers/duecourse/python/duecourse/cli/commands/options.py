@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import httpx
 
 from duecourse.cli.terminal import CliError, UsageError, plain
 from duecourse.client import ApiError, ApiUnreachableError, Client
-from duecourse.client.signing import Bearer, SigV4, needs_signature
+from duecourse.client.access import PROFILE, Access, access
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask first; for scripts.")
@@ -57,7 +59,8 @@ def api_options(command: F) -> F:
         "--api",
         envvar="DUECOURSE_API",
         metavar="URL",
-        help="Address of the API: the stack's output ApiUrl, or what `duecourse local` prints.  [env: DUECOURSE_API]",
+        help="Address of the API: the stack's output ApiUrl.  [env: DUECOURSE_API; else DUECOURSE_PROFILE, the default "
+        "profile, the local stack that runs here]",
     )(command)
 
 
@@ -80,17 +83,17 @@ def page_options(items: str) -> Callable[[F], F]:
 @contextmanager
 def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     """A client for that address; what it raises becomes one line."""
-    if not api:
-        raise UsageError("no API address: give --api URL or set DUECOURSE_API")
     token: str | None = click.get_current_context().meta.get(TOKEN)
     if token and sign:
         raise UsageError("a call is signed or shows a token: leave out --sign, or --token and DUECOURSE_TOKEN")
     try:
-        auth = _auth(api, sign, token)
+        found = Access(api) if api else _found()
+        found = replace(found, token=token or found.token, sign=sign)
+        auth = found.auth()
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(plain(str(error))) from error
     try:
-        with Client(api, auth=auth, retries=1) as client:
+        with Client(found.api, auth=auth, retries=1) as client:
             yield client
     except ApiError as error:
         raise CliError(plain(str(error))) from error
@@ -104,9 +107,24 @@ def _remember(context: click.Context, _option: click.Parameter, token: str | Non
     context.meta[TOKEN] = token
 
 
-def _auth(api: str, sign: bool | None, token: str | None) -> httpx.Auth | None:
-    """Raises ValueError for a token that is none and for missing credentials."""
-    if token:
-        return Bearer(token)
-    wanted = needs_signature(api) if sign is None else sign
-    return SigV4.from_environment(api) if wanted else None
+def _found() -> Access:
+    """The API of the environment or a profile; where there is neither, the local stack of this checkout while it runs.
+
+    Raises ValueError that says what to set.
+    """
+    try:
+        return access()
+    except ValueError:
+        if PROFILE in os.environ or (api := _local()) is None:
+            raise
+        return Access(api)
+
+
+def _local() -> str | None:
+    from duecourse.cli.local.project import find_root
+    from duecourse.cli.local.settings import running
+
+    try:
+        return running(find_root(Path.cwd()) / ".duecourse" / "local")
+    except CliError:  # no checkout here
+        return None

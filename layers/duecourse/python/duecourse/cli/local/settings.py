@@ -13,6 +13,7 @@ from duecourse.cli.local.emulator.environment import free_port, is_taken, requir
 from duecourse.cli.terminal import CliError, UsageError
 
 FILE = "settings.json"
+LOCK = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def locked(folder: Path) -> Iterator[Callable[[str], None]]:
     it is known, for whoever comes second.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a+") as lock:
+    with (folder / LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -75,3 +76,16 @@ def locked(folder: Path) -> Iterator[Callable[[str], None]]:
 
         announce("")
         yield announce
+
+
+def running(folder: Path) -> str | None:
+    """The API's address of the stack that keeps its data in this folder; None where none runs, or answers yet."""
+    try:
+        with (folder / LOCK).open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return lock.read() or None
+    except OSError:
+        pass
+    return None

@@ -1,0 +1,96 @@
+"""`duecourse profile`: the stages that a person works with."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from duecourse.cli.output import print_fields, print_json
+from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.client.access import FIELDS, profiles, profiles_file
+
+DEFAULT = "default"
+
+
+@click.group(cls=Group, example="duecourse profile add prod --api https://… --issuer https://login.example.com")
+def profile() -> None:
+    """List, add, choose and remove profiles: an API, and who issues the tokens for it."""
+
+
+@profile.command("list", cls=Command, example="duecourse profile list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+def list_profiles(as_json: bool) -> None:
+    """List the profiles; `default` is the one that is used where none is named."""
+    known = _known()
+    if as_json:
+        items = [{"name": name, **fields} for name, fields in known.items() if isinstance(fields, dict)]
+        print_json({"items": items, "next_cursor": None, "default": known.get(DEFAULT)})
+    else:
+        print_fields(known)
+
+
+@profile.command(
+    cls=Command, example="duecourse profile add prod --api https://… --issuer https://… --client-id duecourse"
+)
+@click.argument("name")
+@click.option("--api", required=True, metavar="URL", help="Address of the API.")
+@click.option("--issuer", metavar="URL", help="Who issues tokens (OIDC), for `duecourse login`.")
+@click.option("--client-id", help="What the issuer calls this command.")
+@click.option("--scope", help="What to ask the issuer for.  [default: openid offline_access]")
+@click.option("--audience", help="For issuers that want one.")
+@click.option("--use", "chosen", is_flag=True, help="Make it the default.")
+def add(name: str, chosen: bool, **given: str | None) -> None:
+    """Add a profile, or change one."""
+    if not name.replace("-", "").replace("_", "").isalnum() or name == DEFAULT:
+        raise UsageError(plain(f"a profile's name is letters, digits, - and _, and not {DEFAULT}: {name}"))
+    if (given["issuer"] is None) != (given["client_id"] is None):
+        raise UsageError("--issuer and --client-id go together")
+    known = _known()
+    known[name] = {field: given[field] for field in FIELDS if given[field] is not None}
+    if chosen or DEFAULT not in known:
+        known[DEFAULT] = name
+    _write(known)
+    say(f"{name} is written to {profiles_file()}" + (f"; log in: duecourse login {name}" if given["issuer"] else ""))
+
+
+@profile.command(cls=Command, example="duecourse profile use prod")
+@click.argument("name")
+def use(name: str) -> None:
+    """Make a profile the default."""
+    known = _known()
+    if not isinstance(known.get(name), dict):
+        raise UsageError(plain(f"no profile {name}: duecourse profile list"))
+    _write(known | {DEFAULT: name})
+    say(f"{name} is the default")
+
+
+@profile.command(cls=Command, example="duecourse profile remove old")
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove a profile."""
+    known = _known()
+    if not isinstance(known.pop(name, None), dict):
+        raise UsageError(plain(f"no profile {name}: duecourse profile list"))
+    if known.get(DEFAULT) == name:
+        del known[DEFAULT]
+    _write(known)
+    say(f"{name} is removed")
+
+
+def _known() -> dict[str, object]:
+    try:
+        return dict(profiles())
+    except ValueError as error:
+        raise UsageError(plain(str(error))) from error
+
+
+def _write(known: dict[str, object]) -> None:
+    """TOML of texts alone: JSON's texts are TOML's, too."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in known.items() if isinstance(value, str)]
+    for name, fields in known.items():
+        if isinstance(fields, dict):
+            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(str(value))}" for key, value in fields.items())]
+    path = profiles_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

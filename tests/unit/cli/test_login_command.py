@@ -1,0 +1,164 @@
+"""`duecourse login` and `profile`, with an issuer on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from duecourse.cli.main import main
+
+
+class Issuer(ThreadingHTTPServer):
+    """Knows the device flow, or a browser with PKCE."""
+
+    def __init__(self, device: bool) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.device = device
+        self.pending = 1
+        self.forms: list[dict[str, str]] = []
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def answer(self, path: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        if path == "/.well-known/openid-configuration":
+            known = {name: f"{self.url}/{name}" for name in ("authorization_endpoint", "token_endpoint")}
+            device = {"device_authorization_endpoint": f"{self.url}/device"} if self.device else {}
+            return 200, known | device
+        if path == "/device":
+            return 200, {"device_code": "d", "user_code": "WXYZ", "verification_uri": "https://go", "interval": 0}
+        self.forms.append(form)
+        if self.pending and self.device:
+            self.pending -= 1
+            return 400, {"error": "authorization_pending"}
+        return 200, {"access_token": "token", "refresh_token": "again", "expires_in": 600}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Issuer
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        form = {name: values[0] for name, values in parse_qs(body).items()}
+        status, document = self.server.answer(urlsplit(self.path).path, form)
+        said = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def issuing(*, device: bool) -> Iterator[Issuer]:
+    with Issuer(device) as issuer:
+        thread = threading.Thread(target=issuer.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield issuer
+        finally:
+            issuer.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_STATE_HOME": str(tmp_path / "state"), "NO_PROXY": "*"}
+
+
+def duecourse(home: dict[str, str], *words: str) -> Result:
+    return CliRunner(env=home).invoke(main, words)
+
+
+def add(home: dict[str, str], issuer: Issuer) -> None:
+    added = duecourse(
+        home, "profile", "add", "prod", "--api", "https://api", "--issuer", issuer.url, "--client-id", "cli"
+    )
+    assert added.exit_code == 0, added.output
+
+
+def kept(home: dict[str, str]) -> Any:
+    return json.loads((Path(home["XDG_STATE_HOME"]) / "duecourse" / "tokens" / "prod.json").read_text())
+
+
+def test_a_code_is_entered_anywhere_and_asked_for_until_it_was(home: dict[str, str]) -> None:
+    with issuing(device=True) as issuer:
+        add(home, issuer)
+        done = duecourse(home, "login")
+    assert done.exit_code == 0, done.output
+    assert "open https://go and enter WXYZ" in done.stdout
+    assert "logged in to https://api as prod" in done.stdout
+    assert [form["device_code"] for form in issuer.forms] == ["d", "d"]
+    assert (kept(home)["access_token"], kept(home)["refresh_token"]) == ("token", "again")
+    assert "logged out of prod" in duecourse(home, "logout").stdout
+    assert "nobody was logged in" in duecourse(home, "logout").stdout
+
+
+def test_a_browser_comes_back_with_a_code_that_only_this_command_can_use(home: dict[str, str]) -> None:
+    """In a process of its own, as the command waits for the browser, which is this test."""
+    import os
+
+    with issuing(device=False) as issuer:
+        add(home, issuer)
+        program = "from duecourse.cli.main import main; main(['login', 'prod', '--no-browser'])"
+        command = [sys.executable, "-u", "-c", program]
+        with subprocess.Popen(command, env=os.environ | home, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            found = re.search(r"open (\S+)", process.stdout.readline())
+            assert found is not None
+            query = {name: values[0] for name, values in parse_qs(urlsplit(found[1]).query).items()}
+            with httpx.Client(trust_env=False) as browser:
+                assert browser.get(query["redirect_uri"].replace("/callback", "/favicon.ico")).status_code == 404
+                back = browser.get(query["redirect_uri"], params={"code": "c", "state": query["state"]})
+            assert "You are logged in" in back.text
+            assert "logged in to https://api as prod" in process.stdout.read()
+    (form,) = issuer.forms
+    assert form["code"] == "c"
+    digest = sha256(form["code_verifier"].encode()).digest()
+    assert query["code_challenge"] == urlsafe_b64encode(digest).rstrip(b"=").decode()
+    assert kept(home)["access_token"] == "token"
+
+
+def test_profiles_are_listed_chosen_and_removed(home: dict[str, str]) -> None:
+    for name in ("prod", "staging"):
+        assert duecourse(home, "profile", "add", name, "--api", f"https://{name}").exit_code == 0
+    assert duecourse(home, "profile", "use", "staging").exit_code == 0
+    listed = json.loads(duecourse(home, "profile", "list", "--json").stdout)
+    assert [item["name"] for item in listed["items"]] == ["prod", "staging"]
+    assert listed["default"] == "staging"
+    assert duecourse(home, "profile", "remove", "staging").exit_code == 0
+    assert json.loads(duecourse(home, "profile", "list", "--json").stdout)["default"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("login",), "no API address"),
+        (("login", "prod"), "no profile prod"),
+        (("profile", "use", "prod"), "no profile prod: duecourse profile list"),
+        (("profile", "add", "a b", "--api", "x"), "a profile's name is"),
+        (("profile", "add", "a", "--api", "x", "--issuer", "y"), "--issuer and --client-id go together"),
+    ],
+)
+def test_what_cannot_be_is_one_line(home: dict[str, str], words: tuple[str, ...], said: str) -> None:
+    refused = duecourse(home, *words)
+    assert refused.exit_code == 2
+    assert said in refused.stderr

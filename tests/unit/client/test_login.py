@@ -1,0 +1,125 @@
+"""Tokens of an issuer: shown, renewed before they expire, asked for with a secret, and kept where nobody else reads."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+
+from duecourse.client import Client, UnauthorizedError
+from duecourse.client.access import access
+from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory, Tokens
+from tests.unit.client.test_client import JOB
+
+NOW = 1_800_000_000.0
+ISSUER = Issuer("https://login.example.com/", "cli")
+
+
+class World:
+    """The issuer and the API, at one transport."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.answer = {"access_token": "fresh", "expires_in": 600} | answer
+        self.status = 200
+        self.asked: list[dict[str, str]] = []
+        self.shown: list[str] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("openid-configuration"):
+            return httpx.Response(200, json={"token_endpoint": "https://login.example.com/token"})
+        if request.url.path == "/token":
+            self.asked.append({name: values[0] for name, values in parse_qs(request.content.decode()).items()})
+            return httpx.Response(self.status, json=self.answer)
+        if request.url.host.startswith("cognito-idp."):
+            self.asked.append(json.loads(request.content) | {"target": request.headers["X-Amz-Target"]})
+            return httpx.Response(200, json={"AuthenticationResult": {"AccessToken": "pooled", "ExpiresIn": 3600}})
+        self.shown.append(request.headers["Authorization"])
+        return httpx.Response(200, json=JOB)
+
+    def client(self, store: TokenMemory, issuer: Issuer = ISSUER) -> Client:
+        auth = IssuedAuth(issuer, store, clock=lambda: NOW)
+        return Client("https://api.example.com", auth=auth, transport=httpx.MockTransport(self))
+
+
+def test_a_token_that_is_good_for_a_while_is_shown_as_it_is() -> None:
+    world = World()
+    world.client(TokenMemory(Tokens("kept", NOW + 61))).get_job("nightly")
+    assert (world.shown, world.asked) == (["Bearer kept"], [])
+
+
+def test_a_token_is_renewed_a_minute_before_it_expires_and_the_new_one_is_kept() -> None:
+    world, store = World(refresh_token="next"), TokenMemory(Tokens("old", NOW + 59, "again"))
+    client = world.client(store)
+    client.get_job("nightly")
+    client.get_job("nightly")
+    assert world.shown == ["Bearer fresh"] * 2
+    assert world.asked == [{"client_id": "cli", "grant_type": "refresh_token", "refresh_token": "again"}]
+    assert store.tokens == Tokens("fresh", NOW + 600, "next")
+
+
+def test_an_issuer_that_gives_no_new_refresh_token_leaves_the_old_one_good() -> None:
+    store = TokenMemory(Tokens("old", NOW, "again"))
+    World().client(store).get_job("nightly")
+    assert store.tokens == Tokens("fresh", NOW + 600, "again")
+
+
+def test_a_service_account_asks_with_its_secret() -> None:
+    world = World()
+    issuer = Issuer("https://login.example.com", "robot", scope="duecourse/jobs:write", secret="s3cret")
+    world.client(TokenMemory(), issuer).get_job("nightly")
+    assert world.asked == [
+        {
+            "client_id": "robot",
+            "client_secret": "s3cret",
+            "grant_type": "client_credentials",
+            "scope": "duecourse/jobs:write",
+        }
+    ]
+
+
+def test_the_token_of_a_stacks_own_user_pool_is_renewed_by_the_pools_api() -> None:
+    world = World()
+    pool = Issuer("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_x", "app")
+    world.client(TokenMemory(Tokens("old", NOW, "again")), pool).get_job("nightly")
+    assert world.shown == ["Bearer pooled"]
+    (asked,) = world.asked
+    assert asked["AuthFlow"] == "REFRESH_TOKEN_AUTH"
+    assert asked["AuthParameters"] == {"REFRESH_TOKEN": "again"}
+    assert asked["target"] == "AWSCognitoIdentityProviderService.InitiateAuth"
+
+
+def test_who_is_not_logged_in_or_was_logged_out_is_told_so() -> None:
+    world = World()
+    with pytest.raises(UnauthorizedError, match="nobody is logged in; log in: duecourse login"):
+        world.client(TokenMemory()).get_job("nightly")
+    world.status, world.answer = 400, {"error": "invalid_grant"}
+    with pytest.raises(UnauthorizedError, match=r"the issuer answered 400: .*invalid_grant.*; log in"):
+        world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
+
+
+def test_kept_tokens_can_be_read_by_their_owner_alone(tmp_path: Path) -> None:
+    kept = TokenFile.of("prod", {"XDG_STATE_HOME": str(tmp_path)})
+    assert kept.read() is None
+    kept.write(Tokens("secret", NOW, "again"))
+    assert kept.read() == Tokens("secret", NOW, "again")
+    assert stat.S_IMODE(kept.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.path.parent.stat().st_mode) == 0o700
+    kept.path.write_text("nonsense")
+    assert kept.read() is None
+    assert [kept.remove(), kept.remove()] == [True, False]
+
+
+def test_a_profile_names_its_issuer_and_the_environment_has_the_secret(tmp_path: Path) -> None:
+    (tmp_path / "duecourse").mkdir()
+    (tmp_path / "duecourse" / "profiles.toml").write_text(
+        '[prod]\napi = "https://api"\nissuer = "https://login"\nclient_id = "cli"\naudience = "duecourse"\n'
+    )
+    home = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert access("prod", home).issuer == Issuer("https://login", "cli", audience="duecourse")
+    robot = access("prod", home | {"DUECOURSE_CLIENT_SECRET": "s"})
+    assert robot.issuer == Issuer("https://login", "cli", audience="duecourse", secret="s")
