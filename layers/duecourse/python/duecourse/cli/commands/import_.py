@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -143,11 +144,11 @@ def _of_account(group: str | None) -> Iterator[Any]:
     from duecourse.client.aws_session import own_session
 
     try:
-        scheduler = own_session().create_client("scheduler")
-        pages = scheduler.get_paginator("list_schedules").paginate(**({"GroupName": group} if group else {}))
-        for page in pages:
-            for each in page["Schedules"]:
-                yield scheduler.get_schedule(GroupName=each["GroupName"], Name=each["Name"])
+        with closing(own_session().create_client("scheduler")) as scheduler:
+            pages = scheduler.get_paginator("list_schedules").paginate(**({"GroupName": group} if group else {}))
+            for page in pages:
+                for each in page["Schedules"]:
+                    yield scheduler.get_schedule(GroupName=each["GroupName"], Name=each["Name"])
     except (BotoCoreError, ClientError) as error:
         raise CliError(plain(f"EventBridge Scheduler does not answer: {error}")) from error
 
