@@ -33,7 +33,7 @@ duecourse apply -f jobs/"""
 @click.option(
     "--allow-any", is_flag=True, help="Run any command: whoever may write jobs runs commands on this machine."
 )
-@click.option("--concurrency", type=click.IntRange(1, 100), default=1, show_default=True, help="How many at a time.")
+@click.option("--concurrency", type=click.IntRange(1, 100), default=10, show_default=True, help="How many at a time.")
 @click.option("--timeout", type=click.FloatRange(1), metavar="SECONDS", help="End a command that takes longer.")
 @click.option("--dir", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where they run.")
 @click.option("--once", is_flag=True, help="Work on what is in the queue now, then end.")
@@ -53,8 +53,9 @@ def work(
 
     Jobs need a target of type sqs with this queue, `completion: callback` and `heartbeat_seconds`. Exit code 0
     completes the run; any other fails it with its code (exit.2) and the end of the output. A command is ended when its
-    run is cancelled, its time is over, or --timeout has passed. Its environment has DUECOURSE_RUN_ID, DUECOURSE_JOB_ID,
-    DUECOURSE_ATTEMPT, DUECOURSE_SCHEDULED_AT and DUECOURSE_IDEMPOTENCY_KEY.
+    run is cancelled, its time is over, or --timeout has passed. Its environment is the worker's, without
+    DUECOURSE_TOKEN, and has DUECOURSE_RUN_ID, DUECOURSE_JOB_ID, DUECOURSE_ATTEMPT, DUECOURSE_SCHEDULED_AT and
+    DUECOURSE_IDEMPOTENCY_KEY.
 
     Commands come from jobs, and whoever may write jobs, or send to the queue, says what they are. So only those in a
     file are run (--allow), letter by letter; --allow-any trusts all of them. Run it as a user who may do no more than
