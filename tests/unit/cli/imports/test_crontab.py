@@ -38,7 +38,7 @@ def test_a_line_is_a_job_that_runs_as_under_cron() -> None:
         "target": {"type": "sqs", "queue": "duecourse-target-cron"},
         "payload": {"command": "/usr/local/bin/backup.sh --full"},
         "completion": "callback",
-        "heartbeat_seconds": 120,
+        "heartbeat_seconds": 3600,
         "overlap": "allow",
         "retry": {"max_attempts": 1},
         "missed": {"policy": "skip"},

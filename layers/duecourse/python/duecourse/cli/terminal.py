@@ -33,6 +33,18 @@ def say(text: str) -> None:
     click.echo(plain(text))
 
 
+def read_text(path: str) -> str:
+    """What a file says; `-` is standard input. Raises UsageError."""
+    try:
+        with click.open_file(path, encoding="utf-8") as file:
+            found: str = file.read()
+    except UnicodeDecodeError as error:
+        raise UsageError(plain(f"{path}: is not UTF-8")) from error
+    except OSError as error:
+        raise UsageError(plain(f"{path}: {error.strerror or error}")) from error
+    return found
+
+
 class CliError(click.ClickException):
     """A failure with a remedy; shown as `duecourse: message` and turned into the exit status."""
 

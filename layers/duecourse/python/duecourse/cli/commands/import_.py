@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -18,7 +19,7 @@ from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
 from duecourse.cli.imports.kubernetes import read_cronjobs
 from duecourse.cli.output import print_json
 from duecourse.cli.shell import written_allowed
-from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain
+from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, read_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +29,7 @@ duecourse apply -f jobs/ --dry-run"""
 
 SYSTEM_CRONTABS = ("/etc/crontab", "/etc/cron.d/")
 
-file_argument = click.argument("file", type=click.File("r", encoding="utf-8"))
+file_argument = click.argument("file")
 zone_option = click.option(
     "--timezone", metavar="ZONE", help="The zone of the machine it comes from, where it names none."
 )
@@ -70,16 +71,16 @@ def import_() -> None:
 @zone_option
 @click.option("--system/--user", default=None, help="Whether a user stands before the command (/etc/crontab: yes).")
 @_options
-def crontab(file: IO[str], timezone: str | None, system: bool | None, **given: Any) -> None:
+def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) -> None:
     """A crontab: `crontab -l`, /etc/crontab, a file of /etc/cron.d."""
     wanted = _Wanted.of(given)
     if timezone is None:
         click.echo("lines above a CRON_TZ are read in UTC: give --timezone for the zone of their machine", err=True)
-    has_users = file.name.startswith(SYSTEM_CRONTABS) if system is None else system
+    has_users = file.startswith(SYSTEM_CRONTABS) if system is None else system
     wanted.done(
         lambda: read_crontab(
-            file.read(),
-            file=file.name,
+            read_text(file),
+            file=file,
             runner=wanted.runner(),
             names=wanted.names,
             zone=timezone or "UTC",
@@ -95,11 +96,11 @@ def crontab(file: IO[str], timezone: str | None, system: bool | None, **given: A
 @file_argument
 @zone_option
 @_options
-def kubernetes(file: IO[str], timezone: str | None, **given: Any) -> None:
+def kubernetes(file: str, timezone: str | None, **given: Any) -> None:
     """CronJobs of Kubernetes: YAML or JSON. The jobs make a Kubernetes job of them, by kubectl."""
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
-    wanted.done(lambda: read_cronjobs(file.read(), file=file.name, zone=timezone or "UTC", **more))
+    wanted.done(lambda: read_cronjobs(read_text(file), file=file, zone=timezone or "UTC", **more))
 
 
 @import_.command(
@@ -109,21 +110,21 @@ def kubernetes(file: IO[str], timezone: str | None, **given: Any) -> None:
 @zone_option
 @click.option("--app", metavar="NAME", help="What `celery -A` names.")
 @_options
-def celery(file: IO[str], timezone: str | None, app: str | None, **given: Any) -> None:
+def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> None:
     """Celery's beat_schedule: a Python file, which is read and never run, or JSON.
 
     With --queue a job's command is `celery call`; with --target-url its payload is task, args and kwargs.
     """
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
-    wanted.done(lambda: read_beat(file.read(), file=file.name, zone=timezone, app=app, **more))
+    wanted.done(lambda: read_beat(read_text(file), file=file, zone=timezone, app=app, **more))
 
 
 @import_.command(cls=Command, example="duecourse import eventbridge --group default -o jobs/")
-@click.argument("file", type=click.File("r", encoding="utf-8"), required=False)
+@click.argument("file", required=False)
 @click.option("--group", metavar="NAME", help="Only schedules of this group; without FILE.")
 @_options
-def eventbridge(file: IO[str] | None, group: str | None, **given: Any) -> None:
+def eventbridge(file: str | None, group: str | None, **given: Any) -> None:
     """EventBridge Scheduler: answers of `aws scheduler get-schedule` (JSON), or without FILE the account itself.
 
     Targets are taken over. --queue or --target-url is for those that Duecourse does not call.
@@ -131,7 +132,7 @@ def eventbridge(file: IO[str] | None, group: str | None, **given: Any) -> None:
     wanted = _Wanted.of(given)
     more: dict[str, Any] = {"runner": wanted.runner(needed=False), "names": wanted.names, "now": time.time()}
     if file is not None:
-        wanted.done(lambda: read_schedules(file.read(), file=file.name, **more))
+        wanted.done(lambda: read_schedules(read_text(file), file=file, **more))
     else:
         wanted.done(lambda: of_schedules(_of_account(group), file="schedule", **more))
 
@@ -143,11 +144,11 @@ def _of_account(group: str | None) -> Iterator[Any]:
     from duecourse.client.aws_session import own_session
 
     try:
-        scheduler = own_session().create_client("scheduler")
-        pages = scheduler.get_paginator("list_schedules").paginate(**({"GroupName": group} if group else {}))
-        for page in pages:
-            for each in page["Schedules"]:
-                yield scheduler.get_schedule(GroupName=each["GroupName"], Name=each["Name"])
+        with closing(own_session().create_client("scheduler")) as scheduler:
+            pages = scheduler.get_paginator("list_schedules").paginate(**({"GroupName": group} if group else {}))
+            for page in pages:
+                for each in page["Schedules"]:
+                    yield scheduler.get_schedule(GroupName=each["GroupName"], Name=each["Name"])
     except (BotoCoreError, ClientError) as error:
         raise CliError(plain(f"EventBridge Scheduler does not answer: {error}")) from error
 
@@ -192,8 +193,6 @@ class _Wanted:
             entries = read()
         except NotReadableError as error:
             raise CliError(plain(str(error))) from error
-        except UnicodeDecodeError as error:
-            raise CliError("the file is not UTF-8") from error
         jobs = [entry.job for entry in entries if entry.job is not None]
         if self._folder is not None:
             written(jobs, self._folder, "yaml")

@@ -10,8 +10,10 @@ from typing import Any
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 
 MAX_ID = 64
-HEARTBEAT_SECONDS = 120
-"""How soon a command counts as lost whose worker has died; `duecourse work` says more often that it is alive."""
+HEARTBEAT_SECONDS = 3_600
+"""For how long a command may wait for a worker, before its run counts as lost. Whose worker has died, another one takes
+over within a minute.
+"""
 
 Document = dict[str, Any]
 
