@@ -145,9 +145,9 @@ class World:
         self.reports.append(report)
         return report
 
-    def worker(self) -> LaneWorker:
-        """A worker of the lane `normal`."""
-        rules = WorkerRules(Lane.NORMAL, self.wheel.max_receive_count, 90)
+    def worker(self, lane: Lane = Lane.NORMAL) -> LaneWorker:
+        """A worker of a lane."""
+        rules = WorkerRules(lane, self.wheel.max_receive_count, 90)
         return worker_of(self._ports(self.worker_clock), self.caller, rules)
 
     def reconcile(self, queue: DeadLetterQueue | None = None) -> Report:
@@ -202,10 +202,9 @@ class World:
         return CommandSender(self.wheel, self.clock, self.randomness).message(kind, run, **fields)
 
     def work(self) -> None:
-        """Hand every visible message to a worker, one at a time."""
-        worker = self.worker()
+        """Hand every visible message to a worker of its lane, one at a time."""
         while (held := self.wheel.receive()) is not None:
-            batch = worker([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
+            batch = self.worker(held.message.lane)([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
             self.reports.append(batch.report)
             if batch.retained:
                 self.wheel.put_back(held)
