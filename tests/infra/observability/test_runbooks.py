@@ -101,11 +101,11 @@ def test_the_doctor_sends_nobody_to_a_section_that_is_not_there() -> None:
 
 
 def commands(page: Path) -> Iterator[str]:
-    """Every `duecourse` command of a page, in code blocks and in spans."""
+    """Every `duecourse` command of a page, in code blocks and in spans; of a span the name alone is no command yet."""
     blocks = re.findall(r"^```(?:bash|sh|console)?\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     spans = re.findall(r"`((?:\.venv/bin/)?duecourse [^`\n]+)`", without_code(text(page)))
-    for line in lines + spans:
+    for line in lines + [span for span in spans if re.search(r"duecourse \S+ \S+ ", span)]:
         if found := re.match(r"(?:.*\| ?)?(?:\.venv/bin/)?duecourse( .+)$", line):
             yield found.group(1)
 

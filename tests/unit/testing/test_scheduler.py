@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -90,6 +91,22 @@ def test_a_target_that_fails_is_called_again_until_its_run_is_dead_and_redriven(
     assert http.post(f"/v1/runs/{dead['id']}/redrive").status_code == 202
     assert [call.attempt for call in scheduler.advance()] == [4]
     assert http.get(f"/v1/runs/{dead['id']}").json()["result"] == {"status": 200, "body": {"rows": 7}}
+
+
+def test_what_a_test_does_to_a_payload_stays_with_it(scheduler: Scheduler) -> None:
+    @scheduler.target
+    def handler(call: TargetCall) -> None:
+        call.payload["rows"].append(1)
+
+    post(scheduler, payload={"rows": []})
+    assert [call.payload for call in scheduler.advance(days=2)] == [{"rows": [1]}, {"rows": [1]}]
+
+
+def test_threads_may_ask_side_by_side(scheduler: Scheduler, http: httpx.Client) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: post(scheduler, f"job-{number}"), range(40)))
+    assert len(http.get("/v1/jobs", params={"limit": 100}).json()["items"]) == 40
+    assert len(scheduler.advance(days=1)) == 40
 
 
 def test_answers_may_be_for_some_calls_only(scheduler: Scheduler) -> None:

@@ -168,7 +168,7 @@ class Stage:
         self.work()
         while True:
             tick, visible = self._next_tick(), self.wheel.next_visible
-            following = min(instant, *(at for at in (tick, visible) if at is not None), float("inf"))
+            following = min(at for at in (instant, tick, visible) if at is not None)
             self.clock.set(max(following, self.clock.now()))
             if following == tick:
                 self._mark.mark(tick)

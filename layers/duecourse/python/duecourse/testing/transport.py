@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from base64 import b64encode
 from itertools import count
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -36,10 +37,13 @@ class ApiTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._application = Application(api, function_logger(service="api", level="ERROR", stream=_Stderr()))
         self._context = cast(LambdaContext, SimpleNamespace())
         self._numbers = count(1)
+        self._lock = Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """See httpx.BaseTransport."""
-        answer = self._application(self._event(request), self._context)
+        event = self._event(request)
+        with self._lock:  # a function answers one request at a time
+            answer = self._application(event, self._context)
         return httpx.Response(answer["statusCode"], headers=answer["headers"], content=answer["body"].encode())
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
