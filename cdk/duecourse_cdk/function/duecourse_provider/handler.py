@@ -53,7 +53,10 @@ def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
         reason = f"unexpected {type(error).__name__}; the function's log has more"
     wanted = str(event["ResourceProperties"].get("Id"))
     physical = event.get("PhysicalResourceId") or FAILED + wanted
-    hint = _DELETE_HINT.format(name=event["LogicalResourceId"]) if event["RequestType"] == "Delete" else ""
+    deletes = event["RequestType"] == "Delete"
+    if deletes and physical.startswith(FAILED):
+        return _answer(event, "SUCCESS", physical, f"{wanted} was not created; what may be there stays: {reason}")
+    hint = _DELETE_HINT.format(name=event["LogicalResourceId"]) if deletes else ""
     return _answer(event, "FAILED", physical, f"{wanted}: {reason}{hint}")
 
 
@@ -95,12 +98,10 @@ def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
 def _delete(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
     physical, wanted = event["PhysicalResourceId"], Wanted.of(event["ResourceProperties"])
     if physical.startswith(FAILED):
-        try:
-            remove(_api(event, patience.at_most(TIDY_SECONDS), aws), wanted)
-        except Known as error:
-            return physical, f"was not created; what may be there stays: {error}"
-        return physical, "was not created"
-    kept = remove(_api(event, patience, aws), replace(wanted, id=physical))
+        patience = patience.at_most(TIDY_SECONDS)
+    else:
+        wanted = replace(wanted, id=physical)
+    kept = remove(_api(event, patience, aws), wanted)
     return physical, f"deleted; left alone: {', '.join(kept)}" if kept else "deleted"
 
 
