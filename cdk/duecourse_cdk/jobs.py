@@ -14,6 +14,9 @@ from constructs import Construct
 from duecourse_cdk.stage import Duecourse
 from duecourse_cdk.targets import Target, target_document
 
+MAX_DOCUMENT_BYTES = 100_000
+"""An update's event holds the old document and the new one, and Lambda took 256 KB of an asynchronous event for years
+("Lambda quotas", AWS Lambda Developer Guide)."""
 NAMES = ("id", "workflow")
 """The field of a document with the id of a job, or of a workflow."""
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -107,6 +110,13 @@ def _resource(
     stack = Stack.of(construct)
     function, auth = stage.provide(stack)
     stack_tag, construct_tag = _tags(construct)
+    # As text: CloudFormation makes texts of all numbers and truth values.
+    body = json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False)
+    if len(body.encode()) > MAX_DOCUMENT_BYTES:
+        raise ValueError(
+            f"{construct.node.path}: the document takes {len(body.encode())} bytes as JSON, and may take "
+            f"{MAX_DOCUMENT_BYTES}; write a larger one with `duecourse apply`"
+        )
     CustomResource(
         construct,
         name,
@@ -121,8 +131,7 @@ def _resource(
             "Auth": auth,
             "StackTag": stack_tag,
             "ConstructTag": construct_tag,
-            # As text: CloudFormation makes texts of all numbers and truth values.
-            "Document": json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False),
+            "Document": body,
         },
     )
 

@@ -236,6 +236,15 @@ def test_a_workflow_keeps_its_jobs_under_another_id(stage: Stage) -> None:
     assert stage.ids == {"nightly-etl", "extract", "load"}
 
 
+def test_a_workflow_stays_where_the_one_under_another_id_is_refused(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.etl())
+    before = stage.job("etl")
+    refused = resource.deploy(stage.etl("nightly-etl", schedule="every night"))
+    assert "/schedule" in refused["Reason"]
+    assert stage.job("etl") == before
+
+
 def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None:
     stage.put("load", schedule=None)
     before = stage.job("load")

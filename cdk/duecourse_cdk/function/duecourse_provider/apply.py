@@ -66,6 +66,19 @@ def put(api: Api, wanted: Wanted) -> None:
             return
 
 
+def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
+    """Delete a workflow whose jobs another one is to have, since a job is in one only; not before all else is right.
+
+    Raises RefusedError with what is wrong with the other one.
+    """
+    try:
+        api.send("PUT", f"/v1/{wanted.kind}/{wanted.id}?dry_run=true", wanted.document.encode())
+    except RefusedError as refused:
+        if refused.kind != "workflow-conflict":
+            raise
+    delete(api, (before.id,), before.construct)
+
+
 def remove(api: Api, wanted: Wanted) -> tuple[str, ...]:
     """Delete it, and the jobs that are defined in it; what was left alone, since it is not the construct's any more."""
     return delete(api, (wanted.id, *sorted(wanted.members)), wanted.construct)

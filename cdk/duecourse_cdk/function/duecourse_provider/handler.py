@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session
 
 from duecourse_provider.api import Api, Clock, Patience, RefusedError
-from duecourse_provider.apply import NotOursError, Wanted, delete, put, remove
+from duecourse_provider.apply import NotOursError, Wanted, delete, make_way, put, remove
 from duecourse_provider.credentials import CredentialsError, authorizer
 
 logger = logging.getLogger("duecourse_provider")
@@ -82,14 +82,11 @@ def _create(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
 
 
 def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
-    """Under another id it is another one: CloudFormation then deletes the old one.
-
-    Of workflows the old one goes first, since a job is in one workflow only.
-    """
+    """Under another id it is another one: CloudFormation then deletes the old one."""
     wanted, before = Wanted.of(event["ResourceProperties"]), Wanted.of(event["OldResourceProperties"])
     api = _api(event, patience, aws)
     if before.members and wanted.id != before.id:
-        delete(api, (before.id,), before.construct)
+        make_way(api, wanted, before)
     put(api, wanted)
     delete(api, sorted(before.members - wanted.members), before.construct)
     return wanted.id, "updated"
