@@ -14,13 +14,16 @@ from constructs import Construct
 from duecourse_cdk.stage import Duecourse
 from duecourse_cdk.targets import Target, target_document
 
+MAX_DOCUMENT_BYTES = 100_000
+"""An update's event holds the old document and the new one, and Lambda took 256 KB of an asynchronous event for years
+("Lambda quotas", AWS Lambda Developer Guide)."""
 NAMES = ("id", "workflow")
 """The field of a document with the id of a job, or of a workflow."""
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 ID_LENGTH = TAG_LENGTH = 64
 """As the API has them (openapi.json, JobRequest)."""
 PATIENCE = Duration.minutes(15)
-"""How long CloudFormation waits for the function, which may be invoked three times; unless told, an hour."""
+"""How long CloudFormation waits for the function, which Lambda invokes again if it dies; unless told, an hour."""
 STACK, CONSTRUCT = "managed-by=stack:", "construct:"
 """What the tags begin with that say whose a job is; `duecourse apply --owner stack:Billing` knows the first, too."""
 
@@ -107,6 +110,13 @@ def _resource(
     stack = Stack.of(construct)
     function, auth = stage.provide(stack)
     stack_tag, construct_tag = _tags(construct)
+    # As text: CloudFormation makes texts of all numbers and truth values.
+    body = json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False)
+    if len(body.encode()) > MAX_DOCUMENT_BYTES:
+        raise ValueError(
+            f"{construct.node.path}: the document takes {len(body.encode())} bytes as JSON, and may take "
+            f"{MAX_DOCUMENT_BYTES}; write a larger one with `duecourse apply`"
+        )
     CustomResource(
         construct,
         name,
@@ -121,8 +131,7 @@ def _resource(
             "Auth": auth,
             "StackTag": stack_tag,
             "ConstructTag": construct_tag,
-            # As text: CloudFormation makes texts of all numbers and truth values.
-            "Document": json.dumps({key: document[key] for key in document if key not in NAMES}, allow_nan=False),
+            "Document": body,
         },
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -44,9 +44,18 @@ class Stage:
             caller={"jwt": {"claims": CLAIMS, "scopes": None}},
         )
         self.url = ""
+        self.meanwhile: list[Callable[[], object]] = []
+        self.answers_lost = 0
 
     def handle(self, event: dict[str, Any]) -> Mapping[str, Any]:
+        """Before what writes comes what others do meanwhile; the answers to the first ones are lost."""
+        writes = event["requestContext"]["http"]["method"] != "GET"
+        if writes and self.meanwhile:
+            self.meanwhile.pop(0)()
         answer: Mapping[str, Any] = self.api.application(event, cast(LambdaContext, Context()))
+        if writes and self.answers_lost:
+            self.answers_lost -= 1
+            raise ConnectionError("lost")
         return answer
 
     def put(self, job_id: str, **fields: Any) -> None:
@@ -98,6 +107,43 @@ def test_the_same_event_twice_changes_nothing(stage: Stage) -> None:
     before = stage.job("nightly")
     assert Resource().deploy(stage.wanted())["Status"] == "SUCCESS"
     assert stage.job("nightly") == before
+
+
+def test_a_lost_answer_changes_nothing(stage: Stage) -> None:
+    resource = Resource()
+    stage.answers_lost = 1
+    assert resource.deploy(stage.wanted())["Status"] == "SUCCESS"
+    stage.answers_lost = 1
+    assert resource.deploy(stage.wanted(document=JOB | {"schedule": "0 4 * * *"}))["Status"] == "SUCCESS"
+    stage.answers_lost = 1
+    assert resource.delete()["Status"] == "SUCCESS"
+    assert (stage.ids, stage.answers_lost) == (set(), 0)
+
+
+def test_a_workflow_is_whole_after_lost_answers(stage: Stage) -> None:
+    resource = Resource()
+    stage.answers_lost = 2
+    assert resource.deploy(stage.etl())["Status"] == "SUCCESS"
+    assert stage.ids == {"etl", "extract", "load"}
+    stage.answers_lost = 2
+    assert resource.delete()["Status"] == "SUCCESS"
+    assert stage.ids == set()
+
+
+def test_a_job_that_comes_between_look_and_write_is_not_written_over(stage: Stage) -> None:
+    stage.meanwhile = [lambda: stage.put("nightly", name="mine")]
+    assert "is there already" in Resource().deploy(stage.wanted())["Reason"]
+    job = stage.job("nightly")
+    assert job is not None
+    assert job["name"] == "mine"
+
+
+def test_a_job_that_is_taken_from_the_stack_between_look_and_delete_stays(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.wanted())
+    stage.meanwhile = [lambda: stage.put("nightly", tags=["mine"])]
+    assert resource.delete()["Reason"] == "deleted; left alone: nightly"
+    assert stage.ids == {"nightly"}
 
 
 def test_another_id_replaces_the_job(stage: Stage) -> None:
@@ -188,6 +234,15 @@ def test_a_workflow_keeps_its_jobs_under_another_id(stage: Stage) -> None:
     resource.deploy(stage.etl())
     assert resource.deploy(stage.etl("nightly-etl"))["Status"] == "SUCCESS"
     assert stage.ids == {"nightly-etl", "extract", "load"}
+
+
+def test_a_workflow_stays_where_the_one_under_another_id_is_refused(stage: Stage) -> None:
+    resource = Resource()
+    resource.deploy(stage.etl())
+    before = stage.job("etl")
+    refused = resource.deploy(stage.etl("nightly-etl", schedule="every night"))
+    assert "/schedule" in refused["Reason"]
+    assert stage.job("etl") == before
 
 
 def test_a_workflow_does_not_define_a_job_of_somebody_else(stage: Stage) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -60,8 +61,9 @@ class Site:
             code=lambda_.Code.from_inline("def handler(event, context): ..."),
         )
 
-    @property
+    @cached_property
     def template(self) -> dict[str, Any]:
+        """Synthesised once all is in it."""
         found: dict[str, Any] = Template.from_stack(self.stack).to_json()
         return found
 
@@ -341,6 +343,11 @@ def test_what_is_installed_has_the_function(tmp_path: Path) -> None:
     assert {str(path.relative_to(ROOT / "cdk")) for path in FUNCTION.rglob("*.py")} <= names
     assert "duecourse_cdk/py.typed" in names
     assert not {name for name in names if name.startswith(("infra", "duecourse/"))}
+
+
+def test_a_document_that_no_event_holds_is_refused(site: Site) -> None:
+    with pytest.raises(ValueError, match=r"Billing/Nightly: the document takes .* 100000"):
+        site.job(payload="x" * 100_000)
 
 
 def test_a_job_that_is_to_outlive_its_stack_is_retained(site: Site) -> None:

@@ -176,6 +176,21 @@ def test_an_unexpected_error_is_answered_too(event: dict[str, Any], caplog: pyte
     }
 
 
+def test_an_address_of_something_else_is_told(event: dict[str, Any]) -> None:
+    with http_target(answering(200, b"<html>")) as other:
+        event["ResourceProperties"]["Api"] = other.url("")
+        answer = respond(event, lambda: {SECRET: "abc"})
+    assert "is it the API's address?" in answer["Reason"]
+    assert {seen.method for seen in other.seen} == {"GET"}, "nothing is written there"
+
+
+def test_a_deletion_of_what_was_not_created_succeeds_whatever_happens(event: dict[str, Any]) -> None:
+    event |= {"RequestType": "Delete", "PhysicalResourceId": "failed:nightly"}
+    answer = respond(event)  # not even the secret is there
+    assert answer["Status"] == "SUCCESS"
+    assert "was not created" in answer["Reason"]
+
+
 def test_a_long_reason_is_cut_to_what_an_answer_holds(event: dict[str, Any]) -> None:
     with http_target(answering(422, json.dumps({"detail": "é" * 9_000}).encode())) as stage:
         event["ResourceProperties"]["Api"] = stage.url("")

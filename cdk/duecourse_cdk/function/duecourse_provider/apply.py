@@ -60,10 +60,23 @@ def put(api: Api, wanted: Wanted) -> None:
                 _check_members(api, wanted, api.send("PUT", f"{path}?dry_run=true", body, **condition))
             api.send("PUT", path, body, **condition)
         except RefusedError as refused:
-            if refused.status != HTTPStatus.PRECONDITION_FAILED:
+            if not _changed_meanwhile(api, refused):
                 raise
         else:
             return
+
+
+def make_way(api: Api, wanted: Wanted, before: Wanted) -> None:
+    """Delete a workflow whose jobs another one is to have, since a job is in one only; not before all else is right.
+
+    Raises RefusedError with what is wrong with the other one.
+    """
+    try:
+        api.send("PUT", f"/v1/{wanted.kind}/{wanted.id}?dry_run=true", wanted.document.encode())
+    except RefusedError as refused:
+        if refused.kind != "workflow-conflict":
+            raise
+    delete(api, (before.id,), before.construct)
 
 
 def remove(api: Api, wanted: Wanted) -> tuple[str, ...]:
@@ -90,7 +103,7 @@ def _deleted(api: Api, job_id: str, tag: str) -> bool:
                 return True
             if refused.kind == "in-workflow":
                 return False
-            if refused.status != HTTPStatus.PRECONDITION_FAILED:
+            if not _changed_meanwhile(api, refused):
                 raise
         else:
             return True
@@ -121,13 +134,22 @@ def _check(found: Answer, job_id: str, tag: str) -> None:
         )
 
 
+def _changed_meanwhile(api: Api, refused: RefusedError) -> bool:
+    """Whether to look again, since somebody else was faster."""
+    faster = refused.status == HTTPStatus.PRECONDITION_FAILED or refused.kind == "job-changed"
+    return faster and api.patience.left > 0
+
+
 def _look(api: Api, job_id: str) -> Answer | None:
     try:
-        return api.send("GET", f"/v1/jobs/{job_id}")
+        found = api.send("GET", f"/v1/jobs/{job_id}")
     except RefusedError as refused:
         if refused.status == HTTPStatus.NOT_FOUND:
             return None
         raise
+    if found.body.get("id") != job_id or "etag" not in found.headers:
+        raise RefusedError(found.status, f"{api.base} does not answer as Duecourse does; is it the API's address?")
+    return found
 
 
 def _tags(found: Answer) -> tuple[str, ...]:

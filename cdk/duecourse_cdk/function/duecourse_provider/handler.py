@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session
 
 from duecourse_provider.api import Api, Clock, Patience, RefusedError
-from duecourse_provider.apply import NotOursError, Wanted, delete, put, remove
+from duecourse_provider.apply import NotOursError, Wanted, delete, make_way, put, remove
 from duecourse_provider.credentials import CredentialsError, authorizer
 
 logger = logging.getLogger("duecourse_provider")
@@ -53,7 +53,10 @@ def respond(event: Event, patience: Patience, aws: Session) -> dict[str, str]:
         reason = f"unexpected {type(error).__name__}; the function's log has more"
     wanted = str(event["ResourceProperties"].get("Id"))
     physical = event.get("PhysicalResourceId") or FAILED + wanted
-    hint = _DELETE_HINT.format(name=event["LogicalResourceId"]) if event["RequestType"] == "Delete" else ""
+    deletes = event["RequestType"] == "Delete"
+    if deletes and physical.startswith(FAILED):
+        return _answer(event, "SUCCESS", physical, f"{wanted} was not created; what may be there stays: {reason}")
+    hint = _DELETE_HINT.format(name=event["LogicalResourceId"]) if deletes else ""
     return _answer(event, "FAILED", physical, f"{wanted}: {reason}{hint}")
 
 
@@ -79,14 +82,11 @@ def _create(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
 
 
 def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
-    """Under another id it is another one: CloudFormation then deletes the old one.
-
-    Of workflows the old one goes first, since a job is in one workflow only.
-    """
+    """Under another id it is another one: CloudFormation then deletes the old one."""
     wanted, before = Wanted.of(event["ResourceProperties"]), Wanted.of(event["OldResourceProperties"])
     api = _api(event, patience, aws)
     if before.members and wanted.id != before.id:
-        delete(api, (before.id,), before.construct)
+        make_way(api, wanted, before)
     put(api, wanted)
     delete(api, sorted(before.members - wanted.members), before.construct)
     return wanted.id, "updated"
@@ -95,12 +95,10 @@ def _update(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
 def _delete(event: Event, patience: Patience, aws: Session) -> tuple[str, str]:
     physical, wanted = event["PhysicalResourceId"], Wanted.of(event["ResourceProperties"])
     if physical.startswith(FAILED):
-        try:
-            remove(_api(event, patience.at_most(TIDY_SECONDS), aws), wanted)
-        except Known as error:
-            return physical, f"was not created; what may be there stays: {error}"
-        return physical, "was not created"
-    kept = remove(_api(event, patience, aws), replace(wanted, id=physical))
+        patience = patience.at_most(TIDY_SECONDS)
+    else:
+        wanted = replace(wanted, id=physical)
+    kept = remove(_api(event, patience, aws), wanted)
     return physical, f"deleted; left alone: {', '.join(kept)}" if kept else "deleted"
 
 
