@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.integration.cli.conftest import Run
 from tests.support.api import HTTP_TARGET
+from tests.support.emulators import ROOT
 from tests.support.served_api import ServedApi
 
 pytestmark = pytest.mark.emulator
@@ -233,6 +235,13 @@ def test_what_is_wrong_with_the_call_is_no_difference(run: Run, arguments: tuple
 
     assert refused.exit_code == 1
     assert said in refused.stderr
+
+
+def test_the_documents_of_the_page_are_applied(run: Run, api: ServedApi) -> None:
+    page = (ROOT / "docs" / "jobs-as-files.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert run("apply", "-f", "-", "--yes", text=text).exit_code == 0
+    assert sorted(api.written) == ["PUT /v1/jobs/nightly", "PUT /v1/workflows/etl"]
 
 
 def test_documents_come_from_standard_input(run: Run, api: ServedApi) -> None:

@@ -110,5 +110,13 @@ def test_jobs_are_chosen_by_tag(run: Run, desk: Desk) -> None:
     assert "job" not in workflow["jobs"]["zoned"]  # in a zone of its own
 
 
+def test_more_jobs_than_a_page_holds_are_exported(run: Run, desk: Desk, api: ServedApi) -> None:
+    for number in range(101):
+        desk.api.post({"id": f"job-{number:03}", "schedule": None, "target": HTTP_TARGET})
+
+    assert len(documents(run("jobs", "export").stdout)) == 101
+    assert len([path for _, path, _ in api.asked if path == "/v1/jobs"]) == 2
+
+
 def documents(text: str) -> list[Any]:
     return [each.value for each in parse(text)]

@@ -12,7 +12,7 @@ import click
 
 from duecourse.cli.commands.options import api_options, connected
 from duecourse.cli.manifests.exported import exported
-from duecourse.cli.manifests.plan import patient
+from duecourse.cli.manifests.plan import every_job, patient
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.cli.terminal import CliError, Command, UsageError, escaped, plain, say
 
@@ -41,7 +41,7 @@ def export(
         if job_ids:
             jobs = [patient(partial(client.get_job, each)) for each in dict.fromkeys(job_ids)]
         else:
-            jobs = list(patient(partial(client.list_jobs, tag=tag, limit=100)))
+            jobs = list(every_job(client, tag))
         documents = exported(client, jobs)
     if folder is None:
         click.echo(text(documents, output), nl=False)

@@ -5,7 +5,7 @@ document (`dry_run`), so that nobody else need know its defaults; nothing is wri
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -23,6 +23,7 @@ from duecourse.cli.manifests.difference import (
 from duecourse.cli.manifests.documents import FaultsError, Manifest, owner_tag
 from duecourse.client import ApiError, Client, NotFoundError, PreconditionError, TooManyRequestsError
 from duecourse.client.bodies import JobRequest, WorkflowRequest
+from duecourse.client.models import Job
 
 SIDE_BY_SIDE = 8
 """Requests at a time."""
@@ -101,6 +102,16 @@ def patient(ask: Callable[[], T], wait: Callable[[float], object] = time.sleep) 
     return ask()
 
 
+def every_job(client: Client, tag: str | None = None) -> Iterator[Job]:
+    """All jobs, or those with a tag, page by page."""
+    cursor = None
+    while True:
+        page = patient(partial(client.list_jobs, tag=tag, limit=100, cursor=cursor))
+        yield from page.items
+        if not (cursor := page.next_cursor):
+            return
+
+
 def standing(ask: Callable[[], T]) -> T | None:
     """What is there; None where it is not."""
     try:
@@ -171,9 +182,8 @@ def _step(manifest: Manifest, etag: str | None, found: tuple[Difference, ...]) -
 def _removals(client: Client, manifests: Iterable[Manifest], owner: str) -> list[Step]:
     """Workflows first: a job is not removed from under one."""
     wanted = {name for manifest in manifests for _, name in manifest.names}
-    owned = [job for job in patient(partial(client.list_jobs, tag=owner_tag(owner), limit=100)) if job.id not in wanted]
     steps = []
-    for job in owned:
+    for job in [each for each in every_job(client, owner_tag(owner)) if each.id not in wanted]:
         now = standing(partial(client.get_job, job.id))
         if now is not None and owner_tag(owner) in now.tags:
             is_workflow = now.target.get("type") == "workflow"
