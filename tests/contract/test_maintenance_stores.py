@@ -19,7 +19,7 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables

@@ -17,8 +17,8 @@ from duecourse.client import ApiUnreachableError, Client
 from duecourse.client.models import Job
 from duecourse.domain.instants import to_iso
 from duecourse.domain.targets.targets import HttpTarget
+from duecourse.testing.clock import SettableClock
 from infra.stages import STAGES
-from tests.support.clock import SettableClock
 from tests.support.deployed import deploy, functions, invoke, send
 from tests.support.emulators import client, ministack
 from tests.support.jobs import cursor

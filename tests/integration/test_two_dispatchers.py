@@ -16,6 +16,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.runs.run import RunState
+from duecourse.testing.clock import SettableClock
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.usecases.dispatch.claiming import Claiming
 from duecourse.usecases.dispatch.dispatch import Dispatch
@@ -24,7 +25,6 @@ from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, worker_of
 from duecourse.usecases.worker.work_item import ReceivedMessage, WorkerRules
 from tests.support import emulators
-from tests.support.clock import SettableClock
 from tests.support.jobs import cursor, job
 from tests.support.queues import create_queue
 from tests.support.tables import Tables

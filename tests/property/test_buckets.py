@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from duecourse.domain.jobs.bucket import Bucket, BucketRules, take
 from duecourse.ports import BucketConflict
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import LEASE_SECONDS, Limits
-from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
 
 START = 1_800_000_000.0

@@ -30,9 +30,9 @@ from duecourse.ports import (
 )
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
+from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api_events import api_event, json_event
-from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON
 from tests.support.limits import FixedDepths, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer

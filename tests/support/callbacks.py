@@ -7,8 +7,8 @@ from typing import Any
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Completion
 from duecourse.domain.runs.run import Run
+from duecourse.testing.clock import SettableClock
 from tests.support.api import Answered, ApiClient
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import TOKEN
 from tests.support.tables import Tables

@@ -9,7 +9,7 @@ from typing import Any
 
 from duecourse.domain.runs.run import Run
 from duecourse.ports import Conflict, RunStore
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.world import Killed
 
 Judge = Callable[[Run], bool]

@@ -31,6 +31,7 @@ from duecourse.ports import (
     RunStore,
     WorkflowStore,
 )
+from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.dispatch.claiming import Claiming
@@ -46,7 +47,6 @@ from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.worker.receive import LaneWorker
 from duecourse.usecases.worker.wiring import WorkerPorts, transitions_of, worker_of
 from duecourse.usecases.worker.work_item import WorkerRules
-from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
 from tests.support.varied import varied

@@ -13,8 +13,8 @@ import pytest
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
 from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Succeeded
+from duecourse.testing.clock import SettableClock
 from tests.support.calls import a_call
-from tests.support.clock import SettableClock
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.emulator

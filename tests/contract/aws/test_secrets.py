@@ -14,7 +14,7 @@ from moto import mock_aws
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
 from duecourse.ports import Secrets, SecretsUnavailableError, SecretUnknownError
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 
 STAGE = "test"
 

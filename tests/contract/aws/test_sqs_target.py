@@ -12,9 +12,9 @@ import pytest
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.message_targets import SqsCaller
 from duecourse.domain.targets.targets import Failed, SqsTarget, Succeeded
+from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import TOKEN, a_waiting_call
 from tests.support.calls import a_call
-from tests.support.clock import SettableClock
 from tests.support.queues import create_queue, receive
 from tests.support.varied import varied
 from tests.support.waiting import PATIENCE_SECONDS

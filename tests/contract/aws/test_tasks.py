@@ -9,7 +9,7 @@ import pytest
 from duecourse.adapters.aws.tasks import SsmTasks
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 
 pytestmark = pytest.mark.emulator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.tables import Tables
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.cursors.shard_record import ShardRecord
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.tables import Stores
 
 pytestmark = pytest.mark.emulator

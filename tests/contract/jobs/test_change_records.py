@@ -9,7 +9,7 @@ import pytest
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.change_record import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.ports import JobQuotaError
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 

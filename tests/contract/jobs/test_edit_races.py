@@ -18,12 +18,12 @@ from duecourse.domain.jobs.plan import plan
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, JobStore
+from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobVersionError, Precondition
 from duecourse.usecases.jobs.jobs import Jobs
-from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered

@@ -12,7 +12,7 @@ from duecourse.adapters.dynamodb.keys import tenant_key
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import JobQuotaError, JobStore
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
 from duecourse.ports import JobQuotaError, JobStore, KeyUsedError, UsedKey
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.retry import RetryPolicy
 from duecourse.domain.targets.target_document import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import StoreBusyError
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables

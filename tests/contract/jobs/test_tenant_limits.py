@@ -7,8 +7,8 @@ import pytest
 from duecourse.adapters.dynamodb.keys import key
 from duecourse.domain.jobs.bucket import Bucket, BucketRules
 from duecourse.ports import BucketConflict, TenantLimits
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import Limits
-from tests.support.clock import SettableClock
 from tests.support.tables import Stores, Tables
 
 pytestmark = pytest.mark.emulator

@@ -10,7 +10,7 @@ import pytest
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
 from duecourse.domain.jobs.policies import Lane
 from duecourse.ports import Depth
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.queues import create_queue
 
 pytestmark = pytest.mark.emulator

@@ -20,13 +20,13 @@ from duecourse.domain.runs.run import RunState
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import MessageKind, RunMessage, read_run_message
 from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
+from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.enqueue import outgoing
 from duecourse.usecases.dispatch.timers import send_due_timers
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.write_retry import WriteRetry
-from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.queues import create_queue, receive
 from tests.support.runs import run

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.sharding import shard_of, slot_of
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Input, Timer
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

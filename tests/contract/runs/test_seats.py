@@ -13,11 +13,11 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import Lane, Overlap
 from duecourse.domain.jobs.seats import Seats
 from duecourse.ports import SeatsChangedError
+from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import EditJobs
 from duecourse.usecases.jobs.jobs import JobLimits, Jobs
-from tests.support.clock import Numbered, SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.tasks import Registered

@@ -8,7 +8,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.workflows.ends import End, MemberEnds
 from duecourse.domain.workflows.graph import PART_MEMBERS, WorkflowRef
 from duecourse.ports import GraphMissingError, WorkflowStore
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.workflow_world import DIAMOND

@@ -18,8 +18,8 @@ from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage
 from duecourse.ports import Timer
+from duecourse.testing.clock import SettableClock
 from infra.stages import STAGES
-from tests.support.clock import SettableClock
 from tests.support.deployed import SOON_ONCE, deploy
 from tests.support.emulators import client, ministack
 from tests.support.enforced import Deployed, refusals, with_the_emulators_own_actions

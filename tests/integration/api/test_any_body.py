@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, HTTP_TARGET, ApiClient
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

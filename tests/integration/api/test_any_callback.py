@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from duecourse.domain.jobs.policies import Completion
 from duecourse.messages import MessageKind, read_run_message
+from duecourse.testing.clock import SettableClock
 from tests.support.api import ApiClient
 from tests.support.api_events import api_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import TOKEN, waiting_run
 from tests.support.tables import Tables

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from duecourse.messages import RunMessage
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, json_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.runs.run import RunState
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.runs import run
 from tests.support.tables import Tables

@@ -8,8 +8,8 @@ import pytest
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.run import Run, RunState
+from duecourse.testing.clock import SettableClock
 from tests.support.api import ApiClient
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job
 from tests.support.runs import run

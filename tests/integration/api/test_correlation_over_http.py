@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import REQUEST_ID, api_event, json_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

@@ -10,9 +10,9 @@ import pytest
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import JobStore, KeyUsedError, StoreBusyError
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

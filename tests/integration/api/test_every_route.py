@@ -16,9 +16,9 @@ from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import HttpTarget
+from duecourse.testing.clock import SettableClock
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
-from tests.support.clock import SettableClock
 from tests.support.every_route import INSTANT, JOB, TAG, WORKFLOW, asked
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as made_job

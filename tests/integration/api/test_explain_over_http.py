@@ -16,11 +16,11 @@ from duecourse.domain.runs.overlap import LinePosition
 from duecourse.domain.runs.run import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Claim, ClaimResult, Depth
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from tests.support import runs
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, moved
 from tests.support.limits import FixedDepths
 from tests.support.tables import Tables

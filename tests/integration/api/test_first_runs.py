@@ -10,8 +10,8 @@ import pytest
 
 from duecourse.domain.jobs.policies import Lane
 from duecourse.ports import Outgoing
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

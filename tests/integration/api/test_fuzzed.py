@@ -21,10 +21,10 @@ from duecourse.domain.jobs.policies import Completion, JobState
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
+from duecourse.testing.clock import SettableClock
 from tests.support.api import ApiClient, Context, api_settings
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.apt_requests import UNCHECKED, apt
-from tests.support.clock import SettableClock
 from tests.support.fuzz import DRAWN, THE_SAME, fuzz
 from tests.support.gateway import gateway
 from tests.support.jobs import NOON, cursor

@@ -12,8 +12,8 @@ from duecourse.domain.jobs.job import Gone, Job
 from duecourse.domain.jobs.policies import Precision
 from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, HTTP_TARGET, ApiClient, api_settings
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

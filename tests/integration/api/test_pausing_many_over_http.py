@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from duecourse.testing.clock import SettableClock
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import api_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 

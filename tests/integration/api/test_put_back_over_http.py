@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from duecourse.domain.targets.target_document import target_document
+from duecourse.testing.clock import SettableClock
 from tests.integration.api.test_workflows_over_http import PATH as WORKFLOW
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.support.api import HTTP_TARGET, Answered, ApiClient
 from tests.support.api_events import json_event
-from tests.support.clock import SettableClock
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -11,10 +11,10 @@ from duecourse.adapters.dynamodb.jobs.tenant_limits import DynamoTenantLimits
 from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run import RunState
 from duecourse.ports import Depth
+from duecourse.testing.clock import SettableClock
 from tests.support import runs
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.api_events import api_event
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, job
 from tests.support.limits import FixedDepths
 from tests.support.tables import Tables

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import from_iso
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs import upcoming
 from tests.support.api import BODY, ApiClient, api_settings
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.limits import MemoryLimits
 from tests.support.tables import Tables

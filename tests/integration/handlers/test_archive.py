@@ -16,8 +16,8 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.run import RunState
 from duecourse.domain.workflows.ends import End
+from duecourse.testing.clock import SettableClock
 from tests.integration.handlers.conftest import Handler
-from tests.support.clock import SettableClock
 from tests.support.emulators import client
 from tests.support.expiry import batch_info, expire, stream_of
 from tests.support.jobs import NOON, job

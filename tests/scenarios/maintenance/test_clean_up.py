@@ -15,10 +15,10 @@ from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.run import RunState
 from duecourse.ports import IndexPage
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.maintenance.clean_up import CleanUp
 from duecourse.usecases.maintenance.index_repair import IndexRepair
 from duecourse.usecases.report import Report
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
 from tests.support.tables import Tables

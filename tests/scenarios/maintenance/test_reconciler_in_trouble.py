@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from duecourse.ports import DeadLetterQueue, DeadMessage
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.maintenance.reconcile import HIDDEN_SECONDS
 from duecourse.usecases.report import Report
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.wheel import Held

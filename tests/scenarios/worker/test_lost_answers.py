@@ -9,8 +9,8 @@ import pytest
 from duecourse.adapters.dynamodb.jobs.tenant_limits import JobCount, part_of, total
 from duecourse.domain.jobs.policies import Delivery, JobState
 from duecourse.domain.runs.run import RunState
+from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import Fault, FaultyClient, Request
-from tests.support.clock import SettableClock
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, the_run
 from tests.support.tables import Tables

@@ -8,9 +8,9 @@ from typing import Any
 
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
 from duecourse.ports import Call, Clock, DeadMessage, Death, OutboundEvent, Outgoing
+from duecourse.testing.clock import Numbered
 from duecourse.testing.outbox import Announced, RecordedEvents
 from tests.support.client_faults import SDK_TRIES, Fault
-from tests.support.clock import Numbered
 from tests.support.fault_table.danger import Danger
 from tests.support.fault_table.points import CALL, DELETE, EVENT, NOTICE, SEND, sent
 from tests.support.jobs import NOON

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError, ParamValidationError
 
 from duecourse.adapters.aws.clients import AwsClients, Credentials
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.http_target import answering, http_target
 
 

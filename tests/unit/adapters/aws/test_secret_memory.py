@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.adapters.aws.secrets import SecretMemory
 from duecourse.ports import SecretsUnavailableError
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 
 
 class Store:

@@ -11,8 +11,8 @@ from botocore.exceptions import EndpointConnectionError
 from duecourse.adapters.aws.tasks import SsmTasks, TaskError, task_of
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.ports import RegisteredTask, TasksUnavailableError
+from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import refusal
-from tests.support.clock import SettableClock
 
 INVOICE = orjson.dumps(
     {"target": {"type": "lambda", "function": "send-invoice"}, "defaults": {"timeout_seconds": 60}}

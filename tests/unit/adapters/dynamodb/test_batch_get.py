@@ -13,7 +13,7 @@ from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import key
 from duecourse.adapters.dynamodb.reading import BATCH, batch_get
 from duecourse.api.problems.refusals import unavailable
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
 TABLE = "jobs"

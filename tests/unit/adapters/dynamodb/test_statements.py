@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duecourse.adapters.dynamodb.writing import TRIES, Statement, execute
 from duecourse.ports import ClaimResult, InlineExecutor
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
 BAD = "bad"

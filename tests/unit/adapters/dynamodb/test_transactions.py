@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRIES
 from duecourse.adapters.dynamodb.writing import transact
 from duecourse.ports import StoreBusyError
-from tests.support.clock import SettableClock
+from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
 WRITES: list[dict[str, Any]] = [{"Put": {"Item": {"PK": {"S": "a"}}}}, {"Put": {"Item": {"PK": {"S": "b"}}}}]

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Outgoing
-from tests.support.clock import Numbered, SettableClock
+from duecourse.testing.clock import Numbered, SettableClock
 from tests.support.jobs import NOON
 
 URLS = {Lane.NORMAL: "https://queue/normal"}

@@ -14,7 +14,7 @@ from duecourse.domain.jobs.policies import Lane
 from duecourse.domain.runs.run_identity import RunIdentity
 from duecourse.messages import RunMessage
 from duecourse.ports import Depth, Outgoing
-from tests.support.clock import Numbered, SettableClock
+from duecourse.testing.clock import Numbered, SettableClock
 from tests.support.jobs import NOON
 
 URLS = {lane: f"https://queue/{lane}" for lane in Lane}

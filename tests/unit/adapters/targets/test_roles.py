@@ -11,9 +11,9 @@ import pytest
 from duecourse.adapters.targets.aws.roles import Roles
 from duecourse.adapters.targets.http.deadline import Deadline
 from duecourse.domain.targets.targets import AwsTarget
+from duecourse.testing.clock import SettableClock
 from tests.support.aws_targets import ARNS, Service
 from tests.support.calls import a_call, a_run
-from tests.support.clock import SettableClock
 from tests.support.varied import varied
 
 NOW = 1_795_243_620.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.dispatch.tick import Tick, in_turn
-from tests.support.clock import SettableClock
 from tests.support.limits import MemoryMark
 
 NOON = 1_795_262_400.0

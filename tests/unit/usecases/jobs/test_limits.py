@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duecourse.domain.jobs.bucket import MAX_DEBT_SECONDS, Bucket, BucketRules
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.jobs.limits import LEASE_SECONDS, REMEMBERED, Limits
-from tests.support.clock import SettableClock
 from tests.support.limits import MemoryLimits
 
 NOON = 1_800_000_000.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from duecourse.domain.instants import from_iso
+from duecourse.testing.clock import SettableClock
 from duecourse.usecases.runs.health import FRESH_SECONDS, Health, Status
-from tests.support.clock import SettableClock
 from tests.support.limits import MemoryMark
 
 NOON = from_iso("2026-11-21T12:00:00Z")
