@@ -34,8 +34,15 @@ def with_the_emulators_own_actions(template: Template) -> None:
 
 def refusals(endpoint: str) -> list[str]:
     """What any function logged about something it may not do."""
+    lines = logged(endpoint)
+    assert lines, "the functions wrote no logs"
+    return [line for line in lines if "AccessDenied" in line or "not authorized" in line]
+
+
+def logged(endpoint: str) -> list[str]:
+    """What all functions logged."""
     logs = client("logs", endpoint)
-    lines = [
+    return [
         event["message"]
         for group in logs.describe_log_groups()["logGroups"]
         for stream in logs.describe_log_streams(logGroupName=group["logGroupName"])["logStreams"]
@@ -43,8 +50,6 @@ def refusals(endpoint: str) -> list[str]:
             "events"
         ]
     ]
-    assert lines, "the functions wrote no logs"
-    return [line for line in lines if "AccessDenied" in line or "not authorized" in line]
 
 
 class Deployed:

@@ -20,6 +20,7 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Timer
 from duecourse.testing.clock import SettableClock
 from infra.stages import STAGES
+from tests.support.cdk_app import IDS, TAG, CdkApp
 from tests.support.deployed import SOON_ONCE, deploy
 from tests.support.emulators import client, ministack
 from tests.support.enforced import Deployed, refusals, with_the_emulators_own_actions
@@ -122,6 +123,14 @@ def test_a_run_waits_for_its_callback(deployed: Deployed, receivers: Receivers) 
     done = deployed.api.post(f"/runs/{run['id']}/complete", headers=bearer, json={"result": {"pages": 3}})
     assert done.status_code == 202, done.text
     deployed.run_in("handed-over", "SUCCEEDED")
+
+
+def test_the_function_of_a_users_cdk_app_reads_its_secret(deployed: Deployed) -> None:
+    api = str(deployed.api.base_url).removesuffix("/").removesuffix("/v1")
+    app = CdkApp(deployed.endpoint, api, deployed.endpoint + HEALTH)
+    app.deploy("create")
+    assert {each["id"] for each in deployed.api.get("/jobs", params={"tag": TAG}).json()["items"]} == IDS
+    app.destroy()
 
 
 def test_long_waits_go_through_the_due_index(deployed: Deployed) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from base64 import b64decode
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
@@ -165,7 +164,7 @@ def respond(event: dict[str, Any], look: Callable[[], Any] = dict) -> dict[str, 
     return provider.respond(event, Passing().patience(), session(**look()))
 
 
-def test_an_unexpected_error_is_answered_too(event: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_is_answered_too(event: dict[str, Any]) -> None:
     answer = respond(event)  # there is no such secret, which is nothing that AWS would say so
     assert answer["Status"] == "FAILED"
     assert "unexpected KeyError" in answer["Reason"]
@@ -212,9 +211,12 @@ def test_an_answer_that_is_not_taken_does_not_show_the_signed_address() -> None:
     assert "hush" not in str(failed.value)
 
 
-def test_the_log_has_neither_token_nor_payload_nor_signed_address(caplog: pytest.LogCaptureFixture, event: Any) -> None:
-    with caplog.at_level(logging.INFO), http_target(answering(401, b'{"message": "Unauthorized"}')) as stage:
+def test_the_log_has_neither_token_nor_payload_nor_signed_address(
+    event: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with http_target(answering(401, b'{"message": "Unauthorized"}')) as stage:
         event["ResourceProperties"]["Api"] = stage.url("")
         provider._log(event, respond(event, lambda: {SECRET: "hush"}))
-    assert "401" in caplog.text
-    assert "hush" not in caplog.text
+    logged = capsys.readouterr().out
+    assert "401" in logged
+    assert "hush" not in logged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,6 @@ from duecourse_provider.apply import NotOursError, Wanted, delete, make_way, put
 from duecourse_provider.credentials import CredentialsError, authorizer
 
 logger = logging.getLogger("duecourse_provider")
-logger.setLevel(logging.INFO)
 
 MARGIN_SECONDS = 30.0
 """Kept for the answer to CloudFormation, which waits an hour for one that does not come."""
@@ -122,4 +122,4 @@ def _answer(event: Event, status: str, physical: str, reason: str) -> dict[str, 
 def _log(event: Event, answer: Mapping[str, str]) -> None:
     """One line. Never the event: who has its ResponseURL can answer for us, and its document has the payload."""
     said = {name: answer[name] for name in ("Status", "PhysicalResourceId", "Reason", "StackId", "LogicalResourceId")}
-    logger.info(json.dumps({"request": event["RequestType"], **said}))
+    sys.stdout.write(json.dumps({"request": event["RequestType"], **said}) + "\n")
