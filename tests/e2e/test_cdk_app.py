@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from duecourse.cli.local.demo.receiver import OK_PATH
+from duecourse.cli.main import main
 from duecourse.client import NotFoundError
+from duecourse_cdk.__main__ import main as write_documents
 from tests.support.cdk_app import IDS, TAG, TOKEN, CdkApp
 from tests.support.enforced import logged
 from tests.support.waiting import awaited
@@ -60,3 +64,20 @@ def test_neither_template_nor_log_has_the_token(app: CdkApp) -> None:
     lines = [line for line in logged(app.endpoint) if "PhysicalResourceId" in line]
     assert lines, "the function says what it did"
     assert TOKEN not in json.dumps([app.template(), lines])
+
+
+def test_what_was_changed_by_hand_is_shown_by_apply(system: System, app: CdkApp, tmp_path: Path) -> None:
+    (tmp_path / "Billing.template.json").write_text(json.dumps(app.template()))
+    assert write_documents(str(tmp_path)) == 0
+    documents = str(tmp_path / "Billing.duecourse.json")
+
+    def look() -> Result:
+        words = ["apply", "-f", documents, "--owner", "stack:Billing", "--prune", "--dry-run", "--api", app.api]
+        return CliRunner().invoke(main, words)
+
+    app.deploy("create")
+    assert look().exit_code == 0, look().output
+    system.client.patch_job("invoices", {"schedule": "0 5 * * *"})
+    differs = look()
+    assert differs.exit_code == 2, differs.output
+    assert "0 5 * * * -> 0 2 * * *" in differs.output
