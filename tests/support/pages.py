@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -76,10 +77,12 @@ def follow(page: Path, folder: Path, environment: Mapping[str, str], places: Map
 
     found = list(steps(page))
     script = ["set -euo pipefail"]
-    for step in found:
+    for number, step in enumerate(found):
         for name, content in step.files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(here(content))
+            written = folder / ".pages" / f"{number}" / name
+            written.parent.mkdir(parents=True, exist_ok=True)
+            written.write_text(here(content))
+            script.append(shlex.join(["install", "-D", "-m", "644", str(written), name]))
         script += [here(step.script), f"echo {MARK!r}"]
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)], cwd=folder, env=environment, capture_output=True, text=True, check=False
