@@ -41,8 +41,18 @@ def target() -> Iterator[HttpTargetServer]:
 
 
 @pytest.fixture
-def environment(system: System, tmp_path: Path) -> dict[str, str]:
-    return shell(tmp_path / "bin", system.stack.endpoint, system.stack.api)
+def environment(system: System, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A shell; what a page leaves on the stack that other tests use, too, is deleted afterwards."""
+
+    def ids() -> list[str]:
+        """Workflows first: their jobs cannot be deleted before."""
+        return [each.id for list_ in (system.client.list_workflows, system.client.list_jobs) for each in list_()]
+
+    before = ids()
+    yield shell(tmp_path / "bin", system.stack.endpoint, system.stack.api)
+    for each in dict.fromkeys(ids()):
+        if each not in before:
+            system.client.delete_job(each)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
