@@ -75,7 +75,8 @@ class Handler:
         try:
             returned = self.task(run)
         except (Failed, Retry, DoNotRetry) as asked:
-            log.info("run %s: %s: %s", run.run_id, type(asked).__name__, asked)
+            # In ASCII: the text may be anything, and a log line is one line of text.
+            log.info("run %s: %s: %a", run.run_id, type(asked).__name__, str(asked))
             return report_of_raised(asked)
         except (Exception, SystemExit) as raised:
             log.warning("run %s: attempt %d failed", run.run_id, run.attempt, exc_info=raised)
