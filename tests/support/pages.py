@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -103,10 +104,13 @@ def shell(commands: Path, endpoint: str, api: str) -> dict[str, str]:
     aws = commands / "aws"
     aws.write_text(AWS.format(python=sys.executable))
     aws.chmod(0o755)
+    # By the shell's clock it is about noon, so that "today" neither begins nor ends while a page is followed.
+    zone = {"TZ": f"DUE{datetime.now(UTC).hour - 12:+d}"}
     credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "DUECOURSE_"))},
         **credentials,
+        **zone,
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ENDPOINT_URL": endpoint,
         "DUECOURSE_API": api,

@@ -100,10 +100,12 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
 def function(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Handler]]:
     """A function by its name, as after a cold start: nothing is left of another test's environment."""
     started: list[Any] = []
+    imported: set[str] = set()
 
     def cold_start(name: str, **changes: str) -> Handler:
         for variable, value in (environ | {f"DUECOURSE_{each}": text for each, text in changes.items()}).items():
             monkeypatch.setenv(variable, value)
+        imported.add(f"functions.{name}.handler")
         module = import_module(f"functions.{name}.handler")
         started.append(getattr(module, CACHES[name]))
         module.logger.registered_handler.stream = Stdout()
@@ -115,3 +117,5 @@ def function(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterat
     yield cold_start
     for cached in (*started, clients):
         cached.cache_clear()
+    for name in imported:  # its metrics keep the namespace that they were made with
+        del sys.modules[name]

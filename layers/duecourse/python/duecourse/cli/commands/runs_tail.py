@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import click
@@ -33,10 +34,11 @@ def tail(
         watcher = RunWatcher(_Troubled(client, begin) if not job_ids else client, _trouble, job_ids or ("",))
         watcher.poll()
         ends = None if seconds is None else time.monotonic() + seconds
-        while ends is None or time.monotonic() < ends:
-            time.sleep(every)
-            for change in watcher.poll():
-                click.echo(escaped(json.dumps(change.run.document)) if as_json else _line(change.run))
+        with suppress(KeyboardInterrupt):  # how a tail ends
+            while ends is None or time.monotonic() < ends:
+                time.sleep(every)
+                for change in watcher.poll():
+                    click.echo(escaped(json.dumps(change.run.document)) if as_json else _line(change.run))
 
 
 class _Troubled:
