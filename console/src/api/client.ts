@@ -1,0 +1,66 @@
+import { QueryClient } from "@tanstack/react-query";
+import createFetchClient, { type Middleware } from "openapi-fetch";
+import createClient from "openapi-react-query";
+import type { Session } from "../app/session";
+import { API } from "../app/settings";
+import { ApiProblem, asProblem, problemOf } from "./problem";
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+
+const RETRIES = 3;
+const LONGEST_WAIT_MS = 30_000;
+
+let session: Session | null = null;
+
+/** Whose token the requests show from now on. */
+export function speakAs(who: Session): void {
+  session = who;
+}
+
+const checked: Middleware = {
+  async onRequest({ request }) {
+    const token = await session?.token();
+    if (token) request.headers.set("Authorization", `Bearer ${token}`);
+    return request;
+  },
+  async onResponse({ response }) {
+    if (!response.ok) throw await problemOf(response);
+    const kind = response.headers.get("content-type") ?? "";
+    if (response.status !== 204 && !kind.includes("json")) {
+      throw new ApiProblem(
+        0,
+        "The answer is not the API's",
+        "Something between this page and the API answers for it.",
+      );
+    }
+    return response;
+  },
+};
+
+/** The API by its document, typed: `fetcher.GET("/v1/jobs/{job_id}", {params: {path: {job_id}}})`. */
+export const fetcher = createFetchClient<paths>({ baseUrl: API.href.replace(/\/$/, ""), cache: "no-cache" });
+fetcher.use(checked);
+
+/** The same as hooks: `api.useQuery("get", "/v1/stats")`. Errors are ApiProblem (see asProblem). */
+export const api = createClient(fetcher);
+
+/** Reads are repeated where that helps; what changes something is repeated by people only. */
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      retry: (count, error) => count < RETRIES && asProblem(error).passes,
+      retryDelay: (count, error) =>
+        Math.min((asProblem(error).retryAfter ?? 2 ** count) * 1_000, LONGEST_WAIT_MS),
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false },
+  },
+});
+
+/** How often live pages ask again, in milliseconds; not while nobody looks at the tab. */
+export const LIVE = 5_000;
+
+/** A key for a request that must not have its effect twice. */
+export const freshKey = (): string => crypto.randomUUID();

@@ -1,0 +1,102 @@
+import AppLayout from "@cloudscape-design/components/app-layout";
+import Flashbar from "@cloudscape-design/components/flashbar";
+import SideNavigation from "@cloudscape-design/components/side-navigation";
+import Spinner from "@cloudscape-design/components/spinner";
+import TopNavigation from "@cloudscape-design/components/top-navigation";
+import { Suspense, useState } from "react";
+import { Route, Routes, useLocation } from "react-router";
+import { NotFound } from "../shared/NotFound";
+import { PageFailed } from "../shared/PageFailed";
+import { useStage } from "./context";
+import { ExpiredLogin } from "./ExpiredLogin";
+import { NoticesProvider, useNotices } from "./notices";
+import { MENU, PAGES } from "./routes";
+import { chooseTheme, isDark } from "./theme";
+
+/** The frame around every page. */
+export function Shell() {
+  return (
+    <NoticesProvider>
+      <TopBar />
+      <ExpiredLogin />
+      <Frame />
+    </NoticesProvider>
+  );
+}
+
+function TopBar() {
+  const { settings, session } = useStage();
+  const [dark, setDark] = useState(isDark);
+  const turn = () => {
+    chooseTheme(!dark);
+    setDark(!dark);
+  };
+  const who = session.name;
+  return (
+    <div id="top-bar">
+      <TopNavigation
+        identity={{ href: "#/", title: `Duecourse · ${settings.stage}` }}
+        utilities={[
+          {
+            type: "button",
+            text: dark ? "Light" : "Dark",
+            title: `Use the ${dark ? "light" : "dark"} theme`,
+            onClick: turn,
+          },
+          ...(settings.docs_url === null
+            ? []
+            : [{ type: "button" as const, text: "Documentation", href: settings.docs_url, external: true }]),
+          ...(who === null
+            ? []
+            : [
+                {
+                  type: "menu-dropdown" as const,
+                  text: who,
+                  description: session.tenant === null ? undefined : `tenant ${session.tenant}`,
+                  iconName: "user-profile" as const,
+                  items: [{ id: "logout", text: "Log out" }],
+                  onItemClick: () => void session.logout(),
+                },
+              ]),
+        ]}
+      />
+    </div>
+  );
+}
+
+function Frame() {
+  const { settings, session } = useStage();
+  const { pathname } = useLocation();
+  const notices = useNotices();
+  const [open, setOpen] = useState(() => matchMedia("(min-width: 688px)").matches);
+  const menu = MENU.filter((each) => settings.workflows === "on" || each.href !== "#/workflows");
+  const active = menu.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
+  return (
+    <AppLayout
+      headerSelector="#top-bar"
+      navigation={
+        <SideNavigation
+          activeHref={active}
+          items={menu.map((each) => ({ type: "link", ...each }))}
+          header={{ href: "#/", text: session.tenant === null ? "Duecourse" : `Tenant ${session.tenant}` }}
+        />
+      }
+      navigationOpen={open}
+      onNavigationChange={({ detail }) => setOpen(detail.open)}
+      toolsHide
+      notifications={<Flashbar items={notices.items} stackItems={notices.items.length > 3} />}
+      content={
+        <PageFailed key={pathname}>
+          <Suspense fallback={<Spinner size="large" />}>
+            <Routes>
+              {PAGES.map(({ path, page: Page }) => (
+                <Route key={path} path={path} element={<Page />} />
+              ))}
+              <Route path="*" element={<NotFound what="page" />} />
+            </Routes>
+          </Suspense>
+        </PageFailed>
+      }
+    />
+  );
+}

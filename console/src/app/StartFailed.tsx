@@ -1,0 +1,20 @@
+import Alert from "@cloudscape-design/components/alert";
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+
+/** The page could not begin: no settings, or the issuer refused. */
+export function StartFailed({ error }: { error: unknown }) {
+  return (
+    <Box padding="xxl">
+      <main>
+        <Alert
+          type="error"
+          header="The console could not start"
+          action={<Button onClick={() => location.replace(location.pathname)}>Try again</Button>}
+        >
+          <span className="text">{error instanceof Error ? error.message : String(error)}</span>
+        </Alert>
+      </main>
+    </Box>
+  );
+}

@@ -1,0 +1,42 @@
+import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+
+interface Page {
+  path: string;
+  page: LazyExoticComponent<ComponentType>;
+}
+
+/** Every page by its address after `#`; each is loaded when it is opened. */
+export const PAGES: readonly Page[] = [
+  { path: "/", page: lazy(() => import("../overview/OverviewPage")) },
+  { path: "/jobs", page: lazy(() => import("../jobs/JobsPage")) },
+  { path: "/jobs/new", page: lazy(() => import("../edit/CreatePage")) },
+  { path: "/jobs/:jobId", page: lazy(() => import("../job/JobPage")) },
+  { path: "/jobs/:jobId/edit", page: lazy(() => import("../edit/EditPage")) },
+  { path: "/runs", page: lazy(() => import("../runs/RunsPage")) },
+  { path: "/runs/:runId", page: lazy(() => import("../run/RunPage")) },
+  { path: "/workflows", page: lazy(() => import("../workflows/WorkflowsPage")) },
+  { path: "/workflows/:workflowId", page: lazy(() => import("../workflows/WorkflowPage")) },
+  { path: "/workflows/:workflowId/runs/:instant", page: lazy(() => import("../workflows/WorkflowRunPage")) },
+  { path: "/dead-letters", page: lazy(() => import("../dead-letters/DeadLettersPage")) },
+  { path: "/stage", page: lazy(() => import("../stage/StagePage")) },
+];
+
+/** The pages' menu. */
+export const MENU = [
+  { text: "Overview", href: "#/" },
+  { text: "Jobs", href: "#/jobs" },
+  { text: "Runs", href: "#/runs" },
+  { text: "Workflows", href: "#/workflows" },
+  { text: "Dead letters", href: "#/dead-letters" },
+  { text: "Stage", href: "#/stage" },
+];
+
+/** Addresses of single things. */
+export const to = {
+  job: (id: string) => `#/jobs/${encodeURIComponent(id)}`,
+  editJob: (id: string) => `#/jobs/${encodeURIComponent(id)}/edit`,
+  run: (id: string) => `#/runs/${encodeURIComponent(id)}`,
+  workflow: (id: string) => `#/workflows/${encodeURIComponent(id)}`,
+  workflowRun: (id: string, instant: string) =>
+    `#/workflows/${encodeURIComponent(id)}/runs/${encodeURIComponent(instant)}`,
+};

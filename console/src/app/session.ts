@@ -1,0 +1,100 @@
+import type { User, UserManager } from "oidc-client-ts";
+import { PAGE, type Settings } from "./settings";
+
+export type Scope = "jobs:read" | "jobs:write" | "ops";
+
+/** Who looks at the page, and what they may do. */
+export interface Session {
+  /** The access token, renewed before it expires; null where the stage asks nobody. */
+  token(): Promise<string | null>;
+  /** Who is logged in; null where the stage asks nobody. */
+  name: string | null;
+  tenant: string | null;
+  scopes: readonly string[];
+  may(scope: Scope): boolean;
+  /** Leave for the issuer's page and come back to what is looked at now. */
+  login(): Promise<void>;
+  logout(): Promise<void>;
+}
+
+const NOBODY: Session = {
+  token: async () => null,
+  name: null,
+  tenant: null,
+  scopes: ["jobs:read", "jobs:write", "ops"],
+  may: () => true,
+  login: async () => {},
+  logout: async () => {},
+};
+
+/** The session, or null while the browser is on its way to the issuer. */
+export async function begin(settings: Settings): Promise<Session | null> {
+  if (settings.auth === "none") return NOBODY;
+  const { UserManager, WebStorageStateStore } = await import("oidc-client-ts");
+  const users = new UserManager({
+    authority: settings.issuer ?? "",
+    client_id: settings.client_id ?? "",
+    redirect_uri: PAGE.href,
+    post_logout_redirect_uri: PAGE.href,
+    scope: settings.scope ?? "openid",
+    response_type: "code",
+    automaticSilentRenew: true,
+    // Not kept beyond the tab: whoever opens the browser tomorrow logs in.
+    userStore: new WebStorageStateStore({ store: sessionStorage }),
+  });
+  const leave = () => users.signinRedirect({ state: location.hash });
+  const answer = new URLSearchParams(location.search);
+  if (answer.has("state") && (answer.has("code") || answer.has("error"))) {
+    const user = await users.signinCallback();
+    history.replaceState(null, "", PAGE.pathname + (typeof user?.state === "string" ? user.state : ""));
+  }
+  const user = await users.getUser();
+  if (user === null || (user.expired && !user.refresh_token)) {
+    await leave();
+    return null;
+  }
+  return session(users, user, leave);
+}
+
+function session(users: UserManager, first: User, leave: () => Promise<void>): Session {
+  const claims = claimsOf(first.access_token);
+  const scopes = scopesOf(claims);
+  return {
+    async token() {
+      const user = await users.getUser();
+      if (user?.expired && user.refresh_token) return (await users.signinSilent())?.access_token ?? null;
+      return user?.access_token ?? null;
+    },
+    name: text(claims.email) ?? text(claims.username) ?? text(claims.sub),
+    tenant: text(claims.tenant),
+    scopes,
+    may: (scope) => scopes.some((each) => each === scope || each.startsWith(`${scope}:`)),
+    login: leave,
+    async logout() {
+      await users.removeUser();
+      await users.signoutRedirect().catch(leave); // an issuer without an address for it
+    },
+  };
+}
+
+/** The claims of a token, for show only: the API checks them. */
+function claimsOf(token: string): Record<string, unknown> {
+  try {
+    const middle = (token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/");
+    const bytes = Uint8Array.from(atob(middle), (each) => each.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** The scopes as the API reads them: `scope` with spaces between, or a list `scp`; a prefix `duecourse/` is dropped. */
+export function scopesOf(claims: Record<string, unknown>): string[] {
+  const said = claims.scope ?? claims.scp ?? "";
+  const all = Array.isArray(said) ? said.map(String) : String(said).split(" ");
+  return all.map((each) => each.replace(/^duecourse\//, "")).filter((each) => /^(jobs:|ops)/.test(each));
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

@@ -1,0 +1,43 @@
+import "@cloudscape-design/global-styles/index.css";
+import "./app/app.css";
+import { I18nProvider } from "@cloudscape-design/components/i18n";
+import messages from "@cloudscape-design/components/i18n/messages/all.en";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { HashRouter } from "react-router";
+import { queries, speakAs } from "./api/client";
+import { Stage } from "./app/context";
+import { Shell } from "./app/Shell";
+import { StartFailed } from "./app/StartFailed";
+import { begin } from "./app/session";
+import { loadSettings } from "./app/settings";
+import { applyTheme } from "./app/theme";
+
+async function start(): Promise<void> {
+  applyTheme();
+  const root = createRoot(document.getElementById("root") as HTMLElement);
+  try {
+    const settings = await loadSettings();
+    const session = await begin(settings);
+    if (session === null) return; // on the way to the issuer
+    speakAs(session);
+    root.render(
+      <StrictMode>
+        <I18nProvider locale="en" messages={[messages]}>
+          <QueryClientProvider client={queries}>
+            <Stage.Provider value={{ settings, session }}>
+              <HashRouter>
+                <Shell />
+              </HashRouter>
+            </Stage.Provider>
+          </QueryClientProvider>
+        </I18nProvider>
+      </StrictMode>,
+    );
+  } catch (error) {
+    root.render(<StartFailed error={error} />);
+  }
+}
+
+void start();

@@ -1,0 +1,28 @@
+import Alert from "@cloudscape-design/components/alert";
+import Button from "@cloudscape-design/components/button";
+import { Component, type ReactNode } from "react";
+
+/** A page that cannot be drawn (an answer that nobody understands, a file that was not loaded) leaves the others. */
+export class PageFailed extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state: { error: unknown } = { error: null };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override render() {
+    if (this.state.error === null) return this.props.children;
+    return (
+      <Alert
+        type="error"
+        header="This page cannot be shown"
+        action={<Button onClick={() => location.reload()}>Load it again</Button>}
+      >
+        <span className="text">
+          The stage may have a newer release than this page, or an answer was not understood:{" "}
+          {this.state.error instanceof Error ? this.state.error.message : String(this.state.error)}
+        </span>
+      </Alert>
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import Box from "@cloudscape-design/components/box";
+import Pagination from "@cloudscape-design/components/pagination";
+import Table, { type TableProps } from "@cloudscape-design/components/table";
+import type { ReactNode } from "react";
+import { ProblemBox } from "./ProblemBox";
+import type { Pages } from "./usePages";
+
+/** A table over a list that comes page by page, with its empty and failed states. */
+export function PagedTable<Item>({
+  pages,
+  empty,
+  ...table
+}: Omit<TableProps<Item>, "items" | "loading" | "pagination" | "empty"> & {
+  pages: Pages<Item>;
+  /** What to say and offer where there is nothing. */
+  empty: ReactNode;
+}) {
+  const several = pages.pagination.pagesCount > 1;
+  if (pages.error !== null && pages.items.length === 0) {
+    return (
+      <>
+        {table.header}
+        {table.filter}
+        <ProblemBox error={pages.error} retry={pages.refresh} />
+      </>
+    );
+  }
+  return (
+    <Table<Item>
+      variant="full-page"
+      wrapLines
+      stickyHeader
+      enableKeyboardNavigation
+      {...table}
+      items={pages.items}
+      loading={pages.loading}
+      loadingText="Loading"
+      empty={
+        <Box textAlign="center" color="text-body-secondary" padding="l">
+          {empty}
+        </Box>
+      }
+      pagination={
+        several && (
+          <Pagination {...pages.pagination} onChange={({ detail }) => pages.turn(detail.currentPageIndex)} />
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,24 @@
+import Alert from "@cloudscape-design/components/alert";
+import Button from "@cloudscape-design/components/button";
+import { asProblem } from "../api/problem";
+
+/** Why something could not be read or done, in the API's own words, and what to do. */
+export function ProblemBox({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (error === null || error === undefined) return null;
+  const problem = asProblem(error);
+  return (
+    <Alert type="error" header={problem.title} action={retry && <Button onClick={retry}>Ask again</Button>}>
+      <span className="text">{problem.detail}</span>
+      {problem.fields.length > 0 && (
+        <ul>
+          {problem.fields.map((each) => (
+            <li key={`${each.field} ${each.message}`} className="text">
+              <strong>{each.field}</strong> {each.message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem.requestId && <div>Request {problem.requestId}</div>}
+    </Alert>
+  );
+}

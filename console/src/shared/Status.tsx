@@ -1,0 +1,29 @@
+import StatusIndicator, { type StatusIndicatorProps } from "@cloudscape-design/components/status-indicator";
+
+const RUNS: Record<string, StatusIndicatorProps.Type> = {
+  QUEUED: "pending",
+  DUE: "pending",
+  WAITS: "pending",
+  WAITING: "pending",
+  RUNNING: "in-progress",
+  RETRYING: "warning",
+  SUCCEEDED: "success",
+  DEAD: "error",
+  CANCELLED: "stopped",
+  SKIPPED: "stopped",
+  LEFT: "stopped",
+};
+const JOBS: Record<string, StatusIndicatorProps.Type> = {
+  ACTIVE: "success",
+  PAUSED: "stopped",
+  COMPLETED: "info",
+};
+
+/** The state of a run, or of a member of a workflow's run; a state that a newer release has is shown as it is. */
+export function RunStatus({ state }: { state: string }) {
+  return <StatusIndicator type={RUNS[state] ?? "info"}>{state}</StatusIndicator>;
+}
+
+export function JobStatus({ state }: { state: string }) {
+  return <StatusIndicator type={JOBS[state] ?? "info"}>{state}</StatusIndicator>;
+}
