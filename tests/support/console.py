@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,6 @@ import httpx
 
 from duecourse.testing import Scheduler
 from functions.console.handler import Request, Stage, decide
-from tests.support.template import ROOT
 
 PREFIX = "/stages/test"
 SETTINGS = {
@@ -85,7 +85,7 @@ def served_console(
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 (the library's names)
 
         def log_message(self, *_: object) -> None:
             """Nobody reads it."""
@@ -113,12 +113,13 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8400)
     parser.add_argument("--workflows", default="on")
     given = parser.parse_args()
-    from infra.console import console_files
+    from infra.console_files import built_files
 
     scheduler = Scheduler(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 7 * 86_400)))
     fill(scheduler)
-    with served_console(scheduler, built(console_files()), port=given.port) as console:
-        print(f"open {console.url}")
+    with served_console(scheduler, built(built_files()), port=given.port) as console:
+        sys.stdout.write(f"open {console.url}\n")
+        sys.stdout.flush()
         while True:
             scheduler.advance_to(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
             time.sleep(0.5)

@@ -41,6 +41,7 @@ function TopBar() {
             type: "button",
             text: dark ? "Light" : "Dark",
             title: `Use the ${dark ? "light" : "dark"} theme`,
+            ariaLabel: `Use the ${dark ? "light" : "dark"} theme`,
             onClick: turn,
           },
           ...(settings.docs_url === null

@@ -1,0 +1,53 @@
+"""Chromium for the console's tests: the one that npm brought, or whichever DUECOURSE_CHROME names."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.template import ROOT
+
+QUIET = (
+    *("--headless=shell", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+"""It asks nobody but the page."""
+PATIENCE_MS = 20_000
+"""Ends what hangs; decides nothing else."""
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def chromium() -> str:
+    """The path of a browser that starts here."""
+    if named := os.environ.get("DUECOURSE_CHROME"):
+        return named
+    found = subprocess.run(["node", "browser.mjs"], cwd=ROOT / "console", check=True, capture_output=True, text=True)
+    return found.stdout.strip().splitlines()[-1]
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    """A browser, for as long as the context lasts."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def accessibility_faults(page: Page) -> list[str]:
+    """What axe finds serious or worse (WCAG 2.1 A and AA) in what the page shows now, a line each."""
+    page.evaluate(AXE.read_text())
+    found: dict[str, Any] = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+    return [
+        f"{fault['id']} ({fault['impact']}): {json.dumps([each['html'][:160] for each in fault['nodes'][:3]])}"
+        for fault in found["violations"]
+        if fault["impact"] in {"serious", "critical"}
+    ]
