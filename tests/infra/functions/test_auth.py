@@ -23,6 +23,7 @@ WITHOUT_AUTHORIZER = {
     "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/complete",
     "POST /v1/runs/{run_id}/fail",
 }  # fmt: skip
+CONSOLE = {"GET /console", "GET /console/{file+}"}
 
 
 def configured(**context: str) -> StageConfig:
@@ -40,13 +41,20 @@ def made(stage: str, **context: str) -> Stack:
     return Stack(stage, template(stage, **context))
 
 
+def browser_client(stack: Stack) -> tuple[str, dict[str, Any]]:
+    """The client by which people log in to the console: its logical id and properties."""
+    clients = stack.resources("AWS::Cognito::UserPoolClient").items()
+    ((name, found),) = [(name, each) for name, each in clients if name != stack.output("UserPoolClientId")]
+    return name, found
+
+
 def pool(stack: Stack) -> dict[str, Any]:
     (found,) = stack.resources("AWS::Cognito::UserPool").values()
     return found
 
 
 def test_outside_local_all_routes_ask_for_a_token_but_callbacks_health_and_the_description(aws_stack: Stack) -> None:
-    assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
+    assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER | CONSOLE, "NONE")}
 
 
 def test_the_local_api_is_open(local: Stack) -> None:
@@ -89,7 +97,7 @@ def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) 
     users, client = aws_stack.output("UserPoolId"), aws_stack.output("UserPoolClientId")
     assert authorizer["JwtConfiguration"] == {
         "Issuer": {"Fn::GetAtt": [users, "ProviderURL"]},
-        "Audience": [{"Ref": client}],
+        "Audience": [{"Ref": client}, {"Ref": browser_client(aws_stack)[0]}],
     }
     told = aws_stack.environment("ApiFunction")
     assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "tenant")
@@ -101,12 +109,13 @@ def test_nobody_signs_up_by_themselves(aws_stack: Stack) -> None:
 
 def test_users_cannot_choose_their_tenant(aws_stack: Stack) -> None:
     assert [attribute["Name"] for attribute in pool(aws_stack)["Schema"]] == ["tenant"]
-    (client,) = aws_stack.resources("AWS::Cognito::UserPoolClient").values()
-    assert client["WriteAttributes"] == ["email"], "left out, every attribute could be written"
-    assert "custom:tenant" in client["ReadAttributes"]
-    assert client["GenerateSecret"] is False
-    assert client["AllowedOAuthFlowsUserPoolClient"] is False
-    assert client["PreventUserExistenceErrors"] == "ENABLED"
+    for client in aws_stack.resources("AWS::Cognito::UserPoolClient").values():
+        assert client["WriteAttributes"] == ["email"], "left out, every attribute could be written"
+        assert "custom:tenant" in client["ReadAttributes"]
+        assert client["GenerateSecret"] is False
+        assert client["PreventUserExistenceErrors"] == "ENABLED"
+    commands = aws_stack.resource(aws_stack.output("UserPoolClientId"))["Properties"]
+    assert commands["AllowedOAuthFlowsUserPoolClient"] is False
 
 
 def test_the_pool_knows_the_apis_scopes_and_a_group_for_each(aws_stack: Stack) -> None:

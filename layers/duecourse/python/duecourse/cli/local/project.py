@@ -22,10 +22,11 @@ OLDEST_NODE = 20
 SOURCES = (
     *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
     *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
+    *("console", "openapi.json"),  # the web page
 )
 """Files and folders of a checkout; those that are not there count as such."""
 
-_NOT_READ = ("__pycache__", ".")
+_NOT_READ = ("__pycache__", "node_modules", ".")
 
 
 @dataclass(frozen=True, slots=True)
