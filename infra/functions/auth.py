@@ -179,7 +179,7 @@ class Users(Construct):
             access_token_validity=Duration.hours(1),
             id_token_validity=Duration.hours(1),
             refresh_token_validity=Duration.days(1),
-            # A refresh token that was stolen from a browser ends when either of its holders uses it again.
+            # A copy of a refresh token is worth nothing so long after the page has renewed its own.
             refresh_token_rotation_grace_period=Duration.seconds(10),
         )
         cognito.CfnManagedLoginBranding(  # without one, the login page of a client is an error
