@@ -15,8 +15,8 @@ from infra.bundling import FUNCTIONS, ROOT, BundlingError, asset, copy_code, dig
 SOURCES = ("console", "openapi.json", "package-lock.json")
 """What the files are made from: the page's code, the API's description (its client), and the tools."""
 
-LEFT_OUT = (".", "dist", "node_modules", "schema.ts")
-"""With which the names of files and folders begin that a build does not read, or makes itself of openapi.json."""
+LEFT_OUT = {"dist", "node_modules", "schema.ts"}
+"""Files and folders that a build does not read, or makes itself of openapi.json."""
 
 BUILT = ROOT / ".build" / "console"
 FUNCTION = FUNCTIONS / "console"
@@ -29,7 +29,7 @@ def sources(root: Path = ROOT) -> Iterator[Path]:
         top = root / name
         for file in [top] if top.is_file() else sorted(top.rglob("*")):
             parts = file.relative_to(root).parts
-            if file.is_file() and not any(part.startswith(LEFT_OUT) for part in parts):
+            if file.is_file() and not any(part.startswith(".") or part in LEFT_OUT for part in parts):
                 yield file
 
 

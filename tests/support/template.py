@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".build" / "synthesised"
 MADE_FROM = ("infra", "functions", "layers", "console", "openapi.json", "package-lock.json")
-NOT_READ = {"__pycache__", "node_modules"}
+NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
 TABLE_ARGUMENTS = (
     "KeySchema",
     "AttributeDefinitions",

@@ -20,6 +20,7 @@ def checkout(tmp_path: Path) -> Path:
         "layers/core/python/core.py",
         "console/src/page.ts",
         "console/node_modules/part/part.js",
+        "console/src/api/schema.ts",
         "tests/test_it.py",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -73,6 +74,7 @@ def test_it_stays_where_something_else_changes(checkout: Path) -> None:
     (checkout / "README.md").write_text("")
     (checkout / "tests/test_it.py").unlink()
     (checkout / "console/node_modules/part/part.js").write_text("")
+    (checkout / "console/src/api/schema.ts").write_text("made by the build")
     (checkout / "infra/__pycache__").mkdir()
     (checkout / "infra/__pycache__/stack.pyc").write_bytes(b"x")
     (checkout / "layers/.DS_Store").write_bytes(b"x")

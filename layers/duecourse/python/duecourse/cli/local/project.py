@@ -26,7 +26,8 @@ SOURCES = (
 )
 """Files and folders of a checkout; those that are not there count as such."""
 
-_NOT_READ = ("__pycache__", "node_modules", ".")
+_NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
+"""Files and folders that are made, not read; so is whatever begins with a dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +106,4 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _left_out(file: Path) -> bool:
-    return any(part.startswith(_NOT_READ) for part in file.parts)
+    return any(part.startswith(".") or part in _NOT_READ for part in file.parts)
