@@ -101,12 +101,12 @@ class Target:
     @property
     def asset_hash(self) -> str:
         """Changes when what would be built changes, and only then: an unchanged layer is not built again."""
-        return _digest(self._recipe, *sorted(self.services), LOCK.read_text())
+        return digest(self._recipe, *sorted(self.services), LOCK.read_text())
 
     @property
     def core_hash(self) -> str:
         """The same for the layer of the package duecourse."""
-        return _digest(self._recipe, *_contents(CORE))
+        return digest(self._recipe, *_contents(CORE))
 
     @property
     def _recipe(self) -> str:
@@ -157,7 +157,7 @@ def compile_all(target: Target, site: Path) -> None:
 
 def function_hash(folder: Path, recipe: str = RECIPE) -> str:
     """Changes when what would be packed of a function's folder changes, and only then."""
-    return _digest(recipe, *_contents(folder))
+    return digest(recipe, *_contents(folder))
 
 
 def _files(source: Path) -> list[Path]:
@@ -169,10 +169,16 @@ def _files(source: Path) -> list[Path]:
 
 
 def _contents(source: Path) -> list[str]:
-    return [f"{file.relative_to(source)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in _files(source)]
+    return [digest_of(file, source) for file in _files(source)]
 
 
-def _digest(*parts: str) -> str:
+def digest_of(file: Path, root: Path) -> str:
+    """A file's name in `root` and a hash of its content."""
+    return f"{file.relative_to(root)} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+
+
+def digest(*parts: str) -> str:
+    """One hash of all parts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -218,21 +224,22 @@ class LocalBundling:
 
 def dependencies_code(target: Target) -> lambda_.Code:
     """The content of the layer of third-party packages as an asset."""
-    return _code(LOCK.parent, target.asset_hash, partial(install, target))
+    return asset(LOCK.parent, target.asset_hash, partial(install, target))
 
 
 def core_code(target: Target) -> lambda_.Code:
     """The content of the layer of the package duecourse as an asset."""
-    return _code(CORE, target.core_hash, partial(install_core, target))
+    return asset(CORE, target.core_hash, partial(install_core, target))
 
 
 def function_code(name: str) -> lambda_.Code:
     """The folder of a function as an asset."""
     folder = FUNCTIONS / name
-    return _code(folder, function_hash(folder), partial(copy_code, folder))
+    return asset(folder, function_hash(folder), partial(copy_code, folder))
 
 
-def _code(source: Path, asset_hash: str, build: Callable[[Path], None]) -> lambda_.Code:
+def asset(source: Path, asset_hash: str, build: Callable[[Path], None]) -> lambda_.Code:
+    """What `build` puts into a folder, as an asset; it is called where no asset of this hash is there."""
     return lambda_.Code.from_asset(
         str(source),
         asset_hash=asset_hash,

@@ -5,6 +5,7 @@ from constructs import Construct
 
 from infra.functions.api import HttpApi
 from infra.functions.auth import Auth
+from infra.functions.console import Console
 from infra.functions.dispatch import DispatchFunction
 from infra.functions.execute import Execute
 from infra.functions.live_alias import Release
@@ -60,8 +61,14 @@ class DuecourseStack(Stack):
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
         execute = Execute(self, "Execute", parts, release)
         archive = ArchiveStore(self, "Archive", parts, encryption=encryption, logs=logs)
-        auth = Auth(self, "Auth", config=config, runtime=parts.runtime)
-        api = HttpApi(self, "Api", parts, auth)
+        api = HttpApi(self, "Api", parts)
+        auth = Auth(self, "Auth", config=config, runtime=parts.runtime, console=api.console_url)
+        logs_of: dict[str, str | list[str]] = {
+            "api": api.function.log_group.log_group_name,
+            "execute": [worker.log_group.log_group_name for worker in execute.functions.values()],
+        }
+        console = Console(self, "Console", parts, auth, logs=logs_of).function if config.auth.console else None
+        api.open(auth, console)
         functions = {
             "Tick": tick(self, parts),
             "Dispatch": DispatchFunction(self, "Dispatch", parts, release).function,
@@ -72,6 +79,7 @@ class DuecourseStack(Stack):
             "Archive": archive.function,
             "Api": api.function,
             **({} if auth.users is None else {"Claims": auth.users.claims}),
+            **({} if console is None else {"Console": console}),
         }
 
         watched = Watched(
@@ -87,6 +95,7 @@ class DuecourseStack(Stack):
         self._outputs(
             ApiUrl=api.http.api_endpoint,
             ApiId=api.http.api_id,
+            **({} if console is None else {"ConsoleUrl": api.console_url}),
             JobsTable=jobs.name,
             RunsTable=runs.name,
             DeadLetterQueueUrl=letters.queue.queue_url,

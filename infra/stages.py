@@ -42,6 +42,8 @@ STAGES: Mapping[str, StageConfig] = {
             open_burst=2_000,
             callback_requests_per_second=1_000,
             callback_burst=2_000,
+            console_requests_per_second=1_000,
+            console_burst=2_000,
         ),
         refuse_plain_http=False,  # the emulator speaks nothing else, on the loopback interface only
         retain_data=False,
@@ -98,7 +100,8 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     links from alarms to their runbooks; `reserved_concurrency=none` reserves nothing, for young
     accounts whose concurrency of 10 leaves nothing to reserve. `issuer` and `audience` (several separated by commas)
     put tokens of that issuer in the place of the stage's own kind, `auth=iam` signatures; `tenant_claim` names the
-    claim that holds the tenant. `encryption_key` is `own`, `none` or the ARN of a KMS key.
+    claim that holds the tenant, `console_client` the public client by which people log in to the console at such an
+    issuer, and `console_scope` what it asks for. `encryption_key` is `own`, `none` or the ARN of a KMS key.
     `workflows=on` opens their routes; in a file, once every function runs a release that knows them.
     `deployment=all_at_once` puts new code in place without a canary. `deletion_protection=off` lets the stage be
     deleted, and taken back where it is being made; it is for one deployment and cannot be kept.
@@ -139,4 +142,8 @@ def _auth_from_context(context: Callable[[str], Any], stages_own: AuthConfig) ->
     if kind is not None:
         whom = tuple(part.strip() for part in str(audience or "").split(",") if part.strip())
         auth = AuthConfig(kind=str(kind), issuer=str(issuer) if issuer else None, audience=whom)
+    if (client := context("console_client")) is not None:
+        auth = replace(auth, console_client=str(client))
+    if (scope := context("console_scope")) is not None:
+        auth = replace(auth, console_scope=str(scope))
     return auth if claim is None else replace(auth, claim=str(claim))

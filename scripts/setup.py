@@ -145,8 +145,8 @@ def check_node() -> None:
 
 
 def install_node_tools() -> None:
-    """The CDK command line and DynamoDB Local, from the lock."""
-    say("installing the Node tools (CDK command line, DynamoDB Local, croner) ...")
+    """The CDK command line, DynamoDB Local and what the console is built with, from the lock."""
+    say("installing the Node tools (CDK command line, DynamoDB Local, croner, the console's packages) ...")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     run(
         ["npm", "ci", *quiet],

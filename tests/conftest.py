@@ -22,7 +22,17 @@ them: tests/support/examples.py."""
 
 ONE_SYSTEM = {
     f"tests/e2e/test_{name}.py"
-    for name in ("archive", "cdk_app", "fuzzed_stack", "jobs_as_files", "main_job", "pages", "runs", "workflows")
+    for name in (
+        "archive",
+        "cdk_app",
+        "console",
+        "fuzzed_stack",
+        "jobs_as_files",
+        "main_job",
+        "pages",
+        "runs",
+        "workflows",
+    )
 }
 """The files whose tests have the fixture `system`."""
 

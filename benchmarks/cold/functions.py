@@ -47,5 +47,6 @@ FUNCTIONS = (
     Function("reconcile", "_reconciler"),
     Function("api", "application"),
     Function("token_claims"),
+    Function("console"),
 )
 """`execute` stands for the workers of all four lanes, which have the same code."""

@@ -29,6 +29,13 @@ OPEN_REASON = (
     "called them, and the function checks it. Health and the API's description say nothing of any tenant."
 )
 
+CONSOLE_PATHS = ("/console", "/console/{file+}")
+
+CONSOLE_REASON = (
+    "A browser loads the console before anybody has logged in. Its files are the same for everybody and hold no "
+    "secret; what it shows it asks the API for, with the token of who has logged in."
+)
+
 ACCESS_LOG_FIELDS = (
     "requestId",
     "requestTime",
@@ -70,8 +77,10 @@ class HttpApi(Construct):
     token of the run that called them. Health and the API's own description say nothing of any tenant.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, parts: Parts, auth: Auth) -> None:
+    def __init__(self, scope: Construct, construct_id: str, parts: Parts) -> None:
+        """Its routes come with `open`: the address stands in clients of the authorizer that they have."""
         super().__init__(scope, construct_id)
+        self._parts = parts
         config, jobs, runs, lanes = parts.config, parts.jobs, parts.runs, parts.lanes
         results, tasks, runtime = parts.results, parts.tasks, parts.runtime
         self.function = PythonFunction(
@@ -126,6 +135,11 @@ class HttpApi(Construct):
         self.http = apigateway.HttpApi(
             self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
         )
+        self.console_url = f"{self.http.api_endpoint}{CONSOLE_PATHS[0]}"
+
+    def open(self, auth: Auth, console: PythonFunction | None) -> None:
+        """Let requests in: those of the API by the authorizer, those of the console by nobody."""
+        config, runtime = self._parts.config, self._parts.runtime
         function = integrations.HttpLambdaIntegration(
             "Function", self.function.function, scope_permission_to_route=False
         )
@@ -142,6 +156,8 @@ class HttpApi(Construct):
         ]
         for route in open_routes:
             acknowledge(route, OPEN_REASON, "APIG4")
+        if console is not None:
+            open_routes += self._console_routes(console)
         self.stage = apigateway.HttpStage(
             self,
             "Stage",
@@ -156,17 +172,31 @@ class HttpApi(Construct):
             else None,
         )
         stage = cast("apigateway.CfnStage", self.stage.node.default_child)
+        limits = config.api
+        callbacks = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in CALLBACKS)
         stage.route_settings = {
-            f"GET {path}": {
-                "ThrottlingRateLimit": config.api.open_requests_per_second,
-                "ThrottlingBurstLimit": config.api.open_burst,
-            }
-            for path in OPEN_TO_READ
-        } | {
-            f"POST /v1/runs/{{run_id}}/{callback}": {
-                "ThrottlingRateLimit": config.api.callback_requests_per_second,
-                "ThrottlingBurstLimit": config.api.callback_burst,
-            }
-            for callback in CALLBACKS
+            f"{method} {path}": {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
+            for method, paths, rate, burst in (
+                ("GET", OPEN_TO_READ, limits.open_requests_per_second, limits.open_burst),
+                ("POST", callbacks, limits.callback_requests_per_second, limits.callback_burst),
+                (
+                    "GET",
+                    () if console is None else CONSOLE_PATHS,
+                    limits.console_requests_per_second,
+                    limits.console_burst,
+                ),
+            )
+            for path in paths
         }
         self.stage.node.add_dependency(*open_routes)  # settings of a route that is not there yet are refused
+
+    def _console_routes(self, console: PythonFunction) -> list[apigateway.HttpRoute]:
+        integration = integrations.HttpLambdaIntegration("Console", console.function, scope_permission_to_route=False)
+        routes = [
+            route
+            for path in CONSOLE_PATHS
+            for route in self.http.add_routes(path=path, methods=[apigateway.HttpMethod.GET], integration=integration)
+        ]
+        for route in routes:
+            acknowledge(route, CONSOLE_REASON, "APIG4")
+        return routes

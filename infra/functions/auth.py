@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from aws_cdk import Duration
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from aws_cdk import Aws, Duration, Fn
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_cognito as cognito
@@ -22,13 +25,29 @@ SCOPES = {
 TENANT = "tenant"
 
 
-class Auth(Construct):
-    """The authorizer for every route that is not open; None where the stage's API asks nobody."""
+@dataclass(frozen=True, slots=True)
+class ConsoleLogin:
+    """By which client people log in to the console, what it asks for, and the origins that it talks to."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime) -> None:
+    issuer: str
+    client_id: str
+    scope: str
+    origins: tuple[str, ...]
+
+
+class Auth(Construct):
+    """The authorizer for every route that is not open; None where the stage's API asks nobody. `login`: to the console;
+    None where there is none, or no console.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime, console: str
+    ) -> None:
+        """`console`: the address that people come back to from a login."""
         super().__init__(scope, construct_id)
         self.users: Users | None = None
         self.authorizer: apigateway.IHttpRouteAuthorizer | None = None
+        self.login: ConsoleLogin | None = None
         auth = config.auth
         if auth.kind == "iam":
             self.authorizer = authorizers.HttpIamAuthorizer()
@@ -36,11 +55,15 @@ class Auth(Construct):
             if auth.issuer is None:  # StageConfig has refused this already; the type does not know
                 raise ValueError("auth.issuer is missing")
             self.authorizer = authorizers.HttpJwtAuthorizer("Tokens", auth.issuer, jwt_audience=list(auth.audience))
+            if auth.console_client is not None:
+                parts = urlsplit(auth.issuer)
+                origins = (f"{parts.scheme}://{parts.netloc}",)
+                self.login = ConsoleLogin(auth.issuer, auth.console_client, auth.console_scope, origins)
         elif auth.kind == "cognito":
-            self.users = Users(self, "Users", config=config, runtime=runtime)
-            self.authorizer = authorizers.HttpJwtAuthorizer(
-                "Tokens", self.users.pool.user_pool_provider_url, jwt_audience=[self.users.client.user_pool_client_id]
-            )
+            self.users = Users(self, "Users", config=config, runtime=runtime, console=console)
+            self.login = self.users.login
+            clients = [self.users.client.user_pool_client_id, self.login.client_id]
+            self.authorizer = authorizers.HttpJwtAuthorizer("Tokens", self.login.issuer, jwt_audience=clients)
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -50,6 +73,7 @@ class Auth(Construct):
         return {
             "UserPoolId": self.users.pool.user_pool_id,
             "UserPoolClientId": self.users.client.user_pool_client_id,
+            "UserPoolDomain": self.users.domain.base_url(),
         }
 
 
@@ -58,7 +82,9 @@ class Users(Construct):
     of its scopes; nobody can do so for themselves.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime, console: str
+    ) -> None:
         super().__init__(scope, construct_id)
         self.claims = PythonFunction(
             self,
@@ -106,22 +132,67 @@ class Users(Construct):
             cognito.UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG, self.claims.function, cognito.LambdaVersion.V2_0
         )
         scopes = [cognito.ResourceServerScope(scope_name=name, scope_description=SCOPES[name]) for name in SCOPES]
-        self.pool.add_resource_server("Api", identifier=RESOURCE_SERVER, scopes=scopes)
+        server = self.pool.add_resource_server("Api", identifier=RESOURCE_SERVER, scopes=scopes)
         for name, description in SCOPES.items():
             self.pool.add_group(name.title().replace(":", ""), group_name=name, description=description)
+        # Who could write the attribute tenant would choose whose jobs to see.
+        read = cognito.ClientAttributes().with_standard_attributes(email=True).with_custom_attributes(TENANT)
+        write = cognito.ClientAttributes().with_standard_attributes(email=True)
         self.client = self.pool.add_client(
             "Client",
             generate_secret=False,  # commands on people's machines keep none
             auth_flows=cognito.AuthFlow(user_password=True, user_srp=True),
             disable_o_auth=True,
-            # Who could write the attribute tenant would choose whose jobs to see.
-            read_attributes=cognito.ClientAttributes()
-            .with_standard_attributes(email=True)
-            .with_custom_attributes(TENANT),
-            write_attributes=cognito.ClientAttributes().with_standard_attributes(email=True),
+            read_attributes=read,
+            write_attributes=write,
             prevent_user_existence_errors=True,
             enable_token_revocation=True,
             access_token_validity=Duration.hours(1),
             id_token_validity=Duration.hours(1),
             refresh_token_validity=Duration.days(30),
+        )
+        self.domain = self.pool.add_domain(
+            "Domain",
+            cognito_domain=cognito.CognitoDomainOptions(
+                domain_prefix=f"{config.stack_name.lower()}-{Aws.ACCOUNT_ID}"  # nobody else's in the region
+            ),
+            managed_login_version=cognito.ManagedLoginVersion.NEWER_MANAGED_LOGIN,
+        )
+        browser = self.pool.add_client(
+            "Console",
+            generate_secret=False,  # a browser keeps none: PKCE stands in its place
+            auth_flows=cognito.AuthFlow(user_srp=True),
+            o_auth=cognito.OAuthSettings(
+                flows=cognito.OAuthFlows(authorization_code_grant=True),
+                scopes=[
+                    cognito.OAuthScope.OPENID,
+                    *(cognito.OAuthScope.resource_server(server, each) for each in scopes),
+                ],
+                callback_urls=[console],
+                logout_urls=[console],
+            ),
+            supported_identity_providers=[cognito.UserPoolClientIdentityProvider.COGNITO],
+            read_attributes=read,
+            write_attributes=write,
+            prevent_user_existence_errors=True,
+            enable_token_revocation=True,
+            access_token_validity=Duration.hours(1),
+            id_token_validity=Duration.hours(1),
+            refresh_token_validity=Duration.days(1),
+            # A copy of a refresh token is worth nothing so long after the page has renewed its own.
+            refresh_token_rotation_grace_period=Duration.seconds(10),
+        )
+        cognito.CfnManagedLoginBranding(  # without one, the login page of a client is an error
+            self,
+            "Branding",
+            user_pool_id=self.pool.user_pool_id,
+            client_id=browser.user_pool_client_id,
+            use_cognito_provided_values=True,
+        )
+        issuer = self.pool.user_pool_provider_url
+        self.login = ConsoleLogin(
+            issuer=issuer,
+            client_id=browser.user_pool_client_id,
+            scope=" ".join(["openid", *(f"{RESOURCE_SERVER}/{name}" for name in SCOPES)]),
+            origins=(f"https://{Fn.select(2, Fn.split('/', issuer))}", self.domain.base_url()),
         )

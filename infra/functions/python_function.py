@@ -81,10 +81,13 @@ class PythonFunction(Construct):
         reserved_concurrency: int | None = None,
         scheduled: bool = False,
         allow_recursion: bool = False,
+        code: lambda_.Code | None = None,
+        layers: bool = True,
     ) -> None:
         """`scheduled`: started by a rule, directly or through a queue, whether there is work or not. `allow_recursion`:
         it sends into the queue that invokes it, on purpose and with bounds of its own; Lambda would stop it after some
         sixteen rounds and drop the message ("Use Lambda recursive loop detection", AWS Lambda Developer Guide).
+        `code`: the function's folder unless given. `layers`: without them it has the standard library alone.
         """
         super().__init__(scope, construct_id)
         traced = runtime.config.tracing and (runtime.config.trace_clock or not scheduled)
@@ -97,11 +100,11 @@ class PythonFunction(Construct):
             self,
             "Function",
             description=description,
-            code=function_code(source),
+            code=code or function_code(source),
             handler="handler.handler",
             runtime=runtime.runtime,
             architecture=runtime.architecture,
-            layers=list(runtime.layers),
+            layers=list(runtime.layers) if layers else None,
             role=self.role,
             log_group=self.log_group,
             timeout=Duration.seconds(timeout_seconds),

@@ -25,6 +25,10 @@ class AuthConfig:
     """What a token's `aud` (or `client_id`) may be."""
     claim: str | None = None
     """The claim that names the tenant, where it is not `tenant`."""
+    console_client: str | None = None
+    """The public client of `issuer` by which people log in to the console."""
+    console_scope: str = "openid offline_access"
+    """What the console asks `issuer` for, as `duecourse login` does."""
 
     @property
     def tenant_claim(self) -> str:
@@ -36,6 +40,11 @@ class AuthConfig:
         """The API function's settings: to it, Cognito is an issuer like others."""
         return "jwt" if self.kind == "cognito" else self.kind
 
+    @property
+    def console(self) -> bool:
+        """Whether there is a console: a browser signs no requests, and another issuer has to know it."""
+        return self.kind in {"cognito", "none"} or (self.kind == "jwt" and self.console_client is not None)
+
     def problems(self, *, on_this_machine: bool) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         if self.kind not in KINDS:
@@ -46,6 +55,8 @@ class AuthConfig:
             yield from self._problems_of_tokens(on_this_machine)
         elif self.issuer or self.audience:
             yield "issuer", f"and audience are for the kind jwt, not {self.kind}"
+        if self.console_client is not None and (self.kind != "jwt" or not self.console_client):
+            yield "console_client", "must be the id of a public client of auth.issuer, or be left out"
         if not 1 <= len(self.tenant_claim) <= MAX_CLAIM_LENGTH:
             yield "claim", f"must have 1 to {MAX_CLAIM_LENGTH} characters"
 
@@ -103,14 +114,17 @@ class ApiConfig:
     nothing from the others' share.
     """
     callback_burst: int = 400
+    console_requests_per_second: int = 100
+    """Of these for the console's page, and for its files: about twenty at a first visit, which browsers keep."""
+    console_burst: int = 300
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Each wrong field with what would be right."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
             yield "open_requests_per_second", f"must lie between 1 and {self.requests_per_second}"
-        if self.open_burst < self.open_requests_per_second:
-            yield "open_burst", "must be at least open_requests_per_second"
-        if self.callback_requests_per_second < 1:
-            yield "callback_requests_per_second", "must be at least 1"
-        if self.callback_burst < self.callback_requests_per_second:
-            yield "callback_burst", "must be at least callback_requests_per_second"
+        for routes in ("callback", "console"):
+            if getattr(self, f"{routes}_requests_per_second") < 1:
+                yield f"{routes}_requests_per_second", "must be at least 1"
+        for routes in ("open", "callback", "console"):
+            if getattr(self, f"{routes}_burst") < getattr(self, f"{routes}_requests_per_second"):
+                yield f"{routes}_burst", f"must be at least {routes}_requests_per_second"

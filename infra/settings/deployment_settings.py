@@ -18,6 +18,8 @@ DEPLOYMENT_SETTINGS = (
     "alarm_email",
     "audience",
     "auth",
+    "console_client",
+    "console_scope",
     "deployment",
     "docs_url",
     "encryption_key",
@@ -44,7 +46,7 @@ def with_deployment_settings(
             raise ConfigError(f"settings/{file.name} is of no stage: there are {', '.join(stages)}")
     kept = _read(folder / f"{context('stage')}.json")
     if context("auth") not in (None, "jwt"):
-        passed_over = {"issuer", "audience"}
+        passed_over = {"issuer", "audience", "console_client", "console_scope"}
     else:
         passed_over = {"auth"} if context("issuer") is not None or context("audience") is not None else set()
     kept = {name: value for name, value in kept.items() if name not in passed_over}

@@ -16,7 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".build" / "synthesised"
-MADE_FROM = ("infra", "functions", "layers")
+MADE_FROM = ("infra", "functions", "layers", "console", "openapi.json", "package-lock.json")
+NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
 TABLE_ARGUMENTS = (
     "KeySchema",
     "AttributeDefinitions",
@@ -106,8 +107,9 @@ def _fingerprint(made_from: tuple[str, ...], more: str) -> str:
     """A hash of the names and contents of all that a template is made from."""
     whole = hashlib.sha256(f"{sys.version}\0{more}\0".encode())
     files = [ROOT / "cdk.json", ROOT / "requirements-dev.txt"]
-    for folder in made_from:
-        files += [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    for name in made_from:
+        tops = [ROOT / name, *(ROOT / name).rglob("*")]
+        files += [path for path in tops if path.is_file() and not NOT_READ.intersection(path.parts)]
     for path in sorted(files):
         whole.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes() + b"\0")
     return whole.hexdigest()

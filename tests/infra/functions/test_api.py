@@ -22,23 +22,33 @@ OUTPUTS = {
     "ArchiveFunction",
     "AuditFunction",
     "PatrolFunction",
+    "ConsoleFunction",
+    "ConsoleUrl",
 }  # fmt: skip
-OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolId"}
+OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolDomain", "UserPoolId"}
+OF_CONSOLE = {"GET /console", "GET /console/{file+}"}
 
 
-def test_all_routes_lead_to_the_api_function(stack: Stack) -> None:
-    ((name, integration),) = stack.resources("AWS::ApiGatewayV2::Integration").items()
-    for route in stack.resources("AWS::ApiGatewayV2::Route").values():
-        assert route["Target"] == {"Fn::Join": ["", ["integrations/", {"Ref": name}]]}
-    assert integration["IntegrationUri"] == {"Fn::GetAtt": [stack.output("ApiFunction"), "Arn"]}
-    assert integration["PayloadFormatVersion"] == "2.0"
+def test_all_routes_lead_to_the_api_function_but_those_of_the_console(stack: Stack) -> None:
+    integrations = stack.resources("AWS::ApiGatewayV2::Integration")
+    assert {each["PayloadFormatVersion"] for each in integrations.values()} == {"2.0"}
+    behind = {
+        json.dumps({"Fn::Join": ["", ["integrations/", {"Ref": name}]]}): each["IntegrationUri"]["Fn::GetAtt"][0]
+        for name, each in integrations.items()
+    }
+    routes = stack.resources("AWS::ApiGatewayV2::Route").values()
+    leads = {route["RouteKey"]: behind[json.dumps(route["Target"])] for route in routes}
+    assert {key for key, function in leads.items() if function == stack.output("ConsoleFunction")} == OF_CONSOLE
+    assert set(leads.values()) == {stack.output("ConsoleFunction"), stack.output("ApiFunction")}
 
 
-def test_the_api_function_can_be_invoked_by_every_route_of_this_api_alone(stack: Stack) -> None:
+def test_both_functions_can_be_invoked_by_every_route_of_this_api_alone(stack: Stack) -> None:
     permissions = stack.resources("AWS::Lambda::Permission").values()
-    (source,) = [each["SourceArn"] for each in permissions if each["Principal"] == "apigateway.amazonaws.com"]
-    *_, api, rest = source["Fn::Join"][1]
-    assert (api, rest) == ({"Ref": stack.output("ApiId")}, "/*/*/*")
+    sources = [each["SourceArn"] for each in permissions if each["Principal"] == "apigateway.amazonaws.com"]
+    assert len(sources) == 2
+    for source in sources:
+        *_, api, rest = source["Fn::Join"][1]
+        assert (api, rest) == ({"Ref": stack.output("ApiId")}, "/*/*/*")
 
 
 def test_the_api_is_throttled_and_writes_access_logs_in_aws(aws_stack: Stack) -> None:
@@ -62,15 +72,20 @@ def test_what_anybody_may_read_is_throttled_by_itself_so_that_strangers_can_neit
         "ThrottlingRateLimit": config.callback_requests_per_second,
         "ThrottlingBurstLimit": config.callback_burst,
     }
+    console = {
+        "ThrottlingRateLimit": config.console_requests_per_second,
+        "ThrottlingBurstLimit": config.console_burst,
+    }
     assert stage["Properties"]["RouteSettings"] == {
         **{f"GET /v1/{name}": limits for name in ("health", "openapi.json")},
         **{f"POST /v1/runs/{{run_id}}/{name}": callbacks for name in ("heartbeat", "complete", "fail")},
+        **dict.fromkeys(OF_CONSOLE, console),
     }
     assert config.open_requests_per_second <= config.requests_per_second / 10
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
-    assert len(named) == 5
+    assert len(named) == 7
     assert named <= set(stage["DependsOn"])
 
 

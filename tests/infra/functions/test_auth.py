@@ -23,6 +23,7 @@ WITHOUT_AUTHORIZER = {
     "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/complete",
     "POST /v1/runs/{run_id}/fail",
 }  # fmt: skip
+CONSOLE = {"GET /console", "GET /console/{file+}"}
 
 
 def configured(**context: str) -> StageConfig:
@@ -46,7 +47,7 @@ def pool(stack: Stack) -> dict[str, Any]:
 
 
 def test_outside_local_all_routes_ask_for_a_token_but_callbacks_health_and_the_description(aws_stack: Stack) -> None:
-    assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
+    assert authorization(aws_stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER | CONSOLE, "NONE")}
 
 
 def test_the_local_api_is_open(local: Stack) -> None:
@@ -70,7 +71,7 @@ def test_tokens_of_any_issuer_can_stand_in_the_place_of_the_stages_own() -> None
     assert authorizer["AuthorizerType"] == "JWT"
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["JwtConfiguration"] == {"Issuer": ISSUER["issuer"], "Audience": ["duecourse", "reports"]}
-    assert authorization(stack)[EVERYTHING_ELSE] == "JWT"
+    assert authorization(stack) == {EVERYTHING_ELSE: "JWT", **dict.fromkeys(WITHOUT_AUTHORIZER, "NONE")}
     told = stack.environment("ApiFunction")
     assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "org")
     assert stack.resources("AWS::Cognito::UserPool") == {}
@@ -87,9 +88,10 @@ def test_signatures_can_stand_there_too() -> None:
 def test_a_user_pool_is_the_issuer_where_nobody_names_another(aws_stack: Stack) -> None:
     (authorizer,) = aws_stack.resources("AWS::ApiGatewayV2::Authorizer").values()
     users, client = aws_stack.output("UserPoolId"), aws_stack.output("UserPoolClientId")
+    (consoles,) = set(aws_stack.resources("AWS::Cognito::UserPoolClient")) - {client}
     assert authorizer["JwtConfiguration"] == {
         "Issuer": {"Fn::GetAtt": [users, "ProviderURL"]},
-        "Audience": [{"Ref": client}],
+        "Audience": [{"Ref": client}, {"Ref": consoles}],
     }
     told = aws_stack.environment("ApiFunction")
     assert (told["DUECOURSE_AUTH"], told["DUECOURSE_TENANT_CLAIM"]) == ("jwt", "tenant")
@@ -101,12 +103,13 @@ def test_nobody_signs_up_by_themselves(aws_stack: Stack) -> None:
 
 def test_users_cannot_choose_their_tenant(aws_stack: Stack) -> None:
     assert [attribute["Name"] for attribute in pool(aws_stack)["Schema"]] == ["tenant"]
-    (client,) = aws_stack.resources("AWS::Cognito::UserPoolClient").values()
-    assert client["WriteAttributes"] == ["email"], "left out, every attribute could be written"
-    assert "custom:tenant" in client["ReadAttributes"]
-    assert client["GenerateSecret"] is False
-    assert client["AllowedOAuthFlowsUserPoolClient"] is False
-    assert client["PreventUserExistenceErrors"] == "ENABLED"
+    for client in aws_stack.resources("AWS::Cognito::UserPoolClient").values():
+        assert client["WriteAttributes"] == ["email"], "left out, every attribute could be written"
+        assert "custom:tenant" in client["ReadAttributes"]
+        assert client["GenerateSecret"] is False
+        assert client["PreventUserExistenceErrors"] == "ENABLED"
+    commands = aws_stack.resource(aws_stack.output("UserPoolClientId"))["Properties"]
+    assert commands["AllowedOAuthFlowsUserPoolClient"] is False
 
 
 def test_the_pool_knows_the_apis_scopes_and_a_group_for_each(aws_stack: Stack) -> None:
@@ -159,6 +162,9 @@ def test_the_open_local_stage_goes_to_no_account_of_aws() -> None:
         ({"issuer": "http://issuer.example", "audience": "duecourse"}, "auth.issuer must be an https address"),
         ({"auth": "iam", **ISSUER}, "issuer and audience are for auth=jwt, not auth=iam"),
         ({"auth": "basic"}, "auth.kind must be one of cognito, jwt, iam, none"),
+        ({"console_client": "web"}, "auth.console_client must be the id of a public client of auth.issuer"),
+        ({"console_client": "", **ISSUER}, "auth.console_client must be the id of a public client of auth.issuer"),
+        ({"console_client": "web", "auth": "iam"}, "auth.console_client must be the id of a public client"),
         ({"tenant_claim": ""}, "auth.claim must have 1 to 64 characters"),
         ({"tenant_claim": "c" * 65}, "auth.claim must have 1 to 64 characters"),
     ],
@@ -200,7 +206,9 @@ def test_no_tenant_may_use_up_the_gateways_rate_alone() -> None:
 # --- the function that shapes access tokens
 
 
-def claims(groups: list[str] | None, attributes: dict[str, str]) -> dict[str, Any]:
+def claims(
+    groups: list[str] | None, attributes: dict[str, str], trigger: str = "TokenGeneration_Authentication"
+) -> dict[str, Any]:
     """What it answers for a user (the event after AWS's example of V2_0, its parts that matter)."""
     spec = importlib.util.spec_from_file_location("claims_handler", ROOT / "functions" / "token_claims" / "handler.py")
     assert spec is not None
@@ -209,11 +217,11 @@ def claims(groups: list[str] | None, attributes: dict[str, str]) -> dict[str, An
     spec.loader.exec_module(module)
     event = {
         "version": "2",
-        "triggerSource": "TokenGeneration_Authentication",
+        "triggerSource": trigger,
         "request": {
             "userAttributes": {"sub": "8f7c", "email": "ann@example.com", **attributes},
             "groupConfiguration": {"groupsToOverride": groups, "iamRolesToOverride": [], "preferredRole": None},
-            "scopes": ["aws.cognito.signin.user.admin", "duecourse/ops"],
+            "scopes": ["openid", "duecourse/ops"],
         },
         "response": {"claimsAndScopeOverrideDetails": None},
     }
@@ -223,8 +231,12 @@ def claims(groups: list[str] | None, attributes: dict[str, str]) -> dict[str, An
     return shaped
 
 
-def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_all_others() -> None:
-    assert claims(["jobs:read", "jobs:write", "accountants"], {"custom:tenant": "acme"}) == {
+@pytest.mark.parametrize(
+    "trigger", ["TokenGeneration_Authentication", "TokenGeneration_HostedAuth", "TokenGeneration_RefreshTokens"]
+)
+def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_all_others(trigger: str) -> None:
+    """By password, at the console's login page, where all scopes are asked for, and when it is renewed."""
+    assert claims(["jobs:read", "jobs:write", "accountants"], {"custom:tenant": "acme"}, trigger) == {
         "claimsToAddOrOverride": {"tenant": "acme"},
         "scopesToAdd": ["duecourse/jobs:read", "duecourse/jobs:write"],
         "scopesToSuppress": ["duecourse/ops"],

@@ -204,9 +204,13 @@ def test_the_gateway_lets_in_ten_times_what_one_tenant_may_ask_for_at_least() ->
         replace(prod, api=few)
 
 
-def test_callbacks_have_a_throttle_of_their_own_that_cannot_be_closed() -> None:
+def test_callbacks_and_the_console_have_throttles_of_their_own_that_cannot_be_closed() -> None:
     api = STAGES["prod"].api
     with pytest.raises(ConfigError, match=r"api\.callback_requests_per_second must be at least 1"):
         replace(STAGES["prod"], api=replace(api, callback_requests_per_second=0))
     with pytest.raises(ConfigError, match=r"api\.callback_burst must be at least callback_requests_per_second"):
         replace(STAGES["prod"], api=replace(api, callback_burst=1))
+    with pytest.raises(ConfigError, match=r"api\.console_requests_per_second must be at least 1"):
+        replace(STAGES["prod"], api=replace(api, console_requests_per_second=0))
+    with pytest.raises(ConfigError, match=r"api\.console_burst must be at least console_requests_per_second"):
+        replace(STAGES["prod"], api=replace(api, console_burst=1))

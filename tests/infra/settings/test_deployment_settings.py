@@ -24,6 +24,8 @@ ISSUER = "https://login.example.com"
 OF_PROD = {
     "alarm_email": "ops@example.com",
     "audience": "duecourse",
+    "console_client": "web",
+    "console_scope": "openid api",
     "encryption_key": "none",
     "issuer": ISSUER,
     "reserved_concurrency": "none",
@@ -52,6 +54,7 @@ def test_what_the_file_of_a_stage_says_holds_for_its_deployments(folder: Path) -
     assert config.alarm_email == "ops@example.com"
     assert (config.auth.kind, config.auth.issuer, config.auth.audience) == ("jwt", ISSUER, ("duecourse",))
     assert config.auth.claim == "org"
+    assert (config.auth.console_client, config.auth.console_scope) == ("web", "openid api")
     assert config.encryption_key is None
     assert config.reserved_concurrency == ReservedConcurrency()
 

@@ -12,9 +12,17 @@ from duecourse.cli.local.project import digest
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    for name in ("app.py", "cdk.json", "package-lock.json", "requirements-dev.txt", "README.md"):
+    for name in ("app.py", "cdk.json", "openapi.json", "package-lock.json", "requirements-dev.txt", "README.md"):
         (tmp_path / name).write_text(name)
-    for name in ("infra/stack.py", "functions/tick/handler.py", "layers/core/python/core.py", "tests/test_it.py"):
+    for name in (
+        "infra/stack.py",
+        "functions/tick/handler.py",
+        "layers/core/python/core.py",
+        "console/src/page.ts",
+        "console/node_modules/part/part.js",
+        "console/src/api/schema.ts",
+        "tests/test_it.py",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     return tmp_path
@@ -22,7 +30,16 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "name",
-    ["app.py", "cdk.json", "package-lock.json", "requirements-dev.txt", "infra/stack.py", "functions/tick/handler.py"],
+    [
+        "app.py",
+        "cdk.json",
+        "console/src/page.ts",
+        "openapi.json",
+        "package-lock.json",
+        "requirements-dev.txt",
+        "infra/stack.py",
+        "functions/tick/handler.py",
+    ],
 )
 def test_it_changes_with_every_file_that_synthesis_reads(checkout: Path, name: str) -> None:
     before = digest(checkout)
@@ -56,6 +73,8 @@ def test_it_stays_where_something_else_changes(checkout: Path) -> None:
 
     (checkout / "README.md").write_text("")
     (checkout / "tests/test_it.py").unlink()
+    (checkout / "console/node_modules/part/part.js").write_text("")
+    (checkout / "console/src/api/schema.ts").write_text("made by the build")
     (checkout / "infra/__pycache__").mkdir()
     (checkout / "infra/__pycache__/stack.pyc").write_bytes(b"x")
     (checkout / "layers/.DS_Store").write_bytes(b"x")

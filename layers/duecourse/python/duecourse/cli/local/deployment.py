@@ -42,6 +42,8 @@ class Outputs:
     deaths_topic_arn: str
     alarms_topic_arn: str
     tick_function: str
+    has_console: bool = False
+    """None is served where people log in by an issuer that does not know it."""
 
     @classmethod
     def from_mapping(cls, found: Mapping[str, str]) -> Outputs:
@@ -53,6 +55,7 @@ class Outputs:
                 deaths_topic_arn=found["DeathsTopicArn"],
                 alarms_topic_arn=found["AlarmsTopicArn"],
                 tick_function=found["TickFunction"],
+                has_console="ConsoleUrl" in found,
             )
         except KeyError as missing:
             raise CliError(f"the stack {STACK_NAME} has no output {missing.args[0]}") from missing

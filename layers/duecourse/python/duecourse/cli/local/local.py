@@ -28,8 +28,8 @@ POLL_SECONDS = 1.0
 NEW_JOBS = timedelta(seconds=10)
 
 
-def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
-    """A first job, its runs, and how AWS tools reach the stack."""
+def hints(api: str, console: str | None, endpoint: str, receiver: str) -> Iterator[str]:
+    """The console, a first job, its runs, and how AWS tools reach the stack."""
     job = {
         "id": "hello",
         "schedule": "rate(10 seconds)",
@@ -38,6 +38,9 @@ def hints(api: str, endpoint: str, receiver: str) -> Iterator[str]:
     }
     yield "The stack is up and keeps its data in .duecourse/local; Ctrl-C stops it."
     yield ""
+    if console is not None:
+        yield "  # the console, for a browser"
+        yield f"  {console}"
     yield "  # a first job, with curl"
     yield f"  curl '{api}/v1/jobs' -H 'Content-Type: application/json' -d '{json.dumps(job)}'"
     yield "  # the same API for the duecourse command"
@@ -116,7 +119,7 @@ def _run(
             _post(client, job, screen, anew=moved and job.every is not None)
         observer.follow(job.id for job in client.list_jobs())
         screen.line()
-        for line in hints(stack.api, stack.endpoint, receiver.url):
+        for line in hints(stack.api, stack.console, stack.endpoint, receiver.url):
             screen.line(line)
         screen.line()
         _stay(stack, client, observer)

@@ -22,10 +22,12 @@ OLDEST_NODE = 20
 SOURCES = (
     *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
     *("package-lock.json", "requirements-dev.txt"),  # the CDK itself
+    *("console", "openapi.json"),  # the web page
 )
 """Files and folders of a checkout; those that are not there count as such."""
 
-_NOT_READ = ("__pycache__", ".")
+_NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
+"""Files and folders that are made, not read; so is whatever begins with a dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,4 +106,4 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _left_out(file: Path) -> bool:
-    return any(part.startswith(_NOT_READ) for part in file.parts)
+    return any(part.startswith(".") or part in _NOT_READ for part in file.parts)

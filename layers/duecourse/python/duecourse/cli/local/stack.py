@@ -61,6 +61,11 @@ class Stack:
         """The address of Duecourse's API."""
         return self.outputs.local_api(self.endpoint)
 
+    @property
+    def console(self) -> str | None:
+        """The address of the console; None where there is none."""
+        return f"{self.api}/console" if self.outputs.has_console else None
+
 
 @contextmanager
 def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> Iterator[Stack]:
@@ -75,6 +80,8 @@ def local_stack(project: Project, place: DataFolder, port: int, step: Step) -> I
             deployment = Deployment(project, endpoint=ministack.endpoint, work=place.work, temporary=place.temporary)
             stack = Stack(ministack=ministack, outputs=deployment.deploy(step))
             step("API", stack.api)
+            if stack.console is not None:
+                step("console", stack.console)
             yield stack
         finally:
             if not ministack.has_ended:

@@ -1,0 +1,74 @@
+"""Builds the console's files: by npm, once for the same sources, compressed beforehand."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aws_cdk import aws_lambda as lambda_
+
+from infra.bundling import FUNCTIONS, ROOT, BundlingError, asset, copy_code, digest, digest_of, function_hash, run
+
+SOURCES = ("console", "openapi.json", "package-lock.json")
+"""What the files are made from: the page's code, the API's description (its client), and the tools."""
+
+LEFT_OUT = {"dist", "node_modules", "schema.ts"}
+"""Files and folders that a build does not read, or makes itself of openapi.json."""
+
+BUILT = ROOT / ".build" / "console"
+FUNCTION = FUNCTIONS / "console"
+RECIPE = "1"  # raise it when the steps below change what they build
+
+
+def sources(root: Path = ROOT) -> Iterator[Path]:
+    """The files that a build reads, in a fixed order."""
+    for name in SOURCES:
+        top = root / name
+        for file in [top] if top.is_file() else sorted(top.rglob("*")):
+            parts = file.relative_to(root).parts
+            if file.is_file() and not any(part.startswith(".") or part in LEFT_OUT for part in parts):
+                yield file
+
+
+def files_hash() -> str:
+    """Changes when a source changes, and only then."""
+    return digest(RECIPE, *(digest_of(file, ROOT) for file in sources()))
+
+
+def built_files() -> Path:
+    """The folder of the compressed files, built where it is not there: by the first process that asks, while others
+    wait.
+    """
+    folder = BUILT / files_hash()[:32]
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with (BUILT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            with TemporaryDirectory(dir=BUILT) as temporary:
+                build(Path(temporary) / "files")
+                (Path(temporary) / "files").rename(folder)
+    return folder
+
+
+def build(folder: Path) -> None:
+    """Fill `folder` with `NAME.br` and `NAME.gz` of each file. Raises BundlingError."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None or not (ROOT / "node_modules").is_dir():
+        raise BundlingError("Node and its packages are needed to build the console and were not found: run make setup")
+    with TemporaryDirectory() as temporary:
+        failure = "the console could not be built (after a change of package-lock.json: run make setup)"
+        run([npm, "run", "--silent", "build", "--workspace", "console", "--", "--outDir", temporary], failure)
+        run([node, str(ROOT / "console" / "compress.mjs"), temporary, str(folder)], failure)
+
+
+def console_code() -> lambda_.Code:
+    """The console's function with its files as an asset."""
+
+    def fill(folder: Path) -> None:
+        copy_code(FUNCTION, folder)
+        shutil.copytree(built_files(), folder / "files")
+
+    return asset(FUNCTION, digest(function_hash(FUNCTION), files_hash()), fill)

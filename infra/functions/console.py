@@ -1,0 +1,56 @@
+"""The console: a function that serves the web page, which asks the API for everything that it shows."""
+
+from __future__ import annotations
+
+import json
+
+from aws_cdk import Aws
+from constructs import Construct
+
+from duecourse.version import VERSION
+from infra.console_files import console_code
+from infra.functions.auth import Auth
+from infra.functions.python_function import PythonFunction
+from infra.parts import Parts
+
+
+class Console(Construct):
+    """It reads no store and holds no secret: the rights of whoever looks at the page are those of their token.
+
+    `logs` are the names of the log groups that the page links to: of the API and of the workers.
+    """
+
+    def __init__(
+        self, scope: Construct, construct_id: str, parts: Parts, auth: Auth, *, logs: dict[str, str | list[str]]
+    ) -> None:
+        super().__init__(scope, construct_id)
+        config, login = parts.config, auth.login
+        self.function = PythonFunction(
+            self,
+            "Worker",
+            runtime=parts.runtime,
+            source="console",
+            description="Duecourse: the console's files",
+            timeout_seconds=10,
+            memory_mb=256,  # with 128 a first visit's files, a megabyte, take noticeably longer
+            code=console_code(),
+            layers=False,
+            environment={
+                "DUECOURSE_CONSOLE_SETTINGS": json.dumps(  # the CDK's own leaves null out
+                    {
+                        "stage": config.stage,
+                        "version": VERSION,
+                        "region": Aws.REGION,
+                        "auth": "none" if login is None else "oidc",
+                        "issuer": None if login is None else login.issuer,
+                        "client_id": None if login is None else login.client_id,
+                        "scope": None if login is None else login.scope,
+                        "workflows": config.workflows,
+                        "docs_url": config.docs_url,
+                        "logs": logs,
+                        "traces": config.tracing,
+                    }
+                ),
+                "DUECOURSE_CONSOLE_CONNECT": "" if login is None else " ".join(login.origins),
+            },
+        )

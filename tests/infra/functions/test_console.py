@@ -1,0 +1,108 @@
+"""The console as the template has it: who logs in to it where, what its page is told, and where there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from duecourse.api.identity import SCOPES
+from duecourse.version import VERSION
+from infra.stages import STAGES
+from tests.infra.conftest import Stack
+from tests.support.policies import written
+from tests.support.template import template
+
+ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
+SETTINGS = "DUECOURSE_CONSOLE_SETTINGS"
+CONSOLE = {"GET /console", "GET /console/{file+}"}
+
+
+def made(stage: str, **context: str) -> Stack:
+    return Stack(stage, template(stage, **context))
+
+
+def browser_client(stack: Stack) -> tuple[str, dict[str, Any]]:
+    """The client by which people log in to the console: its logical id and properties."""
+    clients = stack.resources("AWS::Cognito::UserPoolClient").items()
+    ((name, found),) = [(name, each) for name, each in clients if name != stack.output("UserPoolClientId")]
+    return name, found
+
+
+def told(stack: Stack) -> dict[str, Any]:
+    """What the console's page is told, with `{...}` for what the deployment knows."""
+    found: dict[str, Any] = json.loads(written(stack.function("ConsoleFunction")["Environment"]["Variables"][SETTINGS]))
+    return found
+
+
+def test_people_log_in_to_the_console_at_the_user_pool_by_a_code_and_come_back_to_the_console(aws_stack: Stack) -> None:
+    name, client = browser_client(aws_stack)
+    api, users = aws_stack.output("ApiId"), aws_stack.output("UserPoolId")
+    assert client["AllowedOAuthFlows"] == ["code"]
+    assert {written(scope).rpartition("/")[2] for scope in client["AllowedOAuthScopes"]} == {"openid", *SCOPES}
+    assert [written(url) for url in client["CallbackURLs"]] == [f"{{{api}.ApiEndpoint}}/console"]
+    assert client["LogoutURLs"] == client["CallbackURLs"]
+    assert client["SupportedIdentityProviders"] == ["COGNITO"]
+    assert told(aws_stack) == {
+        "stage": aws_stack.stage, "version": VERSION, "region": "{Region}", "auth": "oidc",
+        "issuer": f"{{{users}.ProviderURL}}", "client_id": f"{{{name}}}",
+        "scope": "openid duecourse/jobs:read duecourse/jobs:write duecourse/ops",
+        "workflows": STAGES[aws_stack.stage].workflows, "docs_url": None, "traces": True,
+        "logs": {
+            "api": logs_of(aws_stack, "ApiFunction"),
+            "execute": [logs_of(aws_stack, f"Execute{lane}Function") for lane in ("High", "Normal", "Low", "Long")],
+        },
+    }  # fmt: skip
+
+
+def logs_of(stack: Stack, output: str) -> str:
+    return f"{{{stack.function(output)['LoggingConfig']['LogGroup']['Ref']}}}"
+
+
+def test_a_copy_of_a_browsers_refresh_token_ends_when_the_page_renews_its_own(aws_stack: Stack) -> None:
+    _, client = browser_client(aws_stack)
+    assert client["RefreshTokenRotation"] == {"Feature": "ENABLED", "RetryGracePeriodSeconds": 10}
+    assert "ALLOW_REFRESH_TOKEN_AUTH" not in client["ExplicitAuthFlows"], "with it, Cognito refuses the rotation"
+
+
+def test_the_login_page_has_a_domain_of_the_stage_and_a_style_without_which_it_is_an_error(aws_stack: Stack) -> None:
+    (domain,) = aws_stack.resources("AWS::Cognito::UserPoolDomain").values()
+    assert written(domain["Domain"]) == f"duecourse-{aws_stack.stage}-{{AccountId}}"
+    assert domain["ManagedLoginVersion"] == 2
+    (branding,) = aws_stack.resources("AWS::Cognito::ManagedLoginBranding").values()
+    assert branding["ClientId"] == {"Ref": browser_client(aws_stack)[0]}
+
+
+def test_the_console_may_talk_to_the_user_pool_and_its_login_page(aws_stack: Stack) -> None:
+    connect = aws_stack.function("ConsoleFunction")["Environment"]["Variables"]["DUECOURSE_CONSOLE_CONNECT"]
+    (domain,) = aws_stack.resources("AWS::Cognito::UserPoolDomain")
+    issuer = {"Fn::GetAtt": [aws_stack.output("UserPoolId"), "ProviderURL"]}
+    host = {"Fn::Select": [2, {"Fn::Split": ["/", issuer]}]}
+    page = [".auth.", {"Ref": "AWS::Region"}, ".amazoncognito.com"]
+    assert connect == {"Fn::Join": ["", ["https://", host, " https://", {"Ref": domain}, *page]]}
+
+
+@pytest.mark.long
+def test_people_log_in_to_the_console_at_another_issuer_by_the_client_that_it_knows() -> None:
+    stack = made("prod", console_client="web", console_scope="openid api", **ISSUER)
+    page = told(stack)
+    assert (page["auth"], page["issuer"], page["client_id"]) == ("oidc", ISSUER["issuer"], "web")
+    assert page["scope"] == "openid api"
+    assert stack.environment("ConsoleFunction")["DUECOURSE_CONSOLE_CONNECT"] == "https://issuer.example"
+    open_routes = [each for each in stack.resources("AWS::ApiGatewayV2::Route").values() if each["RouteKey"] in CONSOLE]
+    assert [route["AuthorizationType"] for route in open_routes] == ["NONE", "NONE"]
+
+
+def test_nobody_has_to_log_in_to_the_console_of_the_local_stack(local: Stack) -> None:
+    page = told(local)
+    assert (page["auth"], page["issuer"], page["client_id"], page["scope"]) == ("none", None, None, None)
+    assert local.environment("ConsoleFunction")["DUECOURSE_CONSOLE_CONNECT"] == ""
+
+
+@pytest.mark.long
+def test_there_is_no_console_where_no_browser_could_ask_the_api() -> None:
+    for stack in (made("prod", tenant_claim="org", **ISSUER), made("dev", auth="iam")):
+        assert {"ConsoleUrl", "ConsoleFunction"}.isdisjoint(stack.template["Outputs"])
+        (stage,) = stack.resources("AWS::ApiGatewayV2::Stage").values()
+        assert CONSOLE.isdisjoint(stage["RouteSettings"])
