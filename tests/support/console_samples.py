@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from duecourse.client.bodies import HttpTarget, JobRequest
 from duecourse.testing import Scheduler
 
-HTTP = {"type": "http", "url": "https://shop.example/hooks"}
+HTTP: HttpTarget = {"type": "http", "url": "https://shop.example/hooks"}
 
 
 def fill(scheduler: Scheduler, days: float = 7) -> None:
     """Make the sample jobs and let `days` pass."""
     client = scheduler.client
     began = scheduler.now
-    jobs = [
-        ("nightly-report", "0 2 * * *", {"timezone": "Europe/Berlin", "tags": ["reports"], "owner": "finance"}),
-        ("hourly-sync", "5 * * * *", {"tags": ["crm"], "owner": "sales", "jitter_seconds": 30}),
-        ("invoices", "30 8 * * MON-FRI", {"timezone": "America/New_York", "tags": ["billing"], "priority": "high"}),
-        ("cleanup", "rate(6 hours)", {"priority": "low", "description": "Removes what is older than a month."}),
-        ("flaky-import", "*/30 * * * *", {"tags": ["crm"], "retry": {"max_attempts": 3}}),
-        ("broken-export", "15 */4 * * *", {"tags": ["billing"], "retry": {"max_attempts": 2}}),
-        ("paused-mailing", "0 9 * * MON", {"tags": ["mail"], "owner": "marketing"}),
-    ]
-    for job_id, schedule, more in jobs:
-        client.create_job({"id": job_id, "schedule": schedule, "target": HTTP, **more})
-    client.create_job(
+    newsletter = began + timedelta(days=days, hours=3)
+    jobs: list[JobRequest] = [
         {
-            "id": "send-newsletter",
-            "schedule": f"at({began + timedelta(days=days, hours=3):%Y-%m-%dT%H:%M:%S})",
+            "id": "nightly-report",
+            "schedule": "0 2 * * *",
             "target": HTTP,
-        }
-    )
+            "timezone": "Europe/Berlin",
+            "owner": "finance",
+        },
+        {"id": "hourly-sync", "schedule": "5 * * * *", "target": HTTP, "tags": ["crm"], "owner": "sales"},
+        {"id": "invoices", "schedule": "30 8 * * MON-FRI", "target": HTTP, "timezone": "America/New_York"},
+        {"id": "cleanup", "schedule": "rate(6 hours)", "target": HTTP, "priority": "low", "jitter_seconds": 30},
+        {
+            "id": "flaky-import",
+            "schedule": "*/30 * * * *",
+            "target": HTTP,
+            "retry": {"max_attempts": 3},
+            "tags": ["crm"],
+        },
+        {"id": "broken-export", "schedule": "15 */4 * * *", "target": HTTP, "retry": {"max_attempts": 2}},
+        {"id": "paused-mailing", "schedule": "0 9 * * MON", "target": HTTP, "tags": ["mail"], "owner": "marketing"},
+        {"id": "send-newsletter", "schedule": f"at({newsletter:%Y-%m-%dT%H:%M:%S})", "target": HTTP},
+    ]
+    for job in jobs:
+        client.create_job(job)
     client.put_workflow(
         "month-end",
         {
