@@ -151,6 +151,7 @@ def test_it_stops_by_ctrl_c_and_says_what_it_does_and_starts_again_after_an_hour
     checkout: Path, first: Command
 ) -> None:
     address = first.api
+    assert first.says(f"{address}/console")
     assert first.interrupt() == 0
     assert first.says("saving its state")
     assert first.said[-1] == "stopped; nothing is left running"
