@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +12,9 @@ from duecourse.testing.memory.tables import MemoryTables
 from tests.support import emulators, in_process
 from tests.support.shared import shared
 from tests.support.tables import Stores, Tables, create_tables
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
@@ -48,6 +51,15 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
             return "tests/e2e" if scope in ONE_SYSTEM else scope
 
     return OneSystem(config, log)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for the whole session."""
+    from tests.support.browser import browsing  # a third of a second, for those who look at pages
+
+    with browsing() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

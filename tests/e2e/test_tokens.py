@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from duecourse.client import ApiError, Client
 from duecourse.client.signing import Bearer
-from tests.support.deployed import SOON_ONCE, Template, deploy
+from tests.support.browser import PATIENCE_MS
+from tests.support.deployed import SOON_ONCE, Template, deploy, functions
 from tests.support.emulators import client, ministack
 from tests.support.issuer import AUDIENCE, Issuer, issuing
 from tests.support.pages import follow, shell
@@ -24,6 +27,8 @@ from tests.support.waiting import PATIENCE_SECONDS, awaited
 pytestmark = [pytest.mark.long, pytest.mark.emulator]
 
 QUEUE = "duecourse-target-work"
+UNKNOWN = "http://127.0.0.1:1"
+"""The issuer as the template is made with it; where it listens is known only when it does."""
 EVERYTHING = "jobs:read jobs:write ops"
 BODY = {"schedule": "rate(1 hour)", "target": {"type": "sqs", "queue": QUEUE}}
 
@@ -61,9 +66,17 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         for resource in template["Resources"].values():
             if resource["Type"] == "AWS::ApiGatewayV2::Authorizer":
                 resource["Properties"]["JwtConfiguration"]["Issuer"] = issuer.url
+        for variables in functions(template):
+            for name, value in variables.items():
+                if isinstance(value, str):
+                    variables[name] = value.replace(UNKNOWN, issuer.url)
+                elif isinstance(value, dict) and "Fn::Join" in value:
+                    glue, parts = value["Fn::Join"]
+                    texts = [part.replace(UNKNOWN, issuer.url) if isinstance(part, str) else part for part in parts]
+                    variables[name] = {"Fn::Join": [glue, texts]}
 
     with issuing() as issuer, ministack(tmp_path_factory.mktemp("tokens")) as endpoint:
-        outputs = deploy(endpoint, issued, issuer="http://127.0.0.1:1", audience=AUDIENCE)
+        outputs = deploy(endpoint, issued, issuer=UNKNOWN, audience=AUDIENCE, console_client="page")
         queue_url = client("sqs", endpoint).create_queue(QueueName=QUEUE)["QueueUrl"]
         base = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
         with httpx.Client(trust_env=False, timeout=PATIENCE_SECONDS) as http:
@@ -174,3 +187,49 @@ def test_the_client_shows_a_token(deployed: Deployed) -> None:
         assert [job.id for job in duecourse.list_jobs()] == [made.id]
     with Client(deployed.base, trust_env=False) as duecourse, pytest.raises(ApiError, match="401"):
         duecourse.list_jobs()
+
+
+@contextmanager
+def console(deployed: Deployed, browser: Browser, tenant: str, scopes: str = EVERYTHING) -> Iterator[Page]:
+    """The console after a login: a browser of its own, which the issuer knows as that tenant's."""
+    deployed.issuer.logs_in = (tenant, scopes)
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{deployed.base}/console#/jobs")
+    expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible(timeout=PATIENCE_MS)
+    yield page
+    context.close()
+
+
+def test_the_console_shows_each_tenant_only_its_own(deployed: Deployed, browser: Browser) -> None:
+    for tenant, job in (("console-a", "of-a"), ("console-b", "of-b")):
+        assert deployed.ask("POST", "/jobs", deployed.token(tenant), {**BODY, "id": job}).status_code == 201
+
+    for tenant, own, other in (("console-a", "of-a", "of-b"), ("console-b", "of-b", "of-a")):
+        with console(deployed, browser, tenant) as page:
+            expect(page.get_by_role("link", name=own, exact=True)).to_be_visible()
+            expect(page.get_by_role("link", name=other, exact=True)).to_have_count(0)
+            expect(page.get_by_role("link", name=f"Tenant {tenant}")).to_be_visible()
+            page.goto(f"{deployed.base}/console#/jobs/{other}")
+            expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+
+
+def test_an_expired_login_is_said_and_a_new_one_comes_back_to_the_same_place(
+    deployed: Deployed, browser: Browser
+) -> None:
+    with console(deployed, browser, "console-c") as page:
+        # What becomes of a token that is no longer taken, whatever the browser's clock says of it.
+        page.route("**/v1/**", lambda route: route.continue_(headers={**route.request.headers, "authorization": "x"}))
+        expect(page.get_by_text("Your login has expired")).to_be_visible()
+        page.unroute("**/v1/**")
+        page.get_by_role("button", name="Log in again").click()
+        expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
+        expect(page.get_by_text("Your login has expired")).to_have_count(0)
+        assert page.url.endswith("/console#/jobs")
+
+
+def test_who_may_only_read_finds_the_reason_at_the_buttons(deployed: Deployed, browser: Browser) -> None:
+    with console(deployed, browser, "console-d", "jobs:read") as page:
+        page.get_by_role("button", name="Create job").hover()
+        expect(page.get_by_text("Your login lacks the scope jobs:write.").first).to_be_attached()

@@ -1,4 +1,6 @@
-"""A small OIDC issuer on loopback: a key, its JWKS, the discovery document, and tokens signed with the key."""
+"""A small OIDC issuer on loopback: a key, its JWKS, the discovery document, tokens signed with the key, and logins of
+browsers by code and PKCE (RFC 7636), which ask nobody for a password.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
@@ -24,6 +28,10 @@ class Issuer:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.logs_in: tuple[str | None, str] = (None, "")
+        """Tenant and scopes of whoever logs in with a browser next."""
+        self.life_seconds = LIFE_SECONDS
+        self._challenges: dict[str, str] = {}
         self._key = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
 
     def token(self, tenant: str | None, scopes: str = "", *, subject: str = "ann", **claims: Any) -> str:
@@ -34,7 +42,7 @@ class Issuer:
             "aud": AUDIENCE,
             "sub": subject,
             "iat": now - 5,
-            "exp": now + LIFE_SECONDS,
+            "exp": now + self.life_seconds,
             "tenant": tenant,
             "scope": scopes,
             **claims,
@@ -51,10 +59,26 @@ class Issuer:
         key = {"kty": "RSA", "kid": KEY_ID, "use": "sig", "alg": "RS256", "n": _number(numbers.n)}
         return {"keys": [{**key, "e": _number(numbers.e)}]}
 
+    def login(self, query: dict[str, str]) -> str:
+        """Where the browser goes on to after a login."""
+        code = f"code-{len(self._challenges)}"
+        self._challenges[code] = query["code_challenge"]
+        return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
+
+    def exchange(self, form: dict[str, str]) -> dict[str, Any]:
+        """What the token endpoint answers. Raises KeyError for a code that is unknown, used or another's."""
+        proof = _base64(sha256(form["code_verifier"].encode()).digest())
+        if self._challenges.pop(form["code"]) != proof:
+            raise KeyError("code_verifier")
+        tenant, scopes = self.logs_in
+        claims = {"aud": [AUDIENCE, form["client_id"]]}
+        token = self.token(tenant, scopes, subject=f"{tenant}-user", **claims)
+        return {"access_token": token, "id_token": token, "token_type": "Bearer", "expires_in": self.life_seconds}
+
 
 @contextmanager
 def issuing() -> Iterator[Issuer]:
-    """An issuer whose discovery document and keys can be fetched."""
+    """An issuer whose discovery document and keys can be fetched, and where browsers log in."""
     with http_target(answering(404)) as server:
         issuer = Issuer(server.url("").rstrip("/"))
         _publish(server, issuer)
@@ -62,12 +86,24 @@ def issuing() -> Iterator[Issuer]:
 
 
 def _publish(server: HttpTargetServer, issuer: Issuer) -> None:
-    discovery = {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"}
-    documents = {"/.well-known/openid-configuration": discovery, "/keys": issuer.keys}
+    discovery = {
+        "issuer": issuer.url,
+        "jwks_uri": f"{issuer.url}/keys",
+        "authorization_endpoint": f"{issuer.url}/authorize",
+        "token_endpoint": f"{issuer.url}/token",
+    }
 
     def behave(handler: Any) -> None:
-        document = documents.get(handler.path)
-        answering(404 if document is None else 200, json.dumps(document).encode())(handler)
+        asked = urlsplit(handler.path)
+        documents = {"/.well-known/openid-configuration": discovery, "/keys": issuer.keys}
+        if asked.path == "/authorize":
+            answering(302, Location=issuer.login(dict(parse_qsl(asked.query))))(handler)
+            return
+        if asked.path == "/token":
+            documents["/token"] = issuer.exchange(dict(parse_qsl(server.seen[-1].body.decode())))
+        document = documents.get(asked.path)
+        body = json.dumps(document).encode()
+        answering(404 if document is None else 200, body, Access_Control_Allow_Origin="*")(handler)
 
     server.behaviour = behave
 

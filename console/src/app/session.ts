@@ -72,7 +72,9 @@ function session(users: UserManager, first: User, leave: () => Promise<void>): S
     login: leave,
     async logout() {
       await users.removeUser();
-      await users.signoutRedirect().catch(leave); // an issuer without an address for it
+      // Cognito has names of its own for what OpenID Connect RP-Initiated Logout 1.0 calls post_logout_redirect_uri.
+      const extraQueryParams = { client_id: users.settings.client_id, logout_uri: PAGE.href };
+      await users.signoutRedirect({ extraQueryParams }).catch(leave); // an issuer without an address for it
     },
   };
 }

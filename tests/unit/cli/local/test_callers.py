@@ -24,9 +24,10 @@ OURS = ("Host", f"127.0.0.1:{PORT}")
         [OURS, ("User-Agent", "Boto3/1.43"), ("Authorization", "AWS4-HMAC-SHA256 ...")],
         [OURS, ("Sec-Fetch-Site", "none"), ("Sec-Fetch-Mode", "navigate")],
         [OURS, ("Sec-Fetch-Site", "same-origin")],
+        [OURS, ("Sec-Fetch-Site", "same-origin"), ("Origin", f"http://127.0.0.1:{PORT}")],
     ],
 )
-def test_programs_pass(headers: list[tuple[str, str]]) -> None:
+def test_programs_and_the_stacks_own_page_pass(headers: list[tuple[str, str]]) -> None:
     assert refusal(headers, PORT) is None
 
 
@@ -34,7 +35,10 @@ def test_programs_pass(headers: list[tuple[str, str]]) -> None:
     ("headers", "why"),
     [
         ([OURS, ("Origin", "https://evil.example")], "no web page"),
-        ([OURS, ("origin", f"http://127.0.0.1:{PORT}")], "no web page"),
+        ([OURS, ("origin", f"http://localhost:{PORT}")], "no web page"),
+        ([OURS, ("origin", f"https://127.0.0.1:{PORT}")], "no web page"),
+        ([OURS, ("origin", "http://127.0.0.1:4600")], "no web page"),
+        ([OURS, ("origin", f"http://127.0.0.1:{PORT}"), ("origin", "https://evil.example")], "no web page"),
         ([OURS, ("Origin", "")], "no web page"),
         ([OURS, ("Sec-Fetch-Site", "cross-site")], "no web page"),
         ([OURS, ("Sec-Fetch-Site", "CROSS-SITE")], "no web page"),
@@ -57,6 +61,14 @@ def test_web_pages_and_foreign_names_are_refused(headers: list[tuple[str, str]],
 
     assert said is not None
     assert why in said
+
+
+def test_a_link_may_open_the_console_and_nothing_else() -> None:
+    followed = [OURS, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")]
+    fetched = [OURS, ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")]
+    assert refusal(followed, PORT, opens_console=True) is None
+    assert refusal(followed, PORT) is not None
+    assert refusal(fetched, PORT, opens_console=True) is not None
 
 
 def asked(kind: str, headers: list[tuple[bytes, bytes]]) -> tuple[list[dict[str, Any]], int]:

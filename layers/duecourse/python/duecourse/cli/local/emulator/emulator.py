@@ -1,17 +1,19 @@
-"""MiniStack as the local stack starts it (`python -m duecourse.cli.local.emulator.emulator`): it answers no web page.
+"""MiniStack as the local stack starts it (`python -m duecourse.cli.local.emulator.emulator`): it answers no web page
+but the console that it serves itself.
 
 By itself it answers whoever reaches its port, with `Access-Control-Allow-Origin: *`, and has no setting against it; to
 answer is to run code, since it invokes functions. So each request is looked at before it gets there.
 
 A browser on this machine lets any page send requests to loopback. It gives the page away by `Origin`, by
 `Sec-Fetch-Site`, or, where the page has had its own name pointed at loopback (DNS rebinding), by `Host`. Programs send
-none of the first two.
+none of the first two; the console's page has the origin of the stack.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -27,15 +29,24 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 FORBIDDEN = 403
 
 
-def refusal(headers: Iterable[tuple[str, str]], port: int) -> str | None:
-    """Why a server on this port refuses a request with these headers, in one sentence; None: it does not."""
+_CONSOLE = re.compile(r"/_aws/execute-api/[a-z0-9]+(/\$default)?/console")
+
+
+def refusal(headers: Iterable[tuple[str, str]], port: int, *, opens_console: bool = False) -> str | None:
+    """Why a server on this port refuses a request with these headers, in one sentence; None: it does not.
+
+    `opens_console`: it asks for the console's page, which changes nothing, so that a link to it may stand anywhere.
+    """
     found: dict[str, list[str]] = {}
     for name, value in headers:
         found.setdefault(name.lower(), []).append(value.strip().lower())
     hosts = found.get("host", [])
     if len(hosts) != 1 or not _is_ours(hosts[0], port):
         return f"The local stack answers under its own address alone: call http://{LOOPBACK}:{port}."
-    if "origin" in found or not set(found.get("sec-fetch-site", ())).issubset(_DIRECT):
+    if not set(found.get("origin", ())).issubset({f"http://{hosts[0]}"}):
+        return "The local stack answers programs of this machine and no web page: call it without Origin."
+    linked = opens_console and found.get("sec-fetch-mode") == ["navigate"]
+    if not linked and not set(found.get("sec-fetch-site", ())).issubset(_DIRECT):
         return "The local stack answers programs of this machine and no web page: call it without Origin."
     return None
 
@@ -52,7 +63,8 @@ def guarded(app: App, port: int) -> App:
     async def answer(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
             headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-            if (why := refusal(headers, port)) is not None:
+            opens = scope.get("method") == "GET" and _CONSOLE.fullmatch(scope.get("path", "")) is not None
+            if (why := refusal(headers, port, opens_console=opens)) is not None:
                 await _refuse(scope["type"], why, send)
                 return
         await app(scope, receive, send)
