@@ -12,7 +12,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint all-tests test test-long test-cron check fmt synth bench bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-hops bench-console pictures docs openapi fuzz faults model record-release deploy lock audit-locks sbom clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -37,6 +37,8 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@npm run --silent check --workspace console
+	@npm run --silent test --workspace console
 
 all-tests:
 	$(BIN)/pytest -n 2 --no-loadscope-reorder  # files in their order, the long ones first
@@ -78,6 +80,9 @@ bench-line: setup ## a line of 20 runs on the local stack: when the next one sta
 bench-hops: setup ## workflows on the local stack: from a job to the next, 1,000 jobs in one PUT, 500 side by side whose workers die; seven minutes
 	$(BIN)/python -m benchmarks.hops
 
+bench-console: setup ## the console's first page and a list of 10,000 jobs, as a browser loads them; three minutes
+	$(BIN)/python -m benchmarks.console
+
 openapi: setup ## write what is made from the API's code: openapi.json, the copy that is served, docs/api.md, the client's methods
 	$(BIN)/python -m duecourse.api.openapi openapi.json docs/api.md
 	$(BIN)/python -m scripts.client_code
@@ -111,6 +116,9 @@ lock: setup ## resolve the locks anew (LOCK_OPTIONS=--upgrade for newer versions
 
 audit-locks: setup ## known vulnerabilities of all locked packages; what cannot be reached is said and skipped
 	@$(BIN)/python -m scripts.audit_locks
+
+pictures: setup ## the console's pictures in the documentation, made anew
+	DUECOURSE_PICTURES=docs/pictures $(BIN)/pytest -q tests/console/test_pictures.py
 
 docs: setup ## the documentation as a site, in .build/site
 	@$(BIN)/python -m scripts.site_pages .build/pages

@@ -45,7 +45,6 @@ def main() -> int:
         with issuing() as issuer, ministack(folder / "ministack") as endpoint:
             outputs = deploy(
                 endpoint,
-                folder / "cdk.out",
                 lambda template: _limit(template, given.limit),
                 issuer=issuer.url,
                 audience=AUDIENCE,

@@ -1,6 +1,6 @@
 """Run the benchmarks, one after the other, keep what each found, and write RESULTS.md of all that is kept.
 
-    python -m benchmarks.results                         all but lanes, line, hops, flood, slow; what `make bench` does
+    python -m benchmarks.results                         all but lanes, line, hops, flood, slow, console; what `make bench` does
     python -m benchmarks.results --only dispatch cost    these again; the page keeps the others' last results
     python -m benchmarks.results --skip local            all others
     python -m benchmarks.results --only                  none: the page alone
@@ -43,10 +43,11 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "flood": (),
     "seats": (),
     "slow": (),
+    "console": (),
 }
 """With what is added to --json, in their order: cost reads what dispatch and execute have found."""
 
-OWN_TARGETS = frozenset({"lanes", "line", "hops", "flood", "slow"})
+OWN_TARGETS = frozenset({"lanes", "line", "hops", "flood", "slow", "console"})
 """Run only where they are named: minutes on the local stack each."""
 
 MAX_SECONDS = 3600

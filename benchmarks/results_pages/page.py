@@ -37,6 +37,7 @@ ABOUT: Mapping[str, str] = {
     "flood": "A flood of requests by one tenant, as another one feels it",
     "seats": "Slow targets of some tenants, as a quiet one feels them: stage prod, simulated",
     "slow": "Slow targets of one tenant, as a quiet one feels them: the local stack",
+    "console": "The console's first page and its list of 10,000 jobs, on the local stack",
 }
 """In the order of the sections."""
 
