@@ -212,7 +212,7 @@ def methods(document: Document, *, asynchronous: bool) -> str:
     code = re.sub(r"\b(models|bodies)\.", "", code)
     return (
         '"""Every operation of the API. Written by scripts/client_code.py from openapi.json (`make openapi`)."""\n\n'
-        "from __future__ import annotations\n\n"
+        "from __future__ import annotations\n\nfrom abc import ABC, abstractmethod\n"
         f"from collections.abc import {'Awaitable, ' if asynchronous else ''}Mapping, Sequence\n"
         "from datetime import datetime\nfrom typing import Any, Literal, TypeVar\n\n"
         f"from duecourse.client.bodies import {', '.join(sent)}\n"
@@ -221,18 +221,20 @@ def methods(document: Document, *, asynchronous: bool) -> str:
         f"from duecourse.client.pages import {prefix}Page\n"
         "from duecourse.client.reading import Answer\n\n"
         'A = TypeVar("A", bound=Answer)\n\n\n'
-        f"class {prefix}Methods:\n"
-        + docstring("The operations; how a call is sent is what `_send` and `_page` say.")
-        + f"""
+        f"class {prefix}Methods(ABC):\n"
+        + docstring("The operations; `_send` and `_page` send their calls.")
+        + f'''
 
+    @abstractmethod
     def _send(self, call: Call, answer: type[A]) -> {_awaited("A", asynchronous)}:
-        raise NotImplementedError
+        """The model of a call's answer."""
 
+    @abstractmethod
     def _page(self, call: Call, item: type[A]) -> {_awaited(f"{prefix}Page[A]", asynchronous)}:
-        raise NotImplementedError
+        """The page of items that a call is answered."""
 
 {code}
-"""
+'''
     )
 
 
