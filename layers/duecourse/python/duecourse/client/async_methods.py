@@ -1,4 +1,4 @@
-"""Every operation of the API. Written by scripts/client_code.py from openapi.json (`make openapi`)."""
+"""Every operation of the API. Written by scripts/client_code from openapi.json (`make openapi`)."""
 
 from __future__ import annotations
 
