@@ -41,7 +41,7 @@ lint: setup
 	@npm run --silent test --workspace console
 
 all-tests:
-	$(BIN)/pytest -n 2 --no-loadscope-reorder  # files in their order, the long ones first
+	$(BIN)/pytest -n 3 --no-loadscope-reorder  # files in their order, the long ones first; some wait more than they work
 
 test-long: setup ## what takes minutes, and has a short form in `make test`: ten minutes
 	$(BIN)/pytest -n 2 -m minutes

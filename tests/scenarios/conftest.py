@@ -1,9 +1,12 @@
-"""Stories that are played over real tables, and some of them over the stores of duecourse.testing besides: what an
-application's tests see there is what it meets on AWS.
+"""Stories that are played over real tables, over the stores of duecourse.testing, or over both.
+
+The contract tests hold the two equal, so a story that is about no condition of a write is played in memory alone: a
+request to an emulator's table takes ten times as long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,20 +16,35 @@ from tests.support import in_process
 from tests.support.tables import Stores, create_tables
 
 OVER_BOTH = {
-    "dispatch": ("catch_ups", "max_runs"),
-    "jobs": ("backfill", "edit", "idempotency_keys", "pause", "pause_on_failure", "skip_next"),
-    "overlap": ("locks", "overlap", "patience_in_line", "redriven_in_line", "seats", "waiting_line"),
-    "worker": ("at_most_once", "callbacks", "cancel", "dead_letters", "redriven_callbacks", "redrives", "waits"),
-    "workflows": ("as_modelled", "ended_meanwhile", "ends", "results"),
+    "dispatch": ("catch_ups",),
+    "jobs": ("edit", "idempotency_keys"),
+    "overlap": ("locks", "overlap", "seats", "waiting_line"),
+    "worker": ("at_most_once", "callbacks"),
+    "workflows": ("as_modelled", "ended_meanwhile", "ends"),
 }
-"""Files none of whose tests looks into a table itself."""
+"""Edits that meet claims, keys, locks, lines and seats, ends that are noted at the same moment."""
 
-FILES = {Path(__file__).parent / folder / f"test_{name}.py" for folder, names in OVER_BOTH.items() for name in names}
+IN_MEMORY = {
+    "dispatch": ("max_runs",),
+    "jobs": ("backfill", "pause", "pause_on_failure", "skip_next"),
+    "overlap": ("patience_in_line", "redriven_in_line"),
+    "worker": ("cancel", "dead_letters", "redriven_callbacks", "redrives", "waits"),
+    "workflows": ("results",),
+}
+"""No test of either looks into a table itself."""
+
+
+def _over(played: Mapping[str, Sequence[str]], *stores: str) -> dict[Path, tuple[str, ...]]:
+    here = Path(__file__).parent
+    return {here / folder / f"test_{name}.py": stores for folder, names in played.items() for name in names}
+
+
+STORES = _over(OVER_BOTH, "dynamodb", "memory") | _over(IN_MEMORY, "memory")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "tables" in metafunc.fixturenames and metafunc.definition.path in FILES:
-        metafunc.parametrize("tables", ["dynamodb", "memory"], indirect=True)
+    if "tables" in metafunc.fixturenames and (stores := STORES.get(metafunc.definition.path)):
+        metafunc.parametrize("tables", stores, indirect=True)
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ def test_pages_of_several_states_hold_each_run_once_from_the_latest_on(any_table
         store,
         *(
             in_state(job, 4 * number + minute, state, at)
-            for job in JOBS[:5]
+            for job in JOBS[:3]
             for number, state in enumerate(UNSUCCESSFUL)
             for minute, at in enumerate(instants)
         ),

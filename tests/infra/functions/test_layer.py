@@ -56,8 +56,9 @@ def test_the_layers_hold_everything_that_the_handlers_import(name: str, tmp_path
     copy_code(CORE, tmp_path)
     paths = [built(Target.host()), tmp_path / "python", ROOT / "functions" / name]
     program = f"import sys; sys.path += {[str(path) for path in paths]!r}; import handler; print(sorted(sys.modules))"
+    compiled = f"pycache_prefix={ROOT / '.build' / 'compiled'}"  # not into the layer, which is packed as it is
     done = subprocess.run(
-        [base_python(), "-I", "-S", "-B", "-c", program], capture_output=True, text=True, env={}, check=False
+        [base_python(), "-I", "-S", "-X", compiled, "-c", program], capture_output=True, text=True, env={}, check=False
     )
     assert done.returncode == 0, done.stderr
     if name != "api":

@@ -116,7 +116,7 @@ def test_what_was_written_by_a_larger_count_fires_though_it_was_taken_back_befor
 def test_a_catch_up_that_is_cut_off_goes_on_though_the_count_was_raised_meanwhile(tables: Tables) -> None:
     world = RaisedWorld(tables, shards=1, chance=Random(1))
     patient = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=86_400)
-    made = world.create(replace(firing("10 seconds", 2, world), missed=patient))
+    made = world.create(replace(firing("1 minute", 2, world), missed=patient))
     assert shard_of("default", made.id, 16) != 0
     world.clock.advance(5 * 3600)  # nothing dispatches for five hours, and a count is raised that was used before
     for shard in range(1, 16):
@@ -125,7 +125,7 @@ def test_a_catch_up_that_is_cut_off_goes_on_though_the_count_was_raised_meanwhil
         world.running[function] = (16,)
     world.rules = replace(world.rules, shards=16)
     with pytest.raises(Killed):
-        world.dispatch(Dying(world.cursors, after=True))  # a hundred claimed of eighteen hundred
+        world.dispatch(Dying(world.cursors, after=True))  # a hundred claimed of three hundred
     end = world.clock.now() + 3 * 60
     world.until(end)
 

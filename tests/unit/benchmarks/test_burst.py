@@ -237,7 +237,7 @@ def test_back_pressure_of_the_index_makes_the_last_job_later() -> None:
 
 
 def test_more_shards_never_make_the_last_job_later_where_the_slot_limits() -> None:
-    lasts = [a_burst(8_000, shards).last for shards in (1, 2, 4, 8)]
+    lasts = [a_burst(4_000, shards).last for shards in (1, 2, 4, 8)]
     assert None not in lasts
     assert all(more <= fewer for fewer, more in pairwise(last for last in lasts if last is not None))
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from duecourse.client import AsyncClient, Client
-from scripts.client_code import CLIENT, NOT_METHODS, snake, written
+from scripts.client_code.document import NOT_METHODS
+from scripts.client_code.names import snake
+from scripts.client_code.written import CLIENT, written
 from tests.support.template import ROOT
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 from urllib.parse import parse_qs
 
 import httpx
 import pytest
 
-from duecourse.client import Client, UnauthorizedError
+from duecourse.client import AsyncClient, Client, UnauthorizedError
 from duecourse.client.access import access
-from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory, Tokens
+from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory, Tokens, TokenStore
 from tests.unit.client.test_client import JOB
 
 NOW = 1_800_000_000.0
@@ -28,12 +33,14 @@ class World:
         self.status = 200
         self.asked: list[dict[str, str]] = []
         self.shown: list[str] = []
+        self.meanwhile: Callable[[], object] = lambda: None
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("openid-configuration"):
             return httpx.Response(200, json={"token_endpoint": "https://login.example.com/token"})
         if request.url.path == "/token":
             self.asked.append({name: values[0] for name, values in parse_qs(request.content.decode()).items()})
+            self.meanwhile()
             return httpx.Response(self.status, json=self.answer)
         if request.url.host.startswith("cognito-idp."):
             self.asked.append(json.loads(request.content) | {"target": request.headers["X-Amz-Target"]})
@@ -41,9 +48,9 @@ class World:
         self.shown.append(request.headers["Authorization"])
         return httpx.Response(200, json=JOB)
 
-    def client(self, store: TokenMemory, issuer: Issuer = ISSUER) -> Client:
+    def client(self, store: TokenStore, issuer: Issuer = ISSUER) -> Client:
         auth = IssuedAuth(issuer, store, clock=lambda: NOW)
-        return Client("https://api.example.com", auth=auth, transport=httpx.MockTransport(self))
+        return Client("https://api.example.com", auth=auth, transport=httpx.MockTransport(self), wait=lambda _: None)
 
 
 def test_a_token_that_is_good_for_a_while_is_shown_as_it_is() -> None:
@@ -66,6 +73,67 @@ def test_an_issuer_that_gives_no_new_refresh_token_leaves_the_old_one_good() -> 
     store = TokenMemory(Tokens("old", NOW, "again"))
     World().client(store).get_job("nightly")
     assert store.tokens == Tokens("fresh", NOW + 600, "again")
+
+
+THREADS = 8
+
+
+def test_threads_that_share_a_client_renew_its_tokens_once() -> None:
+    world, store = World(refresh_token="next"), TokenMemory(Tokens("old", NOW, "again"))
+    world.meanwhile = lambda: [time.sleep(0) for _ in range(1000)]  # lets the other threads run
+    client, start = world.client(store), Barrier(THREADS)
+
+    def ask() -> None:
+        start.wait()
+        client.get_job("nightly")
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for asked in [pool.submit(ask) for _ in range(THREADS)]:
+            asked.result()
+    assert [form["refresh_token"] for form in world.asked] == ["again"]
+    assert world.shown == ["Bearer fresh"] * THREADS
+
+
+def test_tasks_that_share_a_client_renew_its_tokens_once() -> None:
+    world = World(refresh_token="next")
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(0)  # lets the other tasks run
+        return world(request)
+
+    async def play() -> None:
+        auth = IssuedAuth(ISSUER, TokenMemory(Tokens("old", NOW, "again")), clock=lambda: NOW)
+        async with AsyncClient("https://api", auth=auth, transport=httpx.MockTransport(answer)) as client:
+            await asyncio.gather(*(client.get_job("nightly") for _ in range(THREADS)))
+
+    asyncio.run(play())
+    assert [form["refresh_token"] for form in world.asked] == ["again"]
+    assert world.shown == ["Bearer fresh"] * THREADS
+
+
+def test_tokens_that_another_process_renewed_meanwhile_are_used_where_the_issuer_refuses_a_second_time(
+    tmp_path: Path,
+) -> None:
+    world, other, file = World(), World(refresh_token="next"), TokenFile(tmp_path / "prod.json")
+    file.write(Tokens("old", NOW, "again"))
+    world.status, world.answer = 400, {"error": "invalid_grant"}
+    world.meanwhile = lambda: other.client(file).get_job("nightly")
+    world.client(file).get_job("nightly")
+    assert (len(world.asked), world.shown, other.shown) == (1, ["Bearer fresh"], ["Bearer fresh"])
+    assert list(tmp_path.iterdir()) == [file.path]
+
+
+def test_where_a_renewal_breaks_off_the_next_request_renews() -> None:
+    world = World()
+    client = world.client(TokenMemory(Tokens("old", NOW, "again")))
+
+    def broken() -> None:
+        world.meanwhile = lambda: None
+        raise httpx.ReadError("connection reset")
+
+    world.meanwhile = broken
+    client.get_job("nightly")
+    assert (len(world.asked), world.shown) == (2, ["Bearer fresh"])
 
 
 def test_a_service_account_asks_with_its_secret() -> None:

@@ -14,6 +14,7 @@ from duecourse.client import (
     ApiUnreachableError,
     AsyncClient,
     Client,
+    NotFoundError,
     TooManyRequestsError,
     UnavailableError,
 )
@@ -109,6 +110,42 @@ def test_a_refusal_that_stays_one_is_not_sent_again(status: int) -> None:
     with pytest.raises(ApiError):
         stage.client.get_job("nightly")
     assert len(stage.seen) == 1
+
+
+UNKNOWN: Answer = (404, {"type": "/problems/unknown-job"}, {})
+
+
+def test_a_deletion_whose_answer_was_lost_was_done_where_there_is_no_such_job_any_more() -> None:
+    for first in (None, BUSY):
+        stage = Stage(first, UNKNOWN)
+        stage.client.delete_job("nightly")
+        assert len(stage.seen) == 2
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [UNKNOWN],
+        [LIMITED, UNKNOWN],
+        [None, (404, {"message": "Not Found"}, {})],
+    ],
+    ids=["asked once", "nothing was done the first time", "not by Duecourse"],
+)
+def test_a_deletion_of_a_job_that_nobody_is_known_to_have_deleted_is_refused(answers: list[Answer]) -> None:
+    with pytest.raises(NotFoundError):
+        Stage(*answers).client.delete_job("nightly")
+
+
+def test_the_client_on_asyncio_knows_a_deletion_that_was_done_too() -> None:
+    answers = [BUSY, UNKNOWN]
+
+    async def play() -> None:
+        transport = httpx.MockTransport(lambda _: response(answers.pop(0)))
+        async with AsyncClient("http://api", transport=transport, wait=lambda _: asyncio.sleep(0)) as client:
+            await client.delete_job("nightly")
+
+    asyncio.run(play())
+    assert answers == []
 
 
 def test_an_hour_is_not_waited_for() -> None:

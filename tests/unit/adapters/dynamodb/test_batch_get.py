@@ -12,7 +12,7 @@ from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import key
 from duecourse.adapters.dynamodb.reading import BATCH, batch_get
-from duecourse.api.problems.refusals import unavailable
+from duecourse.api.problems.unavailable import unavailable
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 

@@ -15,7 +15,8 @@ from duecourse.api.api import Answer, Api, Route, admit
 from duecourse.api.bodies.jsontext import write_json
 from duecourse.api.identity import admitted
 from duecourse.api.problems.problems import Problem, internal
-from duecourse.api.problems.refusals import refusing, unavailable
+from duecourse.api.problems.refusals import refusing
+from duecourse.api.problems.unavailable import unavailable
 from duecourse.api.request import Request, read_request
 from duecourse.api.routes.table import ROUTES
 from duecourse.telemetry import failures, loggable

@@ -16,7 +16,16 @@ import httpx
 
 from duecourse.client.access import access
 from duecourse.client.async_methods import AsyncMethods
-from duecourse.client.calls import ApiAnswer, Call, understood, unreachable, wait_before_next
+from duecourse.client.calls import (
+    DELETED,
+    ApiAnswer,
+    Call,
+    Failure,
+    deleted_before,
+    understood,
+    unreachable,
+    wait_before_next,
+)
 from duecourse.client.client import RETRIES, TIMEOUT_SECONDS, at_cursor, model, page
 from duecourse.client.errors import ApiError, ApiUnreachableError
 from duecourse.client.pages import AsyncPage
@@ -71,13 +80,15 @@ class AsyncClient(AsyncMethods):
         """The answer to one request. Raises ApiError, ApiUnreachableError; TypeError or ValueError where its body is no
         JSON.
         """
-        given, tried = call.request(self.api), 0
+        given, failures = call.request(self.api), list[Failure]()
         while True:
-            tried += 1
             try:
                 return await self._once(call, given)
             except (ApiError, ApiUnreachableError) as failure:
-                wait = wait_before_next(call, failure, tried, self._retries, random())  # noqa: S311 - jitter
+                failures.append(failure)
+                if deleted_before(call, failures):
+                    return DELETED
+                wait = wait_before_next(call, failures, self._retries, random())  # noqa: S311 - jitter
                 if wait is None:
                     raise
             await self._wait(wait)

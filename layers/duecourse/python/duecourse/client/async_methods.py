@@ -1,7 +1,8 @@
-"""Every operation of the API. Written by scripts/client_code.py from openapi.json (`make openapi`)."""
+"""Every operation of the API. Written by scripts/client_code from openapi.json (`make openapi`)."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -36,14 +37,16 @@ from duecourse.client.reading import Answer
 A = TypeVar("A", bound=Answer)
 
 
-class AsyncMethods:
-    """The operations; how a call is sent is what `_send` and `_page` say."""
+class AsyncMethods(ABC):
+    """The operations; `_send` and `_page` send their calls."""
 
+    @abstractmethod
     def _send(self, call: Call, answer: type[A]) -> Awaitable[A]:
-        raise NotImplementedError
+        """The model of a call's answer."""
 
+    @abstractmethod
     def _page(self, call: Call, item: type[A]) -> Awaitable[AsyncPage[A]]:
-        raise NotImplementedError
+        """The page of items that a call is answered."""
 
     def list_dead_runs(
         self,

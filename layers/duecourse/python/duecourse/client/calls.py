@@ -75,6 +75,9 @@ class ApiAnswer:
     etag: str | None = None
 
 
+DELETED = ApiAnswer(httpx.codes.NO_CONTENT, {}, None)
+
+
 def understood(response: httpx.Response) -> ApiAnswer:
     """The document of a response. Raises ApiError for a refusal and for what is no JSON object."""
     document = _document(response)
@@ -91,24 +94,37 @@ def unreachable(api: str, error: Exception) -> ApiUnreachableError:
     return ApiUnreachableError(f"nothing answers at {api} ({str(error) or type(error).__name__})")
 
 
-def wait_before_next(
-    call: Call, failure: ApiError | ApiUnreachableError, tried: int, retries: int, draw: float
-) -> float | None:
+Failure = ApiError | ApiUnreachableError
+
+
+def wait_before_next(call: Call, failures: Sequence[Failure], retries: int, draw: float) -> float | None:
     """How long to wait before the same request is sent again (seconds); None where it is not.
 
-    `tried`: how often it was sent. `draw`: 0..1, so that callers who failed together do not come back together (full
-    jitter). What the API asks for with `Retry-After` is waited for in full.
+    `failures`: what became of each time that it was sent. `draw`: 0..1, so that callers who failed together do not come
+    back together (full jitter). What the API asks for with `Retry-After` is waited for in full.
     """
+    failure, tried = failures[-1], len(failures)
     if tried > retries:
         return None
     backoff = FIRST_WAIT_SECONDS * 2 ** (tried - 1) * draw
     safe = call.repeatable and not call.conditional
-    if isinstance(failure, ApiUnreachableError):
-        return backoff if safe else None
-    if failure.status != TOO_MANY and not (safe and failure.status in BUSY):
+    if not (safe and _unsure(failure)) and not (isinstance(failure, ApiError) and failure.status == TOO_MANY):
         return None
-    asked = failure.retry_after or 0.0
+    asked = (failure.retry_after if isinstance(failure, ApiError) else None) or 0.0
     return asked + backoff if asked <= LONGEST_WAIT_SECONDS else None
+
+
+def deleted_before(call: Call, failures: Sequence[Failure]) -> bool:
+    """Whether a deletion was done when it was sent before: nothing is there any more, and nobody knew then whether it
+    was done.
+    """
+    *before, last = failures
+    gone = isinstance(last, ApiError) and last.by_duecourse and last.status == httpx.codes.NOT_FOUND
+    return call.method == "DELETE" and gone and any(_unsure(failure) for failure in before)
+
+
+def _unsure(failure: Failure) -> bool:
+    return isinstance(failure, ApiUnreachableError) or failure.status in BUSY
 
 
 def _given(fields: Mapping[str, object]) -> dict[str, object]:

@@ -6,12 +6,16 @@ pool without a domain has neither: it is asked by its own API.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -37,6 +41,10 @@ class Tokens:
         """What a token endpoint answered. Raises KeyError, TypeError, ValueError for what is no such answer."""
         renewed = answer.get("refresh_token") or (before.refresh_token if before else None)
         return cls(str(answer["access_token"]), now + float(answer.get("expires_in") or 3600), renewed)
+
+    def last(self, now: float) -> bool:
+        """Whether they need not be renewed yet."""
+        return self.expires_at - now >= EARLY_SECONDS
 
 
 T = TypeVar("T")
@@ -89,10 +97,10 @@ class TokenFile:
     def write(self, tokens: Tokens) -> None:
         """Keep these; another process reads the old or the new ones, never half of them."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = self.path.with_suffix(f".{os.getpid()}")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        descriptor, fresh = mkstemp(dir=self.path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(asdict(tokens), file)
-        fresh.replace(self.path)
+        Path(fresh).replace(self.path)
 
     def remove(self) -> bool:
         """Forget them; whether there were any."""
@@ -125,25 +133,49 @@ class Issuer:
 class IssuedAuth(httpx.Auth):
     """Shows the kept token, renewed where it is about to expire; with a client's secret a new one is asked for.
 
-    Raises UnauthorizedError where there is none: log in (again).
+    Safe to share between threads, or between the tasks of one event loop: one of them renews, the others wait for it,
+    since many issuers take a refresh token only once. Raises UnauthorizedError where there is none: log in (again).
     """
-
-    requires_response_body = True
 
     def __init__(self, issuer: Issuer, store: TokenStore, clock: Callable[[], float] = time.time) -> None:
         self._issuer = issuer
         self._store = store
         self._clock = clock
         self._endpoint: str | None = None
+        self._lock = threading.Lock()
+        self._async_lock = asyncio.Lock()
 
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Renew if need be, add the header and send."""
-        tokens = self._store.read()
-        if tokens is None or tokens.expires_at - self._clock() < EARLY_SECONDS:
-            tokens = yield from self._fresh(tokens)
-            self._store.write(tokens)
-        request.headers["Authorization"] = f"Bearer {tokens.access_token}"
+        with self._lock, suppress(StopIteration):
+            steps, answer = self._authorize(request), None
+            while True:
+                answer = yield steps.send(answer)
+                answer.read()
         yield request
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """The same with `await`."""
+        async with self._async_lock:
+            with suppress(StopIteration):
+                steps, answer = self._authorize(request), None
+                while True:
+                    answer = yield steps.send(answer)
+                    await answer.aread()
+        yield request
+
+    def _authorize(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response | None, None]:
+        """Add the header. Yields the issuer's requests, if any are needed, and takes their answers."""
+        tokens = self._store.read()
+        if tokens is None or not tokens.last(self._clock()):
+            try:
+                tokens = yield from self._fresh(tokens)
+                self._store.write(tokens)
+            except UnauthorizedError:
+                tokens = self._store.read()  # another process may have renewed them meanwhile
+                if tokens is None or not tokens.last(self._clock()):
+                    raise
+        request.headers["Authorization"] = f"Bearer {tokens.access_token}"
 
     def _fresh(self, tokens: Tokens | None) -> Generator[httpx.Request, httpx.Response, Tokens]:
         refresh = tokens.refresh_token if tokens else None

@@ -18,7 +18,8 @@ from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.headers import read_key
 from duecourse.api.problems.problems import FieldFault, Problem, internal
-from duecourse.api.problems.refusals import busy, refusing, unavailable
+from duecourse.api.problems.refusals import busy, refusing
+from duecourse.api.problems.unavailable import unavailable
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import JOB_PROBLEMS, created_job
 

@@ -15,7 +15,7 @@ from rich.progress import MofNCompleteColumn, Progress
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, plan, told
-from duecourse.cli.output import print_json
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client import ApiError, ApiUnreachableError, Client
 

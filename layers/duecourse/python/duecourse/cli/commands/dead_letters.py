@@ -15,7 +15,8 @@ from rich.progress import Progress
 
 from duecourse.cli.commands.listing import instant_option, output_option, print_page
 from duecourse.cli.commands.options import answer_options, confirm, connected, page_options, yes_option
-from duecourse.cli.output import print_dead_letters, print_json
+from duecourse.cli.output.runs import print_dead_letters
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, UsageError
 from duecourse.client import Client
 

@@ -32,7 +32,7 @@ def doctor(stage: str, as_json: bool) -> None:
     from duecourse.cli.doctor.check import exit_status
     from duecourse.cli.doctor.examine import Examined, examine
     from duecourse.cli.doctor.stage import clients_for, find_stage
-    from duecourse.cli.output import print_json
+    from duecourse.cli.output.values import print_json
 
     found = find_stage(stage, clients_for(stage))
     findings: list[Examined] = []

@@ -9,7 +9,7 @@ import click
 
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, connected
-from duecourse.cli.output import print_json
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, plain
 from duecourse.cli.when import last_night, moment, zone_of
 from duecourse.client import Client

@@ -17,7 +17,7 @@ from duecourse.cli.imports.crontab import read_crontab
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of, counted
 from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
 from duecourse.cli.imports.kubernetes import read_cronjobs
-from duecourse.cli.output import print_json
+from duecourse.cli.output.values import print_json
 from duecourse.cli.shell import written_allowed
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, read_text
 

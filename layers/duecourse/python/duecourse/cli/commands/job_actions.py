@@ -11,7 +11,8 @@ import click
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.commands.runs import zone_of_job
-from duecourse.cli.output import print_found_runs, print_json, print_run
+from duecourse.cli.output.runs import print_found_runs, print_run
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.cli.when import moment
 from duecourse.client import Client

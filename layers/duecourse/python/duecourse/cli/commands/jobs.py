@@ -18,7 +18,8 @@ from duecourse.cli.commands.listing import output_option, print_page
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.manifests.json_text import read_job
 from duecourse.cli.manifests.yaml_text import to_yaml
-from duecourse.cli.output import print_changes, print_jobs, print_json
+from duecourse.cli.output.jobs import print_changes, print_jobs
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.client import Page
 from duecourse.client.bodies import JobRequest

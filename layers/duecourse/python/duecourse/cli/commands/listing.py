@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from duecourse.cli.output import print_json
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import UsageError, plain, say
 from duecourse.cli.when import instant_of, local_zone
 from duecourse.client import Page

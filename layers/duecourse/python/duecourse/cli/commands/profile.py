@@ -6,7 +6,7 @@ import json
 
 import click
 
-from duecourse.cli.output import print_fields, print_json
+from duecourse.cli.output.values import print_fields, print_json
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.client.access import FIELDS, profiles, profiles_file
 

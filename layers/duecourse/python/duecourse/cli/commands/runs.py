@@ -11,7 +11,8 @@ from duecourse.cli.commands.listing import instant_option, output_option, print_
 from duecourse.cli.commands.options import answer_options, connected, page_options
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.due_runs import due_runs
-from duecourse.cli.output import print_due_runs, print_found_runs, print_json, print_run
+from duecourse.cli.output.runs import print_due_runs, print_found_runs, print_run
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, say
 from duecourse.cli.when import zone_of
 from duecourse.client import ApiError, Client, Page

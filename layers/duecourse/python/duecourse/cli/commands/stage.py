@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from duecourse.cli.commands.options import answer_options, connected
-from duecourse.cli.output import print_fields, print_json
+from duecourse.cli.output.values import print_fields, print_json
 from duecourse.cli.terminal import Command
 
 

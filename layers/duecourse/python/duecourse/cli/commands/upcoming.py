@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from duecourse.cli.commands.options import answer_options, connected
-from duecourse.cli.output import PIPE_WIDTH, print_json
+from duecourse.cli.output.table import PIPE_WIDTH
+from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, plain
 from duecourse.cli.when import UNITS, local_zone, moment
 from duecourse.client import Client

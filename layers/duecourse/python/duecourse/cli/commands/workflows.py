@@ -12,13 +12,8 @@ from rich.live import Live
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.commands.runs import list_runs
 from duecourse.cli.manifests.json_text import read_job
-from duecourse.cli.output import (
-    print_json,
-    print_workflow,
-    print_workflow_run,
-    print_workflows,
-    workflow_run_table,
-)
+from duecourse.cli.output.values import print_json
+from duecourse.cli.output.workflows import print_workflow, print_workflow_run, print_workflows, workflow_run_table
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.client import Client
 from duecourse.client.bodies import WorkflowRequest

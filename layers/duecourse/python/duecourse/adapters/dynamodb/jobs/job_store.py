@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -14,6 +14,7 @@ from duecourse.adapters.dynamodb.errors import condition_failed
 from duecourse.adapters.dynamodb.jobs import change_items, job_item
 from duecourse.adapters.dynamodb.jobs.job_item import JobMissingError, read_job
 from duecourse.adapters.dynamodb.jobs.job_pages import JobPages, readable
+from duecourse.adapters.dynamodb.jobs.job_writing import JobWriting
 from duecourse.adapters.dynamodb.jobs.seats import DynamoSeats, taken
 from duecourse.adapters.dynamodb.jobs.small_items import (
     tags_added,
@@ -59,6 +60,7 @@ class DynamoJobStore:
         self._clock = clock
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
+        self._writing = JobWriting(client, clock, self._count, self.snapshot)
         self._pages = JobPages(client, table, self._job)
         self.seats: SeatStore = DynamoSeats(client, table)
 
@@ -94,7 +96,7 @@ class DynamoJobStore:
             try:
                 failed = transact(self._client, writes, self._clock)
             except (BotoCoreError, ClientError) as error:
-                return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
+                return self._writing.read_back(job, lambda standing: conditions.is_creation(standing, job), error)
             # The key before the rest: whoever repeats a request gets its answer, whatever became of the quota since.
             if key is not None and used in failed:
                 raise KeyUsedError
@@ -172,7 +174,7 @@ class DynamoJobStore:
             writes.append({"Delete": self._key(job, PAYLOAD)})
         if job.revision == 0:
             writes.append(self._count.uncounted(job.tenant))
-        return self._written(job, writes, lambda standing: standing == changed)
+        return self._writing.written(job, writes, lambda standing: standing == changed)
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         writes = [
@@ -186,7 +188,9 @@ class DynamoJobStore:
         counted = job.revision > 0
         if counted:
             writes.append(self._count.put(job.tenant, part_of(job)))
-        return self._written(job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted)
+        return self._writing.written(
+            job, writes, lambda standing: standing == Gone(deleted_at, job.generation), counted
+        )
 
     def complete(self, job: Job, *, at: float) -> bool:
         try:
@@ -194,7 +198,7 @@ class DynamoJobStore:
         except (BotoCoreError, ClientError) as error:
             if condition_failed(error):
                 return False
-            return self._read_back(job, lambda standing: conditions.is_completion(standing, job, at), error)
+            return self._writing.read_back(job, lambda standing: conditions.is_completion(standing, job, at), error)
         return True
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
@@ -233,32 +237,3 @@ class DynamoJobStore:
 
     def _key(self, job: Job, sort: str) -> dict[str, Any]:
         return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
-
-    def _written(
-        self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool], counted: bool = False
-    ) -> bool:
-        """Whether all was written, else nothing is. `made` knows the job after these writes. `counted`: the last one
-        puts a place back, for which room is made.
-        """
-        try:
-            failed = transact(self._client, writes, self._clock)
-            if counted and failed == [len(writes) - 1]:
-                self._count.emptied(job.tenant, part_of(job))
-                failed = transact(self._client, writes, self._clock)
-        except StoreBusyError:
-            return False
-        except (BotoCoreError, ClientError) as error:
-            return self._read_back(job, made, error)
-        return not failed
-
-    def _read_back(self, job: Job, made: Callable[[JobSnapshot], bool], error: Exception) -> bool:
-        """True where the job stands as `made` knows it: a write without an answer was made. Raises `error` otherwise:
-        nobody knows then.
-        """
-        try:
-            standing = self.snapshot(job.tenant, job.id)
-        except (BotoCoreError, ClientError):
-            raise error from None
-        if not made(standing):
-            raise error
-        return True

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from duecourse.cli.local.demo.verdict import DemoResult
-from duecourse.cli.output import STATE_COLOURS, lateness
+from duecourse.cli.output.values import STATE_COLOURS, lateness
 from duecourse.cli.terminal import plain
 from duecourse.client.models import Run
 

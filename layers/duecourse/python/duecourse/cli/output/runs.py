@@ -1,0 +1,124 @@
+"""Runs as tables, one run field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, tzinfo
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from duecourse.cli.due_runs import DueRuns
+from duecourse.cli.output.table import print_table
+from duecourse.cli.output.values import coloured, lateness
+from duecourse.cli.terminal import plain
+from duecourse.cli.when import moment, relative
+from duecourse.client.models import (
+    Attempt,
+    Run,
+    SingleRun,
+)
+
+
+def print_run(run: SingleRun, *, zone: tzinfo, now: datetime) -> None:
+    """One run, a field a line, and its attempts; what says nothing is left out."""
+
+    def at(value: datetime | None) -> str | None:
+        return None if value is None else f"{moment(value, zone)} ({relative(value, now)})"
+
+    cancelling = " (it is to end)" if run.cancel_requested and not run.is_final else ""
+    fields: dict[str, str | Text | None] = {
+        "run": run.id,
+        "job": run.job_id,
+        "state": coloured(run.state, run.reason) + cancelling,
+        "occurrence": at(run.occurrence),
+        "started": at(run.started_at),
+        "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
+        "attempts": f"{run.attempts}/{run.max_attempts}",
+        "in line since": at(run.waiting_since) if run.state == "QUEUED" else None,
+        "complete by": at(run.waiting_until),
+        "heartbeat by": at(run.heartbeat_until),
+        "progress": None if run.progress is None else f"{run.progress:.0%}",
+        "note": run.note,
+        "finished": at(run.finished_at),
+        "code": run.code,
+        "error": run.error,
+        "result": _result(run),
+    }
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value in fields.items():
+        if value:
+            said = value if isinstance(value, Text) else plain(value)
+            console.print(Text.assemble((f"{name:<14}", "bold"), said))
+    if len(run.attempt_list) > 1:
+        click.echo()
+        rows = [
+            (str(each.number), moment(each.started_at, zone), _lasted(each), each.outcome or "lasts", each.error or "")
+            for each in run.attempt_list
+        ]
+        print_table(("attempt", "started", "lasted", "outcome", "error"), rows)
+
+
+def _lasted(attempt: Attempt) -> str:
+    if attempt.started_at is None or attempt.ended_at is None:
+        return "-"
+    return f"{(attempt.ended_at - attempt.started_at).total_seconds():.1f} s"
+
+
+def _result(run: SingleRun) -> str | None:
+    """The result itself, or where it can be fetched."""
+    if run.result_url:
+        return f"{run.result_bytes or '?'} bytes, for {run.result_url_seconds or 'some'} s at {run.result_url}"
+    return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
+
+
+def print_due_runs(runs: DueRuns, *, zone: tzinfo | None) -> None:
+    """Runs of one job as a table, below one line for all that are not due."""
+    if runs.ahead:
+        click.echo(f"{len(runs.ahead)} queued until {moment(max(run.due for run in runs.ahead), zone or UTC)}")
+    print_found_runs(runs.due, zone=zone)
+
+
+def print_found_runs(runs: Iterable[Run], *, zone: tzinfo | None, wide: bool = False) -> None:
+    """Runs as a table, in the zone of their job where they are of one."""
+    at = zone or UTC
+
+    def more(run: Run) -> tuple[str, ...]:
+        return (moment(run.started_at, at), moment(run.finished_at, at), run.code or "") if wide else ()
+
+    rows: list[tuple[str | Text, ...]] = [
+        (
+            run.id,
+            moment(run.occurrence, at),
+            coloured(run.state, run.reason),
+            lateness(run.lateness_seconds),
+            f"{run.attempts}/{run.max_attempts}",
+            *more(run),
+            run.error or "",
+        )
+        for run in runs
+    ]
+    columns = ("started", "ended", "code") if wide else ()
+    print_table(
+        ("run", "occurrence", "state", "late", "attempts", *columns, "error"), rows, spare="occurrence"
+    )  # the id has it
+
+
+def print_dead_letters(runs: Iterable[Run]) -> None:
+    """Dead runs of any job as a table; their ids are what `duecourse runs redrive` takes."""
+    print_table(
+        ("run", "died", "attempts", "code", "error"),
+        (
+            (
+                run.id,
+                moment(run.finished_at),
+                f"{run.attempts}/{run.max_attempts}",
+                run.code or "",
+                run.error or "",
+            )
+            for run in runs
+        ),
+        spare="attempts",
+    )

@@ -1,0 +1,49 @@
+"""What every answer has: JSON for programs, fields, states and lateness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich.text import Text
+
+from duecourse.cli.terminal import escaped, plain
+
+STATE_COLOURS = {
+    "SUCCEEDED": "green",
+    "ACTIVE": "green",
+    "DEAD": "red",
+    "CANCELLED": "red",
+    "RETRYING": "yellow",
+    "WAITING": "cyan",
+    "SKIPPED": "yellow",
+    "PAUSED": "yellow",
+    "RUNNING": "cyan",
+    "DUE": "cyan",
+}
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(escaped(json.dumps(document, indent=2, ensure_ascii=False)))
+
+
+def coloured(state: str, reason: str | None = None) -> Text:
+    """A state in its colour, with what it says of why."""
+    return Text.assemble((plain(state), STATE_COLOURS.get(state, "")), plain(f" ({reason})" if reason else ""))
+
+
+def lateness(seconds: float | None) -> str:
+    """How late a run started: `+0.042 s`."""
+    return "-" if seconds is None else f"{seconds:+.3f} s"
+
+
+def print_fields(document: Mapping[str, Any], path: str = "") -> None:
+    """A document, a field a line: `jobs.active  12`."""
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            print_fields(value, f"{path}{name}.")
+        elif value is not None:
+            click.echo(plain(f"{path + name:<32}{value if isinstance(value, str) else json.dumps(value)}"))

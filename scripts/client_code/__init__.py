@@ -1,0 +1,1 @@
+"""Writes the Python client's models and methods from openapi.json."""

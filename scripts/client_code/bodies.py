@@ -1,0 +1,28 @@
+"""The module of what is sent: TypedDicts."""
+
+from __future__ import annotations
+
+from scripts.client_code.document import Document
+from scripts.client_code.names import docstring
+
+DOCUMENTS = {"JobRequest": "job", "JobPatch": "changes", "WorkflowRequest": "workflow"}
+"""Bodies that are handed over whole, by the argument's name; the fields of the others are arguments."""
+
+
+def bodies(document: Document) -> str:
+    """The module of what is sent."""
+    parts = []
+    for name in document.reachable(*DOCUMENTS):
+        schema = document.schemas[name]
+        lines = [f"class {name}(TypedDict):", docstring(schema.get("description", name)), ""]
+        for field, kind in schema["properties"].items():
+            annotation = document.annotation(kind, sent=True)
+            required = field in schema.get("required", ())
+            lines.append(f"    {field}: {annotation if required else f'NotRequired[{annotation}]'}")
+        parts.append("\n".join(lines))
+    head = (
+        '"""What the API is sent. Written by scripts/client_code from openapi.json (`make openapi`)."""\n\n'
+        "from __future__ import annotations\n\nfrom collections.abc import Mapping, Sequence\n"
+        "from datetime import datetime\nfrom typing import Any, Literal, NotRequired, TypedDict\n"
+    )
+    return "\n\n".join((head, *parts))

@@ -1,0 +1,97 @@
+"""The API's document, and what its parts are in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+NOT_METHODS = {"getDocument"}
+
+Schema = Mapping[str, Any]
+
+
+class Document:
+    """The API's document, and what its parts are in Python."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.paths: Mapping[str, Any] = document["paths"]
+        self.schemas: Mapping[str, Schema] = document["components"]["schemas"]
+        self.parameters: Mapping[str, Any] = document["components"]["parameters"]
+
+    def named(self, schema: Schema) -> str | None:
+        """The name of the schema that is referred to."""
+        return schema["$ref"].rpartition("/")[2] if "$ref" in schema else None
+
+    def annotation(self, schema: Schema, *, sent: bool) -> str:
+        """The type of a value that is sent, or answered."""
+        if (name := self.named(schema)) is not None:
+            whole = self.schemas[name]
+            return name if "properties" in whole else self.annotation(whole, sent=sent)
+        if options := schema.get("anyOf") or schema.get("oneOf"):
+            return self._union(options, sent=sent)
+        if "const" in schema or "enum" in schema:
+            values = [value for value in schema.get("enum", [schema.get("const")]) if value is not None]
+            found = f"Literal[{', '.join(map(repr, values))}]" if sent else "str"
+            return f"{found} | None" if None in schema.get("enum", ()) else found
+        kinds = [schema["type"]] if isinstance(schema.get("type"), str) else list(schema.get("type", ()))
+        found = " | ".join(self._plain(kind, schema, sent=sent) for kind in kinds if kind != "null") or "Any"
+        return f"{found} | None" if "null" in kinds else found
+
+    def _union(self, options: list[Schema], *, sent: bool) -> str:
+        some = [option for option in options if option and option.get("type") != "null"]
+        parts = list(dict.fromkeys(self.annotation(option, sent=sent) for option in some))
+        if "Any" in parts:
+            return "Any"
+        if not sent and len(parts) > 1:
+            parts = ["Mapping[str, Any]" if part in self.schemas else part for part in parts]
+        found = " | ".join(dict.fromkeys(parts))
+        return f"{found} | None" if {"type": "null"} in options else found
+
+    def _plain(self, kind: str, schema: Schema, *, sent: bool) -> str:
+        if kind == "array":
+            inner = self.annotation(schema.get("items", {}), sent=sent)
+            return f"Sequence[{inner}]" if sent else f"tuple[{inner}, ...]"
+        if kind == "object":
+            values = next(iter(schema.get("patternProperties", {}).values()), schema.get("additionalProperties"))
+            inner = self.annotation(values, sent=sent) if isinstance(values, dict) else "Any"
+            return f"Mapping[str, {inner}]"
+        if kind == "string" and (schema.get("format") == "date-time" or _is_instant(schema)):
+            return "datetime | str" if sent else "datetime"
+        return {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}[kind]
+
+    def operations(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """Method, path and operation of each route, in the document's order."""
+        for path, methods in self.paths.items():
+            for method, operation in methods.items():
+                if method in {"get", "put", "post", "patch", "delete"} and operation["operationId"] not in NOT_METHODS:
+                    yield method.upper(), path, operation
+
+    def reachable(self, *roots: str) -> list[str]:
+        """The schemas with properties that these need, sorted."""
+        found: set[str] = set()
+        open_ = list(roots)
+        while open_:
+            name = open_.pop()
+            if name in found:
+                continue
+            found.add(name)
+            open_ += re.findall(r'"#/components/schemas/(\w+)"', json.dumps(self.schemas[name]))
+        return sorted(name for name in found if "properties" in self.schemas[name])
+
+    def answer(self, operation: Mapping[str, Any]) -> str | None:
+        """The schema of an operation's successful answer."""
+        for status, response in operation["responses"].items():
+            if status.startswith("2") and "content" in response:
+                return self.named(response["content"]["application/json"]["schema"])
+        return None
+
+    def body(self, operation: Mapping[str, Any]) -> str | None:
+        """The schema of an operation's body."""
+        content = operation.get("requestBody", {}).get("content", {})
+        return self.named(content["application/json"]["schema"]) if content else None
+
+
+def _is_instant(schema: Schema) -> bool:
+    return str(schema.get("description", "")).startswith("ISO-8601")

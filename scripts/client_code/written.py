@@ -1,0 +1,37 @@
+"""The modules as they are written: formatted as the repository's code is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.client_code.bodies import bodies
+from scripts.client_code.document import Document
+from scripts.client_code.methods import methods
+from scripts.client_code.models import models
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "layers" / "duecourse" / "python" / "duecourse" / "client"
+FILES = ("models.py", "bodies.py", "methods.py", "async_methods.py")
+
+
+def written() -> dict[str, str]:
+    """The files' contents by name, formatted as the repository's code is."""
+    document = Document(json.loads((ROOT / "openapi.json").read_text(encoding="utf-8")))
+    made = (
+        models(document),
+        bodies(document),
+        methods(document, asynchronous=False),
+        methods(document, asynchronous=True),
+    )
+    return {name: _formatted(code, name) for name, code in zip(FILES, made, strict=True)}
+
+
+def _formatted(code: str, name: str) -> str:
+    ruff, file = str(Path(sys.executable).with_name("ruff")), ("--stdin-filename", str(CLIENT / name), "-")
+    fixed = [ruff, "check", "--quiet", "--fix", "--select", "F401,I", *file]
+    code = subprocess.run(fixed, input=code, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    shaped = [ruff, "format", "--quiet", *file]
+    return subprocess.run(shaped, input=code, capture_output=True, text=True, check=True, cwd=ROOT).stdout

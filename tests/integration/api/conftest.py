@@ -1,0 +1,38 @@
+"""The API over stores in memory where what it says does not depend on how a store writes: the contract tests hold the
+stores equal, and a request to an emulator's table takes ten times as long.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from duecourse.testing.memory.tables import MemoryTables
+from tests.support import in_process
+from tests.support.tables import Stores, create_tables
+
+IN_MEMORY = {
+    f"test_{name}_over_http"
+    for name in (
+        "by_hand",
+        "callbacks",
+        "charged_work",
+        "chosen_dead_letters",
+        "chosen_runs",
+        "dead_letters",
+        "explain",
+        "found_runs",
+        "heartbeats",
+        "job_history",
+        "pausing_many",
+        "run_lives",
+    )
+} | {"test_callback_tokens", "test_correlation", "test_runs_by_id"}
+"""Files none of whose tests looks into a table itself; the main stories of a job and what anybody may send are not
+among them.
+"""
+
+
+@pytest.fixture
+def tables(request: pytest.FixtureRequest) -> Stores:
+    """Fresh tables of MiniStack's DynamoDB, which answers within this process, or stores in memory."""
+    return MemoryTables() if request.path.stem in IN_MEMORY else create_tables(in_process.dynamodb())
