@@ -1,6 +1,6 @@
 """Run the benchmarks, one after the other, keep what each found, and write RESULTS.md of all that is kept.
 
-    python -m benchmarks.results                         all but lanes, line, hops, flood, slow, console; what `make bench` does
+    python -m benchmarks.results                         all but those of OWN_TARGETS; what `make bench` does
     python -m benchmarks.results --only dispatch cost    these again; the page keeps the others' last results
     python -m benchmarks.results --skip local            all others
     python -m benchmarks.results --only                  none: the page alone

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
-OLDEST_NODE = 20
+OLDEST_NODE = (20, 19)
 NETWORK_HINT = "is the package index reachable? (pip's and uv's own settings are used)"
 
 
@@ -135,12 +135,12 @@ def install_project() -> None:
 
 def check_node() -> None:
     """Node and npm are there and new enough."""
-    needed = f"Node.js {OLDEST_NODE} or newer (with npm) is needed"
+    needed = "Node.js {}.{} or newer (with npm) is needed".format(*OLDEST_NODE)
     if not shutil.which("node") or not shutil.which("npm"):
         raise SetupError(f"{needed} and was not found on the PATH: install it and try again")
     said = run(["node", "--version"], f"{needed}; `node --version` fails")
-    version = re.match(r"v(\d+)", said)
-    if version and int(version[1]) < OLDEST_NODE:
+    version = re.match(r"v(\d+)\.(\d+)", said)
+    if version and (int(version[1]), int(version[2])) < OLDEST_NODE:
         raise SetupError(f"{needed}; this is {said.strip()}")
 
 

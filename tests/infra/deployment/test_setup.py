@@ -87,7 +87,7 @@ def test_no_node_is_said_before_anything_is_downloaded(setup: Setup, checkout: P
     done = setup(python3=PYTHON)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "setup: Node.js 20 or newer (with npm) is needed and was not found on the PATH: install it and try again"
+        "setup: Node.js 20.19 or newer (with npm) is needed and was not found on the PATH: install it and try again"
     ]
     assert not (checkout / ".venv").exists()
 
@@ -95,7 +95,7 @@ def test_no_node_is_said_before_anything_is_downloaded(setup: Setup, checkout: P
 def test_a_node_that_is_too_old(setup: Setup) -> None:
     done = setup(python3=PYTHON, node="echo v16.20.2", npm="exit 1")
     assert done.returncode == 1
-    assert done.stderr.splitlines() == ["setup: Node.js 20 or newer (with npm) is needed; this is v16.20.2"]
+    assert done.stderr.splitlines() == ["setup: Node.js 20.19 or newer (with npm) is needed; this is v16.20.2"]
 
 
 def test_an_index_that_cannot_be_reached(setup: Setup, checkout: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duecourse.cli.local.project import check_python, find_cdk, find_node, find_root, node_major
+from duecourse.cli.local.project import check_python, find_cdk, find_node, find_root, node_version
 from duecourse.cli.terminal import CliError
 
 
@@ -29,7 +29,7 @@ def test_outside_a_checkout_the_commands_own_one_is_used(tmp_path: Path) -> None
 
 
 def test_a_missing_node_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match="Node is missing: the CDK CLI needs Node 20 or newer"):
+    with pytest.raises(CliError, match="Node is missing: the CDK CLI needs Node 20.19 or newer"):
         find_node(path=str(tmp_path))
 
 
@@ -51,7 +51,7 @@ def test_a_node_that_is_new_enough_is_found(tmp_path: Path) -> None:
     program(tmp_path, "node", "echo v22.1.0")
 
     assert find_node(path=str(tmp_path)) == tmp_path / "node"
-    assert node_major("something else") == 0
+    assert node_version("something else") == (0, 0)
 
 
 def test_a_missing_cdk_cli_points_to_the_setup(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from duecourse.cli.terminal import CliError
 
 OLDEST_PYTHON = (3, 11)
-OLDEST_NODE = 20
+OLDEST_NODE = (20, 19)
+"""What Vite asks for, which builds the console."""
 
 SOURCES = (
     *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "settings"),
@@ -54,23 +55,24 @@ def check_python(version: tuple[int, int] = (sys.version_info.major, sys.version
         raise CliError(f"Python {found} is too old: install Python {needed} or newer and run `make setup`")
 
 
-def node_major(version: str) -> int:
-    """20 from `v20.20.2`."""
-    found = re.match(r"v?(\d+)\.", version.strip())
-    return int(found.group(1)) if found else 0
+def node_version(text: str) -> tuple[int, int]:
+    """(20, 19) from `v20.19.2`."""
+    found = re.match(r"v?(\d+)\.(\d+)\.", text.strip())
+    return (int(found.group(1)), int(found.group(2))) if found else (0, 0)
 
 
 def find_node(path: str | None = None) -> Path:
-    """Node, new enough for the CDK CLI."""
+    """Node, new enough for the CDK CLI and for the console's build."""
+    needed = "Node {}.{} or newer".format(*OLDEST_NODE)
     found = shutil.which("node", path=path)
     if found is None:
-        raise CliError(f"Node is missing: the CDK CLI needs Node {OLDEST_NODE} or newer; install it and try again")
+        raise CliError(f"Node is missing: the CDK CLI needs {needed}; install it and try again")
     try:
         version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise CliError(f"Node does not run ({found}): {error}") from error
-    if node_major(version) < OLDEST_NODE:
-        raise CliError(f"Node {version.strip()} is too old: the CDK CLI needs Node {OLDEST_NODE} or newer ({found})")
+    if node_version(version) < OLDEST_NODE:
+        raise CliError(f"Node {version.strip()} is too old: the CDK CLI needs {needed} ({found})")
     return Path(found)
 
 
