@@ -29,7 +29,7 @@ def test_outside_a_checkout_the_commands_own_one_is_used(tmp_path: Path) -> None
 
 
 def test_a_missing_node_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CliError, match="Node is missing: the CDK CLI needs Node 20.19 or newer"):
+    with pytest.raises(CliError, match=r"Node is missing: the CDK CLI needs Node 20\.19 or newer"):
         find_node(path=str(tmp_path))
 
 
