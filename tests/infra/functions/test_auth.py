@@ -231,6 +231,12 @@ def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_a
     }
 
 
+def test_a_group_may_be_a_scope_that_is_narrowed_to_a_tag() -> None:
+    shaped = claims(["jobs:read:tag=billing", "jobs:write:tag=a/b", "ops:tag=x"], {"custom:tenant": "acme"})
+    assert shaped["scopesToAdd"] == ["duecourse/jobs:read:tag=billing", "duecourse/jobs:write:tag=a/b"]
+    assert len(shaped["scopesToSuppress"]) == len(SCOPES)
+
+
 @pytest.mark.parametrize("groups", [None, []])
 def test_a_user_without_tenant_or_groups_gets_a_token_without_them(groups: list[str] | None) -> None:
     shaped = claims(groups, {})

@@ -27,6 +27,8 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
 from duecourse.api.bodies.workflow_reading import read_workflow
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
+from duecourse.api.identity import WRITE
+from duecourse.api.narrowing import refuse_narrowed
 from duecourse.api.problems.problems import Problem, unknown_workflow
 from duecourse.api.request import Request
 from duecourse.api.routes.dry_run import dry_run_in
@@ -64,6 +66,7 @@ class RerunBody(Body):
         *("workflows-off", "invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
         *("busy", "job-quota", "job-unreadable"),
     ),
+    checks_tags=True,
 )
 def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a workflow.
@@ -75,6 +78,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     second time; runs under way keep the jobs that they began with. What GET answers can be put back as it is.
     """
     _on(api)
+    refuse_narrowed(request, frozenset({WRITE}))
     dry = dry_run_in(request)
     workflow_id, value = workflow_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
@@ -94,7 +98,13 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 
 
 @route(
-    "GET", "/v1/workflows", "workflows", {200: PageAnswer[WorkflowSummaryAnswer]}, query=FILTERS, problems=_PROBLEMS[:1]
+    "GET",
+    "/v1/workflows",
+    "workflows",
+    {200: PageAnswer[WorkflowSummaryAnswer]},
+    query=FILTERS,
+    problems=_PROBLEMS[:1],
+    checks_tags=True,
 )
 def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List workflows.
