@@ -9,7 +9,8 @@ Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME sa
     issuer = "https://login.example.com"      # for `duecourse login`
     client_id = "duecourse"
 
-A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file.
+A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file. It needs no profile: beside
+DUECOURSE_API the environment may have all that a profile may say (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID, …).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from duecourse.client.signing import Bearer, SigV4, needs_signature
 
 API, TOKEN, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_PROFILE"
 SECRET = "DUECOURSE_CLIENT_SECRET"
-FIELDS = ("api", "issuer", "client_id", "scope", "audience")
-"""What a profile may say."""
+FIELDS = ("api", "issuer", "client_id", "scope", "audience", "account")
+"""What a profile may say, and the environment where it names the API: DUECOURSE_API, DUECOURSE_ISSUER, …"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +77,26 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
 
     Raises ValueError that says what to set where none of them names one.
     """
-    token = environment.get(TOKEN)
     wanted = profile or environment.get(PROFILE)
-    if wanted is None and (api := environment.get(API)):
-        return Access(api, token)
+    if wanted is None and environment.get(API):
+        said = {field: found for field in FIELDS if (found := environment.get(f"DUECOURSE_{field.upper()}"))}
+        if "issuer" in said and SECRET not in environment:
+            raise ValueError(f"DUECOURSE_ISSUER is for service accounts: set {SECRET}, too, or write a profile")
+        return _access(said, None, environment)
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
         raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
-    match known.get(str(name)):
-        case {"api": str(api), "issuer": str(issuer), "client_id": str(client), **more}:
-            texts = {key: str(more[key]) for key in ("scope", "audience") if key in more}
-            secret = environment.get(SECRET)
-            return Access(api, token, profile=str(name), issuer=Issuer(issuer, client, secret=secret, **texts))
-        case {"api": str(api)}:
-            return Access(api, token, profile=str(name))
-        case _:
-            raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
+    fields = known.get(str(name))
+    if not isinstance(fields, dict) or not isinstance(fields.get("api"), str):
+        raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
+    return _access(fields, str(name), environment)
+
+
+def _access(said: Mapping[str, object], profile: str | None, environment: Mapping[str, str]) -> Access:
+    """What the fields of a profile, or of the environment, say."""
+    texts = {field: str(said[field]) for field in FIELDS if field in said}
+    api, issuer, client = texts.pop("api"), texts.pop("issuer", None), texts.pop("client_id", None)
+    token, secret = environment.get(TOKEN), environment.get(SECRET)
+    found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
+    return Access(api, token, profile=profile, issuer=found)
