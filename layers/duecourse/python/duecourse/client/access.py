@@ -87,10 +87,11 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
     name = wanted or known.get("default")
     if name is None:
         raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
-    fields = known.get(str(name))
-    if not isinstance(fields, dict) or not isinstance(fields.get("api"), str):
-        raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
-    return _access(fields, str(name), environment)
+    match known.get(str(name)):
+        case {"api": str(api), **more}:
+            return _access({"api": api, **more}, str(name), environment)
+        case _:
+            raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
 
 
 def _access(said: Mapping[str, object], profile: str | None, environment: Mapping[str, str]) -> Access:
