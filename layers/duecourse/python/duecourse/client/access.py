@@ -20,6 +20,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -82,22 +83,22 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
         said = {field: found for field in FIELDS if (found := environment.get(f"DUECOURSE_{field.upper()}"))}
         if "issuer" in said and SECRET not in environment:
             raise ValueError(f"DUECOURSE_ISSUER is for service accounts: set {SECRET}, too, or write a profile")
-        return _access(said, None, environment)
+        return _access(said.pop("api"), said, None, environment)
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
         raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
     match known.get(str(name)):
         case {"api": str(api), **more}:
-            return _access({"api": api, **more}, str(name), environment)
+            return _access(api, more, str(name), environment)
         case _:
             raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
 
 
-def _access(said: Mapping[str, object], profile: str | None, environment: Mapping[str, str]) -> Access:
-    """What the fields of a profile, or of the environment, say."""
-    texts = {field: str(said[field]) for field in FIELDS if field in said}
-    api, issuer, client = texts.pop("api"), texts.pop("issuer", None), texts.pop("client_id", None)
+def _access(api: str, more: Mapping[Any, object], profile: str | None, environment: Mapping[str, str]) -> Access:
+    """What the other fields of a profile, or of the environment, say of an API."""
+    texts = {field: str(more[field]) for field in FIELDS if field in more}
+    issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
     token, secret = environment.get(TOKEN), environment.get(SECRET)
     found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
     return Access(api, token, profile=profile, issuer=found)
