@@ -40,6 +40,9 @@ def asked(method: str, path: str, tags: Sequence[str] = ()) -> tuple[dict[str, s
     query, body = _ASKED.get((method, path), ({}, None))
     if tags and path == "/v1/jobs/batch":
         return query, {"jobs": [each | {"tags": list(tags)} for each in body["jobs"]]}
+    if tags and path == "/v1/workflows/<workflow_id>" and body is not None:
+        jobs = {name: {"job": each["job"] | {"tags": list(tags)}} for name, each in body["jobs"].items()}
+        return query, body | {"tags": list(tags), "jobs": jobs}
     if tags and body is not None and "target" in body:
         return query, body | {"tags": list(tags)}
     return query, body

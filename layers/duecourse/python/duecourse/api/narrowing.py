@@ -13,6 +13,8 @@ from duecourse.api.problems.problems import FieldFault
 from duecourse.api.request import Request
 from duecourse.api.run_query import read_tag
 from duecourse.domain.ids import is_id
+from duecourse.domain.jobs.job import Job
+from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.runs import RunUnknownError
 
@@ -25,25 +27,23 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
         return
     name = _job_named(parameters)
     if name is None:
-        refuse_narrowed(request, route.scopes)
-        return
+        wanted = " or ".join(sorted(route.scopes))
+        detail = f"This is not limited to the jobs with a tag; it needs the scope {wanted} without one."
+        raise insufficient_scope(detail, route.scopes)
     job = api.manual.jobs.get(request.tenant, name) if is_id(name) else None
     if job is None:
         raise RunUnknownError(unquote(parameters["run_id"])) if "run_id" in parameters else JobUnknownError(name)
     _check(request, job.tags, f"The job {name}", route.scopes)
 
 
-def refuse_narrowed(request: Request, needed: frozenset[str]) -> None:
-    """Raises Problem (403) for callers whose scopes are narrowed."""
-    if request.tags is not None:
-        wanted = " or ".join(sorted(needed))
-        detail = f"This is not limited to the jobs with a tag; it needs the scope {wanted} without one."
-        raise insufficient_scope(detail, needed)
-
-
 def check_tags(request: Request, tags: Sequence[str]) -> None:
     """Raises Problem (403), naming /tags, where a job that is written, or has been, has none of the caller's."""
     _check(request, tags, "The job", frozenset({WRITE}), "/tags")
+
+
+def check_member(request: Request, job: Job | Draft) -> None:
+    """Raises Problem (403), naming the job, where one of several that are written together has none of them."""
+    _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
 
 
 def listed_tag(request: Request) -> str | None:
