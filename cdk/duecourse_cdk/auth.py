@@ -44,7 +44,8 @@ class Auth:
     @classmethod
     def client_credentials(cls, secret: Secret) -> Auth:
         """The secret is JSON with `token_url`, `client_id`, `client_secret`, and `scope` or `audience` where the issuer
-        asks for them; each event gets a token of its own (OAuth 2.0 client credentials).
+        asks for them; each event gets a token of its own (OAuth 2.0 client credentials). For a stage with a user pool
+        of its own it is what `duecourse accounts create --json` prints.
         """
         return cls("client_credentials", secret)
 

@@ -151,6 +151,7 @@ def test_what_one_tenant_makes_another_cannot_see_or_change(deployed: Deployed) 
 
 def test_the_page_on_two_teams_does_what_it_says(deployed: Deployed, tmp_path: Path) -> None:
     tokens = {"ACME_TOKEN": deployed.token("two-teams-a"), "GLOBEX_TOKEN": deployed.token("two-teams-b")}
+    tokens["BILLING_TOKEN"] = deployed.token("two-teams-a", "jobs:read:tag=billing jobs:write:tag=billing")
     environment = shell(tmp_path / "bin", deployed.endpoint, deployed.base) | tokens
     follow(ROOT / "docs" / "howto" / "two-teams.md", tmp_path, environment, {})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.support.api import BODY, HTTP_TARGET
@@ -34,6 +35,14 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
 }
 
 
-def asked(method: str, path: str) -> tuple[dict[str, str], Any]:
-    """Query and body of a route's request: none but where it needs more than its path."""
-    return _ASKED.get((method, path), ({}, None))
+def asked(method: str, path: str, tags: Sequence[str] = ()) -> tuple[dict[str, str], Any]:
+    """Query and body of a route's request: none but where it needs more than its path. Whole jobs in it have `tags`."""
+    query, body = _ASKED.get((method, path), ({}, None))
+    if tags and path == "/v1/jobs/batch":
+        return query, {"jobs": [each | {"tags": list(tags)} for each in body["jobs"]]}
+    if tags and path == "/v1/workflows/<workflow_id>" and body is not None:
+        jobs = {name: {"job": each["job"] | {"tags": list(tags)}} for name, each in body["jobs"].items()}
+        return query, body | {"tags": list(tags), "jobs": jobs}
+    if tags and body is not None and "target" in body:
+        return query, body | {"tags": list(tags)}
+    return query, body

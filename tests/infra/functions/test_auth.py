@@ -10,6 +10,7 @@ import pytest
 
 from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
+from duecourse.cli.accounts import ENDING
 from infra.application import build
 from infra.settings.auth_config import AuthConfig, LimitsConfig
 from infra.settings.config import ConfigError, StageConfig
@@ -241,6 +242,18 @@ def test_a_users_token_names_the_tenant_and_the_scopes_of_its_groups_and_loses_a
         "scopesToAdd": ["duecourse/jobs:read", "duecourse/jobs:write"],
         "scopesToSuppress": ["duecourse/ops"],
     }
+
+
+def test_a_group_may_be_a_scope_that_is_narrowed_to_a_tag() -> None:
+    shaped = claims(["jobs:read:tag=billing", "jobs:write:tag=a/b", "ops:tag=x"], {"custom:tenant": "acme"})
+    assert shaped["scopesToAdd"] == ["duecourse/jobs:read:tag=billing", "duecourse/jobs:write:tag=a/b"]
+    assert len(shaped["scopesToSuppress"]) == len(SCOPES)
+
+
+def test_a_service_account_cannot_change_itself() -> None:
+    address = {"email": f"reports{ENDING}", "custom:tenant": "acme"}
+    assert claims(["ops"], address)["scopesToSuppress"][-1] == "aws.cognito.signin.user.admin"
+    assert "aws.cognito.signin.user.admin" not in claims(["ops"], {"custom:tenant": "acme"})["scopesToSuppress"]
 
 
 @pytest.mark.parametrize("groups", [None, []])

@@ -53,6 +53,8 @@ class Tenants:
     def __init__(self, tables: Tables) -> None:
         clock = SettableClock(NOON)
         self._tables = tables
+        self.tags: tuple[str, ...] = ()
+        """Of the jobs in requests' bodies."""
         self.api = ApiClient(
             tables.job_store(clock),
             tables.run_store(),
@@ -66,7 +68,7 @@ class Tenants:
         target = HttpTarget(HTTP_TARGET["url"])
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
         assert self.api.jobs.create(job, cursor(job))
-        add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET})
+        add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
         record = self.api.runs.write
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
@@ -74,7 +76,7 @@ class Tenants:
 
     def call(self, method: str, path: str, caller: Mapping[str, Any] | None, **given: str) -> Answered:
         """The route's call about the owner's job or run, or about what is given."""
-        query, body = asked(method, path)
+        query, body = asked(method, path, self.tags)
         name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
         values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT, **given}
         real = path

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duecourse.api.api import Route
-from duecourse.api.identity import SCOPES, Principal, admitted, caller_of
+from duecourse.api.identity import SCOPES, Principal, admitted, caller_of, tags_of
 from duecourse.api.problems.problems import Problem
 from duecourse.api.request import Request
 from duecourse.api.routes.table import OPEN, ROUTES
@@ -51,10 +51,37 @@ def test_scopes_are_understood_as_issuers_and_the_gateway_write_them(name: str, 
 
 
 @pytest.mark.parametrize(
-    "claim", ["jobs:readers", "xjobs:read", "duecourse/duecourse/ops", "JOBS:READ", "other/ops", ""]
+    "claim",
+    [
+        *("jobs:readers", "xjobs:read", "duecourse/duecourse/ops", "JOBS:READ", "other/ops", ""),
+        *("ops:tag=a", "jobs:read:tag=", "jobs:read:tag=ä", "jobs:read:tag=" + "a" * 65, "jobs:write:owner=a"),
+    ],
 )
 def test_a_scope_that_is_nearly_one_of_ours_is_none(claim: str) -> None:
     assert caller_of(jwt_caller("acme", claim), TOKENS).scopes == frozenset()
+
+
+def test_a_scope_may_be_narrowed_to_a_tag() -> None:
+    tagged = ("jobs:read:tag=billing", "duecourse/jobs:write:tag=team:a/b=c")
+    found = caller_of(jwt_caller("acme", *tagged), TOKENS)
+    assert found.scopes == {"jobs:read:tag=billing", "jobs:write:tag=team:a/b=c"}
+
+
+@pytest.mark.parametrize(
+    ("granted", "tags"),
+    [
+        ({"jobs:read"}, None),
+        ({"jobs:read", "jobs:read:tag=a"}, None),
+        ({"jobs:read:tag=a", "jobs:read:tag=b"}, {"a", "b"}),
+        ({"jobs:read:tag=a", "jobs:write:tag=b"}, {"a"}),
+        ({"jobs:write:tag=b", "ops"}, set()),
+        (set(), set()),
+    ],
+)
+def test_a_route_that_reads_is_narrowed_by_the_tags_of_scopes_that_read(
+    granted: set[str], tags: set[str] | None
+) -> None:
+    assert tags_of(frozenset({"jobs:read"}), frozenset(granted)) == tags
 
 
 @pytest.mark.parametrize(

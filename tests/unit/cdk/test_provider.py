@@ -120,6 +120,22 @@ def test_client_credentials_become_a_token() -> None:
     assert b64decode(header(asked, "authorization").removeprefix("Basic ")) == b"ci:hu%3Ash"
 
 
+def test_a_service_account_of_the_stages_own_pool_becomes_a_token() -> None:
+    with http_target(answering(200, b'{"AuthenticationResult": {"AccessToken": "fresh"}}')) as pool:
+        held = {
+            "DUECOURSE_API": "https://api.example",
+            "DUECOURSE_ISSUER": pool.url("/eu-central-1_x"),
+            "DUECOURSE_CLIENT_ID": "app",
+            "DUECOURSE_ACCOUNT": "ci",
+            "DUECOURSE_CLIENT_SECRET": "hush",
+        }
+        headers = headers_of({"Kind": "client_credentials", "Secret": SECRET}, **{SECRET: json.dumps(held)})
+    (asked,) = pool.seen
+    assert headers == {"authorization": "Bearer fresh"}
+    assert (asked.path, header(asked, "x-amz-target")) == ("/", "AWSCognitoIdentityProviderService.InitiateAuth")
+    assert json.loads(asked.body)["AuthParameters"] == {"USERNAME": "ci", "PASSWORD": "hush"}
+
+
 @pytest.mark.parametrize("held", ["hush", '{"client_secret": "hush"}', '["hush"]'])
 def test_what_are_no_client_credentials_is_told_without_what_it_is(held: str) -> None:
     with pytest.raises(CredentialsError, match="token_url, client_id, client_secret") as refused:

@@ -34,6 +34,7 @@ class World:
         self.asked: list[dict[str, str]] = []
         self.shown: list[str] = []
         self.meanwhile: Callable[[], object] = lambda: None
+        self.pool = "cognito-idp."
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("openid-configuration"):
@@ -42,7 +43,7 @@ class World:
             self.asked.append({name: values[0] for name, values in parse_qs(request.content.decode()).items()})
             self.meanwhile()
             return httpx.Response(self.status, json=self.answer)
-        if request.url.host.startswith("cognito-idp."):
+        if request.url.host.startswith(self.pool):
             self.asked.append(json.loads(request.content) | {"target": request.headers["X-Amz-Target"]})
             return httpx.Response(200, json={"AuthenticationResult": {"AccessToken": "pooled", "ExpiresIn": 3600}})
         self.shown.append(request.headers["Authorization"])
@@ -161,6 +162,20 @@ def test_the_token_of_a_stacks_own_user_pool_is_renewed_by_the_pools_api() -> No
     assert asked["target"] == "AWSCognitoIdentityProviderService.InitiateAuth"
 
 
+def test_a_service_account_of_the_pool_shows_its_secret_each_time() -> None:
+    world = World()
+    pool = Issuer("http://127.0.0.1:4566/eu-central-1_x", "app", account="reports", secret="s3cret")
+    store = TokenMemory(Tokens("old", NOW, "again"))
+    auth = IssuedAuth(pool, store, clock=lambda: NOW)
+    world.pool = "127.0.0.1"
+    with Client("https://api.example.com", auth=auth, transport=httpx.MockTransport(world)) as client:
+        client.get_job("nightly")
+    assert world.shown == ["Bearer pooled"]
+    (asked,) = world.asked
+    assert (asked["AuthFlow"], asked["ClientId"]) == ("USER_PASSWORD_AUTH", "app")
+    assert asked["AuthParameters"] == {"USERNAME": "reports", "PASSWORD": "s3cret"}, "whatever else would renew it"
+
+
 def test_who_is_not_logged_in_or_was_logged_out_is_told_so() -> None:
     world = World()
     with pytest.raises(UnauthorizedError, match="nobody is logged in; log in: duecourse login"):
@@ -191,3 +206,19 @@ def test_a_profile_names_its_issuer_and_the_environment_has_the_secret(tmp_path:
     assert access("prod", home).issuer == Issuer("https://login", "cli", audience="duecourse")
     robot = access("prod", home | {"DUECOURSE_CLIENT_SECRET": "s"})
     assert robot.issuer == Issuer("https://login", "cli", audience="duecourse", secret="s")
+
+
+def test_a_service_account_needs_no_profile() -> None:
+    environment = {
+        "DUECOURSE_API": "https://api",
+        "DUECOURSE_ISSUER": "https://login",
+        "DUECOURSE_CLIENT_ID": "app",
+        "DUECOURSE_ACCOUNT": "reports",
+        "DUECOURSE_CLIENT_SECRET": "s",
+    }
+    found = access(environment=environment)
+    assert found.issuer == Issuer("https://login", "app", account="reports", secret="s")
+    assert isinstance(found.auth(), IssuedAuth)
+    del environment["DUECOURSE_CLIENT_SECRET"]
+    with pytest.raises(ValueError, match="is for service accounts: set DUECOURSE_CLIENT_SECRET"):
+        access(environment=environment)

@@ -18,6 +18,9 @@ SERVICE = "execute-api"
 CREDENTIALS = ("token_url", "client_id", "client_secret")
 ASKED = ("scope", "audience")
 """What a secret of client credentials must hold, and may."""
+ACCOUNT = tuple(f"DUECOURSE_{name}" for name in ("ISSUER", "CLIENT_ID", "ACCOUNT", "CLIENT_SECRET"))
+"""What it holds for a service account of the stage's own user pool, as `duecourse accounts create --json` prints it."""
+LOCAL = "http://127.0.0.1:"
 
 
 class CredentialsError(Exception):
@@ -55,16 +58,21 @@ def _read(auth: Mapping[str, str], aws: Session) -> str:
 
 
 def _granted(secret: str, patience: Patience) -> str:
-    """A token for client credentials (RFC 6749, 4.4)."""
+    """A token for client credentials (RFC 6749, 4.4), or for a service account of a user pool."""
     try:
         known: Mapping[str, Any] = json.loads(secret)
-        url, name, password = (str(known[key]) for key in CREDENTIALS)
+        named = ACCOUNT if ACCOUNT[0] in known else CREDENTIALS
+        url, client_id, *more = (str(known[key]) for key in named)
     except (ValueError, KeyError, TypeError):
-        raise CredentialsError(f"the secret must be a JSON object with {', '.join(CREDENTIALS)}") from None
-    if not url.startswith(("https://", "http://127.0.0.1:")):
-        raise CredentialsError("token_url of the secret must begin with https://")
+        wanted = f"{', '.join(CREDENTIALS)}, or what `duecourse accounts create --json` prints"
+        raise CredentialsError(f"the secret must be a JSON object with {wanted}") from None
+    if not url.startswith(("https://", LOCAL)):
+        raise CredentialsError(f"{named[0]} of the secret must begin with https://")
+    if named is ACCOUNT:
+        return _of_pool(url, client_id, *more, patience=patience)
+    (password,) = more
     form = {"grant_type": "client_credentials", **{key: str(known[key]) for key in ASKED if known.get(key)}}
-    basic = base64.b64encode(f"{quote(name, safe='')}:{quote(password, safe='')}".encode()).decode()
+    basic = base64.b64encode(f"{quote(client_id, safe='')}:{quote(password, safe='')}".encode()).decode()
     issuer = Api(url, patience)
     answer = issuer.send(
         "POST",
@@ -74,6 +82,20 @@ def _granted(secret: str, patience: Patience) -> str:
         authorization=f"Basic {basic}",
     )
     return str(answer.body.get("access_token") or "")
+
+
+def _of_pool(issuer: str, client_id: str, account: str, password: str, *, patience: Patience) -> str:
+    """A token of a user pool (Amazon Cognito, InitiateAuth; it needs no signature)."""
+    shown = {"USERNAME": account, "PASSWORD": password}
+    body = {"ClientId": client_id, "AuthFlow": "USER_PASSWORD_AUTH", "AuthParameters": shown}
+    answer = Api(issuer.rpartition("/")[0], patience).send(
+        "POST",
+        "/",
+        json.dumps(body).encode(),
+        content_type="application/x-amz-json-1.1",
+        x_amz_target="AWSCognitoIdentityProviderService.InitiateAuth",
+    )
+    return str((answer.body.get("AuthenticationResult") or {}).get("AccessToken") or "")
 
 
 def _where(auth: Mapping[str, str]) -> str:

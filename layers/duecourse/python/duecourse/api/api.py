@@ -96,7 +96,9 @@ class Route(NamedTuple):
     """`answers`: by status the type of the answer, None where it has no body. `body`: the model of the request's body,
     which may be left out where it is `body_optional`. `query` and `headers`: the parameters that it takes beside its
     path's. `problems`: the kinds that are its own, beside those that follow from what it takes (openapi.problem_kinds).
-    `run_token`: the token of a run opens it.
+    `run_token`: the token of a run opens it. `checks_tags`: the function itself keeps callers whose scopes are narrowed
+    to the jobs with their tags; of another route the job is checked that its path names, and where it names none they
+    are refused (`narrowing.check_route`).
     """
 
     method: str
@@ -111,6 +113,7 @@ class Route(NamedTuple):
     problems: tuple[str, ...] = ()
     only_for: frozenset[str] | None = None
     run_token: bool = False
+    checks_tags: bool = False
 
     @property
     def scopes(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.api.api import Answer, Api, Route, admit
 from duecourse.api.bodies.jsontext import write_json
 from duecourse.api.identity import admitted
+from duecourse.api.narrowing import check_route
 from duecourse.api.problems.problems import Problem, internal
 from duecourse.api.problems.refusals import refusing
 from duecourse.api.problems.unavailable import unavailable
@@ -53,6 +54,7 @@ class Application:
                     # because its owner's programs ask too often. API Gateway's own throttle bounds it.
                     admit(self._api, self._request)
                 with refusing(self._api.settings, parameters, route.problems):
+                    check_route(self._api, route, self._request, parameters)
                     return route.handler(self._api, self._request, parameters)
 
             return self._answered(work)

@@ -5,11 +5,12 @@ that a caller wrote is believed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.api.problems.problems import Problem
+from duecourse.api.bodies.definition_body import TAG_PATTERN
+from duecourse.api.problems.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.change_record import MAX_PRINCIPAL
@@ -17,6 +18,8 @@ from duecourse.settings import ApiSettings
 
 READ, WRITE, OPS = "jobs:read", "jobs:write", "ops"
 SCOPES = frozenset({READ, WRITE, OPS})
+NARROWED = re.compile(f"({READ}|{WRITE}):tag=({TAG_PATTERN})")
+"""A scope that counts for jobs with a tag only, such as `jobs:write:tag=billing`."""
 
 DEFAULT_TENANT = "default"
 """Whose jobs all are where callers are not told apart (IAM, the local stack)."""
@@ -29,7 +32,9 @@ _BETWEEN = re.compile(r"[\s,\[\]\"]+")
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`principal` is the token's subject, an IAM ARN or `local`; `scopes` are those of ours that were granted."""
+    """`principal` is the token's subject, an IAM ARN or `local`; `scopes` are those of ours that were granted, the
+    narrowed ones as they were spelt.
+    """
 
     tenant: str
     principal: str
@@ -64,7 +69,18 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal
 def _scopes(claim: object) -> frozenset[str]:
     """Ours among those of a claim. API Gateway writes a list as `[a b]`; Cognito puts the API's name before each."""
     words = claim if isinstance(claim, list) else _BETWEEN.split(str(claim or ""))
-    return SCOPES & {str(word).removeprefix(_PREFIX) for word in words}
+    named = {str(word).removeprefix(_PREFIX) for word in words}
+    return frozenset(name for name in named if name in SCOPES or NARROWED.fullmatch(name))
+
+
+def tags_of(needed: frozenset[str], granted: frozenset[str]) -> frozenset[str] | None:
+    """The tags to which the scopes narrow a caller who needs one of these: None where they do not, empty where none of
+    them is granted at all.
+    """
+    if needed & granted:
+        return None
+    narrowed = filter(None, map(NARROWED.fullmatch, granted))
+    return frozenset(match[2] for match in narrowed if match[1] in needed)
 
 
 def _principal(name: object) -> str:
@@ -84,7 +100,8 @@ def _unknown_caller() -> Problem:
 
 
 def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) -> Request:
-    """The request with its caller filled in. Raises Problem: 401, 403 without tenant or a needed scope.
+    """The request with its caller filled in. Raises Problem: 401, 403 without tenant or a needed scope; a narrowed one
+    is enough here.
 
     Strangers at an open route stay without tenant and scopes.
     """
@@ -94,16 +111,19 @@ def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) ->
         if needed:
             raise
         return request
-    if needed and not needed & caller.scopes:
+    tags = tags_of(needed, caller.scopes) if needed else None
+    if tags == frozenset():
         raise _scope_missing(needed, caller)
-    return replace(request, tenant=caller.tenant, principal=caller.principal, scopes=caller.scopes)
+    return replace(request, tenant=caller.tenant, principal=caller.principal, scopes=caller.scopes, tags=tags)
 
 
 def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
     wanted = " or ".join(sorted(needed))
     has = ", ".join(sorted(caller.scopes)) or "none of Duecourse's"
-    return Problem(
-        "scope-missing",
-        f"This needs the scope {wanted}; the token has {has}.",
-        headers={"www-authenticate": f'Bearer error="insufficient_scope", scope="{" ".join(sorted(needed))}"'},
-    )
+    return insufficient_scope(f"This needs the scope {wanted}; the token has {has}.", needed)
+
+
+def insufficient_scope(detail: str, needed: frozenset[str], faults: Sequence[FieldFault] = ()) -> Problem:
+    """403: one of the `needed` scopes, as they are, would open it."""
+    challenge = f'Bearer error="insufficient_scope", scope="{" ".join(sorted(needed))}"'
+    return Problem("scope-missing", detail, faults=faults, headers={"www-authenticate": challenge})

@@ -22,8 +22,9 @@ CORRELATION_ID = "[A-Za-z0-9_.:-]{1,128}"
 class Request:
     """`query` holds each parameter once (repeated ones joined by commas, as API Gateway does); `body` is raw.
     `authorization` may hold a run's token and is in no log, nor are the other `headers` (names in small letters).
-    Tenant, principal and scopes are filled in where the route's scope is checked (`identity.admitted`), from what the
-    gateway's `authorizer` found out. `correlation_id` is the caller's own (X-Correlation-Id), or the request's id.
+    Tenant, principal, scopes and tags are filled in where the route's scope is checked (`identity.admitted`), from what
+    the gateway's `authorizer` found out; `tags` are those to which the scopes narrow the caller (None: they do not).
+    `correlation_id` is the caller's own (X-Correlation-Id), or the request's id.
     """
 
     request_id: str
@@ -31,6 +32,7 @@ class Request:
     tenant: str = ""
     principal: str = ""
     scopes: frozenset[str] = frozenset()
+    tags: frozenset[str] | None = None
     query: Mapping[str, str] | None = None
     content_type: str | None = None
     body: str | None = None

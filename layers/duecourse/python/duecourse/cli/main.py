@@ -10,6 +10,7 @@ import click
 from duecourse.cli.terminal import Group
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "accounts": ("duecourse.cli.commands.accounts", "accounts", "Create, list and delete service accounts."),
     "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs as files say."),
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),

@@ -9,7 +9,8 @@ Profiles are in `~/.config/duecourse/profiles.toml` (or where XDG_CONFIG_HOME sa
     issuer = "https://login.example.com"      # for `duecourse login`
     client_id = "duecourse"
 
-A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file.
+A service account has its secret in DUECOURSE_CLIENT_SECRET, never in the file. It needs no profile: beside
+DUECOURSE_API the environment may have all that a profile may say (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID, …).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -27,8 +29,8 @@ from duecourse.client.signing import Bearer, SigV4, needs_signature
 
 API, TOKEN, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_PROFILE"
 SECRET = "DUECOURSE_CLIENT_SECRET"
-FIELDS = ("api", "issuer", "client_id", "scope", "audience")
-"""What a profile may say."""
+FIELDS = ("api", "issuer", "client_id", "scope", "audience", "account")
+"""What a profile may say, and the environment where it names the API: DUECOURSE_API, DUECOURSE_ISSUER, …"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +78,27 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
 
     Raises ValueError that says what to set where none of them names one.
     """
-    token = environment.get(TOKEN)
     wanted = profile or environment.get(PROFILE)
-    if wanted is None and (api := environment.get(API)):
-        return Access(api, token)
+    if wanted is None and environment.get(API):
+        said = {field: found for field in FIELDS if (found := environment.get(f"DUECOURSE_{field.upper()}"))}
+        if "issuer" in said and SECRET not in environment:
+            raise ValueError(f"DUECOURSE_ISSUER is for service accounts: set {SECRET}, too, or write a profile")
+        return _access(said.pop("api"), said, None, environment)
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
         raise ValueError(f"no API address: set {API}, or write a profile to {profiles_file(environment)}")
     match known.get(str(name)):
-        case {"api": str(api), "issuer": str(issuer), "client_id": str(client), **more}:
-            texts = {key: str(more[key]) for key in ("scope", "audience") if key in more}
-            secret = environment.get(SECRET)
-            return Access(api, token, profile=str(name), issuer=Issuer(issuer, client, secret=secret, **texts))
-        case {"api": str(api)}:
-            return Access(api, token, profile=str(name))
+        case {"api": str(api), **more}:
+            return _access(api, more, str(name), environment)
         case _:
             raise ValueError(f"no profile {name} with an api in {profiles_file(environment)}")
+
+
+def _access(api: str, more: Mapping[Any, object], profile: str | None, environment: Mapping[str, str]) -> Access:
+    """What the other fields of a profile, or of the environment, say of an API."""
+    texts = {field: str(more[field]) for field in FIELDS if field in more}
+    issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
+    token, secret = environment.get(TOKEN), environment.get(SECRET)
+    found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
+    return Access(api, token, profile=profile, issuer=found)

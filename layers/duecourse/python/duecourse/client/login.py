@@ -1,7 +1,7 @@
 """Tokens of an OIDC issuer: kept between commands, renewed before they expire, or asked for with a client's secret.
 
-Discovery is OpenID Connect Discovery 1.0; renewal RFC 6749 section 6, client credentials section 4.4. A Cognito user
-pool without a domain has neither: it is asked by its own API.
+Discovery is OpenID Connect Discovery 1.0; renewal RFC 6749 section 6, client credentials section 4.4. A stage's own
+Cognito user pool is asked by its own API; a service account of it (`duecourse accounts`) shows its name and its secret.
 """
 
 from __future__ import annotations
@@ -111,18 +111,21 @@ class TokenFile:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who issues tokens, and to which client; `secret` only for clients that can keep one."""
+    """Who issues tokens, and to which client; `secret` only for clients that can keep one, or for an `account` of a
+    user pool.
+    """
 
     url: str
     client_id: str
     scope: str | None = None
     audience: str | None = None
     secret: str | None = None
+    account: str | None = None
 
     @property
     def is_cognito(self) -> bool:
         """Whether it is a user pool that has no token endpoint of its own."""
-        return (urlsplit(self.url).hostname or "").startswith("cognito-idp.")
+        return self.account is not None or (urlsplit(self.url).hostname or "").startswith("cognito-idp.")
 
     def form(self, **fields: str | None) -> dict[str, str]:
         """The fields of a request to the token endpoint."""
@@ -178,20 +181,24 @@ class IssuedAuth(httpx.Auth):
         request.headers["Authorization"] = f"Bearer {tokens.access_token}"
 
     def _fresh(self, tokens: Tokens | None) -> Generator[httpx.Request, httpx.Response, Tokens]:
-        refresh = tokens.refresh_token if tokens else None
-        if self._issuer.secret is None and refresh is None:
+        issuer, secret = self._issuer, self._issuer.secret
+        refresh = tokens.refresh_token if tokens and secret is None else None  # a secret outlives what renews a token
+        if secret is None and refresh is None:
             raise _logged_out("nobody is logged in")
-        if self._issuer.is_cognito:
-            answer = yield cognito_request(self._issuer, "REFRESH_TOKEN_AUTH", {"REFRESH_TOKEN": refresh or ""})
+        if issuer.is_cognito:
+            if secret is None:
+                answer = yield cognito_request(issuer, "REFRESH_TOKEN_AUTH", {"REFRESH_TOKEN": refresh or ""})
+            else:
+                shown = {"USERNAME": issuer.account or issuer.client_id, "PASSWORD": secret}
+                answer = yield cognito_request(issuer, "USER_PASSWORD_AUTH", shown)
             return _read(answer, lambda: cognito_tokens(answer.json()["AuthenticationResult"], self._clock(), tokens))
         if self._endpoint is None:
-            found = yield httpx.Request("GET", self._issuer.url.rstrip("/") + DISCOVERY)
+            found = yield httpx.Request("GET", issuer.url.rstrip("/") + DISCOVERY)
             self._endpoint = _read(found, lambda: str(found.json()["token_endpoint"]))
         if refresh is not None:
-            form = self._issuer.form(grant_type="refresh_token", refresh_token=refresh)
+            form = issuer.form(grant_type="refresh_token", refresh_token=refresh)
         else:
-            scope, audience = self._issuer.scope, self._issuer.audience
-            form = self._issuer.form(grant_type="client_credentials", scope=scope, audience=audience)
+            form = issuer.form(grant_type="client_credentials", scope=issuer.scope, audience=issuer.audience)
         answer = yield httpx.Request("POST", self._endpoint, data=form)
         return _read(answer, lambda: Tokens.of(answer.json(), self._clock(), tokens))
 

@@ -60,6 +60,7 @@ class BatchAnswer(TypedDict):
     body=BatchBody,
     headers=("Idempotency-Key",),
     problems=("invalid-batch",),
+    checks_tags=True,
 )
 def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create many jobs.

@@ -16,10 +16,11 @@ from duecourse.api.bodies.definition_body import Tag
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
+from duecourse.api.narrowing import listed_tag
 from duecourse.api.paging import dead_page_token, fitting, open_dead_page_token, read_dead_page_token, read_limit
 from duecourse.api.problems.problems import FieldFault, invalid
 from duecourse.api.request import Request
-from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_tag, read_times
+from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_times
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.usecases.runs.dead_letters import DeadRuns
 from duecourse.usecases.runs.run_search import mark_of
@@ -67,7 +68,7 @@ class RedrivenAnswer(TypedDict):
     next_cursor: str | None
 
 
-@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=CHOICE)
+@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=CHOICE, checks_tags=True)
 def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List dead runs.
 
@@ -78,7 +79,7 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     query = request.query or {}
     limit, before = read_limit(query, also=CHOICE), read_dead_page_token(query)
     job_id, (since, until) = read_job(query, "job_id"), read_times(query, "since", "until")
-    choice = DeadRuns(job_id, since, until, read_tag(query), read_line(query, "error", MAX_ERROR_TEXT))
+    choice = DeadRuns(job_id, since, until, listed_tag(request), read_line(query, "error", MAX_ERROR_TEXT))
     page = api.dead_letters.page(request.tenant, choice, limit=limit, before=before)
     items = [run_document(run) for run in page.items]
     count = fitting(items)

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from duecourse.api.answers import Document
 from duecourse.api.api import Answer, Api, page_answer
+from duecourse.api.narrowing import listed_tag
 from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
-from duecourse.api.run_query import read_line, read_tag
+from duecourse.api.run_query import read_line
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job_limits import MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
@@ -25,7 +26,7 @@ def job_page(
 ) -> Answer:
     """A page of the tenant's jobs, or of those alone that are workflows. Raises Problem."""
     limit, after = read_limit(request.query, also=FILTERS), read_job_page_token(request.query)
-    where = replace(read_filter(request.query or {}), workflows=workflows)
+    where = replace(read_filter(request.query or {}), tag=listed_tag(request), workflows=workflows)
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
     page = api.jobs.page(request.tenant, limit=limit, after=after, where=where)
@@ -36,12 +37,11 @@ def job_page(
 
 
 def read_filter(query: Mapping[str, str]) -> JobFilter:
-    """Which jobs to list. Raises Problem (400)."""
+    """Which jobs to list, whatever their tags. Raises Problem (400)."""
     prefix, state = query.get("prefix"), query.get("state")
     if prefix is not None and re.fullmatch(ID_PATTERN, prefix) is None:
         raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
-    tag = read_tag(query)
     if state is not None and state not in tuple(JobState):
         raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
     owner = read_line(query, "owner", MAX_OWNER)
-    return JobFilter(prefix or "", tag, None if state is None else JobState(state), owner)
+    return JobFilter(prefix or "", state=None if state is None else JobState(state), owner=owner)

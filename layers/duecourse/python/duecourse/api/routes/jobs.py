@@ -18,6 +18,7 @@ from duecourse.api.bodies.patch import patched
 from duecourse.api.bodies.read_only import judged
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key, request_key
+from duecourse.api.narrowing import check_tags
 from duecourse.api.problems.problems import FieldFault, Problem, invalid, pointer, unknown_job
 from duecourse.api.request import Request
 from duecourse.api.routes.dry_run import dry_run_in
@@ -44,6 +45,7 @@ JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
     body=JobBody,
     headers=("Idempotency-Key",),
     problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "idempotency-key-spent", "idempotency-key-reused"),
+    checks_tags=True,
 )
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create a job.
@@ -61,15 +63,17 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
     tenant = request.tenant
     named = request_key(key, value, place)
     if named is not None and (view := api.jobs.repeated(tenant, named)) is not None:
+        check_tags(request, view.job.tags)
         return _repeated(view)
     draft = judged(
         value, None, None, "invalid-job", lambda own: read_job(own, tenant, rules_of_stage(api), api.jobs.check)
     )
+    check_tags(request, draft.tags)
     made = api.jobs.create_once(draft, named, request.correlation_id, by=request.principal)
     return made_answer(made) if isinstance(made, Created) else _repeated(made)
 
 
-@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=FILTERS)
+@route("GET", "/v1/jobs", "jobs", {200: PageAnswer[JobAnswer]}, query=FILTERS, checks_tags=True)
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List jobs.
 
@@ -98,6 +102,7 @@ def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     query=("dry_run",),
     headers=("If-Match", "If-None-Match"),
     problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable", "is-workflow", "in-workflow"),
+    checks_tags=True,
 )
 def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a job.
@@ -110,7 +115,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     expected = replace(read_expected(request), absent=read_absent(request))
 
     def draft_for(job: Job | None) -> Draft:
-        return _own_draft(api, request.tenant, job_id, value, job)
+        return _own_draft(api, request, job_id, value, job)
 
     if dry:
         return job_answer("job_looked_at", api.editing.look(request.tenant, job_id, draft_for, expected))
@@ -126,6 +131,7 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     body=JobPatch,
     headers=("If-Match",),
     problems=(*JOB_PROBLEMS, "job-unreadable", "is-workflow", "in-workflow"),
+    checks_tags=True,
 )
 def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Change a job.
@@ -140,7 +146,7 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     expected = read_expected(request)
 
     def draft_for(job: Job) -> Draft:
-        return _own_draft(api, request.tenant, job_id, patched(job, patch), job)
+        return _own_draft(api, request, job_id, patched(job, patch), job)
 
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
@@ -203,18 +209,21 @@ def rules_of_stage(api: Api) -> Rules:
     return Rules(private, settings.allowed_targets, settings.default_precision, api.jobs.tasks)
 
 
-def _own_draft(api: Api, tenant: str, job_id: str, value: Any, job: Job | None) -> Draft:
+def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:
     """The draft, over the job that stands, of a value that may leave out its id, or must repeat the path's. Raises
-    Problem with all its faults.
+    Problem with all its faults, or where the job has none of the caller's tags, before or afterwards.
     """
+    if job is not None:
+        check_tags(request, job.tags)
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")
     check, rules = api.editing.check_over(job), rules_of_stage(api)
 
     def read(own: Any) -> Draft:
-        return read_job(own | {"id": job_id} if isinstance(own, dict) else own, tenant, rules, check)
+        return read_job(own | {"id": job_id} if isinstance(own, dict) else own, request.tenant, rules, check)
 
     draft = judged(value, job_id, job, "invalid-job", read)
+    check_tags(request, draft.tags)
     graph = None if job is None else api.jobs.membership.graph(job)
     if graph is not None:
         found = result_faults(draft.payload, job_id, graph)

@@ -66,6 +66,7 @@ class PreviewAnswer(TypedDict):
     body=PreviewBody,
     only_for=frozenset({READ}),
     problems=("invalid-preview",),
+    checks_tags=True,
 )
 def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """See what a schedule means.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, page_answer, route
+from duecourse.api.narrowing import listed_tag
 from duecourse.api.paging import (
     fitting,
     read_limit,
@@ -17,7 +18,7 @@ from duecourse.api.paging import (
 from duecourse.api.problems.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_states, read_tag, read_times
+from duecourse.api.run_query import MAX_ERROR_TEXT, read_job, read_line, read_states, read_times
 from duecourse.domain.runs.run import UNSUCCESSFUL, RunState
 from duecourse.domain.runs.run_filter import RunFilter
 from duecourse.usecases.runs.history import RunPage
@@ -54,6 +55,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     {200: PageAnswer[RunAnswer]},
     query=ACROSS,
     problems=("job-needed", "unknown-job"),
+    checks_tags=True,
 )
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Find runs across jobs that did not go well.
@@ -65,7 +67,7 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     next one.
     """
     query = request.query or {}
-    limit, job_id, tag = read_limit(query, also=ACROSS), read_job(query, "job"), read_tag(query)
+    limit, job_id, tag = read_limit(query, also=ACROSS), read_job(query, "job"), listed_tag(request)
     since, until = read_times(query, "since", "until")
     wanted = RunFilter(read_states(query) or UNSUCCESSFUL, since, until, read_line(query, "error", MAX_ERROR_TEXT))
     if job_id is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -27,6 +28,7 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.bodies.workflow_body import JobName, WorkflowBody
 from duecourse.api.bodies.workflow_reading import read_workflow
 from duecourse.api.headers import etag_of, read_absent, read_expected, read_key
+from duecourse.api.narrowing import check_member
 from duecourse.api.problems.problems import Problem, unknown_workflow
 from duecourse.api.request import Request
 from duecourse.api.routes.dry_run import dry_run_in
@@ -64,6 +66,7 @@ class RerunBody(Body):
         *("workflows-off", "invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
         *("busy", "job-quota", "job-unreadable"),
     ),
+    checks_tags=True,
 )
 def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Create or replace a workflow.
@@ -80,6 +83,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     expected = replace(read_expected(request), absent=read_absent(request))
     before = api.workflows.standing(request.tenant, workflow_id, expected)
     draft = _draft(api, request.tenant, workflow_id, value, None if before is None else before.job)
+    draft = replace(draft, reach=partial(check_member, request))
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
     charge(api, request, 1 + len(draft.inline))
@@ -94,7 +98,13 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
 
 
 @route(
-    "GET", "/v1/workflows", "workflows", {200: PageAnswer[WorkflowSummaryAnswer]}, query=FILTERS, problems=_PROBLEMS[:1]
+    "GET",
+    "/v1/workflows",
+    "workflows",
+    {200: PageAnswer[WorkflowSummaryAnswer]},
+    query=FILTERS,
+    problems=_PROBLEMS[:1],
+    checks_tags=True,
 )
 def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List workflows.

@@ -39,6 +39,7 @@ def list_profiles(as_json: bool) -> None:
 @click.option("--client-id", help="What the issuer calls this command.")
 @click.option("--scope", help="What to ask the issuer for.  [default: openid offline_access]")
 @click.option("--audience", help="For issuers that want one.")
+@click.option("--account", help="A service account of the stage's own user pool (duecourse accounts).")
 @click.option("--use", "chosen", is_flag=True, help="Make it the default.")
 def add(name: str, chosen: bool, **given: str | None) -> None:
     """Add a profile, or change one."""

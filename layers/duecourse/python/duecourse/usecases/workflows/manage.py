@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
@@ -110,7 +111,8 @@ class ManageWorkflows:
         found = self._checked(tenant, workflow_id, draft, before)
 
         def write(name: str) -> Edited:
-            return self.editing.put(tenant, name, lambda _: draft.inline[name], correlation_id=correlation_id, by=by)
+            over = partial(draft.inline_over, name)
+            return self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by)
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
@@ -120,6 +122,8 @@ class ManageWorkflows:
         def own(job: Job | None) -> Draft:
             nonlocal replaced
             replaced = job
+            if job is not None:
+                draft.reach(job)
             kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
                 kept = self.workflows.put_graph(tenant, workflow_id, graph)
@@ -160,12 +164,15 @@ class ManageWorkflows:
             self.cancel_runs(tenant, job_id, gone.generation)
 
     def _checked(self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> dict[str, Job]:
-        """The members that exist. Raises WorkflowInvalidError, JobQuotaError."""
+        """The members that exist. Raises WorkflowInvalidError, JobQuotaError, what `reach` of the draft raises."""
         if faults := graph_faults(draft.members):
             raise WorkflowInvalidError(faults)
         found = self.workflows.jobs(tenant, [member.id for member in draft.members])
-        now = self.clock.now()
-        own = _made(draft.definition(""), None if before is None else before.job, workflow_id, now)
+        standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
+        for each in (standing, definition, *draft.inline.values(), *found.values()):
+            if each is not None:
+                draft.reach(each)
+        own = _made(definition, standing, workflow_id, now)
         graph = Graph(draft.members, own.schedule.timezone)
         faults = [
             *time_faults(draft.members, own.schedule, own.exclude, int(now)),

@@ -27,12 +27,20 @@ class NoWorkflowError(Exception):
 @dataclass(frozen=True, slots=True)
 class WorkflowDraft:
     """A workflow as a caller asks for it: `members` without their lanes, `inline` the jobs that are defined with it,
-    `definition` the draft of the workflow's own job, whose target is the graph with that hash.
+    `definition` the draft of the workflow's own job, whose target is the graph with that hash. `reach` raises for a
+    job that stands, or would, out of the caller's reach.
     """
 
     members: tuple[Member, ...]
     definition: Callable[[str], Draft]
     inline: Mapping[str, Draft]
+    reach: Callable[[Job | Draft], None] = lambda _: None
+
+    def inline_over(self, name: str, job: Job | None) -> Draft:
+        """The draft of a job that is defined with it, over the one that stands. Raises what `reach` raises."""
+        if job is not None:
+            self.reach(job)
+        return self.inline[name]
 
 
 @dataclass(frozen=True, slots=True)

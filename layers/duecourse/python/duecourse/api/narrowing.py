@@ -1,0 +1,82 @@
+"""What callers reach whose scopes are narrowed to tags (`jobs:write:tag=billing`): jobs that have one of the tags, and
+the runs of such jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+from duecourse.api.api import Api, Route
+from duecourse.api.identity import READ, WRITE, insufficient_scope
+from duecourse.api.problems.problems import FieldFault
+from duecourse.api.request import Request
+from duecourse.api.run_query import read_tag
+from duecourse.domain.ids import is_id
+from duecourse.domain.jobs.job import Job
+from duecourse.usecases.jobs.draft import Draft
+from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.runs.runs import RunUnknownError
+
+
+def check_route(api: Api, route: Route, request: Request, parameters: Mapping[str, str]) -> None:
+    """Raises Problem (403) where the job that the path names has none of the caller's tags, and where it names none
+    though the route needs one; JobUnknownError, RunUnknownError where there is no such job (any more).
+    """
+    if request.tags is None or route.checks_tags:
+        return
+    name = _job_named(parameters)
+    if name is None:
+        wanted = " or ".join(sorted(route.scopes))
+        detail = f"This is not limited to the jobs with a tag; it needs the scope {wanted} without one."
+        raise insufficient_scope(detail, route.scopes)
+    job = api.manual.jobs.get(request.tenant, name) if is_id(name) else None
+    if job is None:
+        raise RunUnknownError(unquote(parameters["run_id"])) if "run_id" in parameters else JobUnknownError(name)
+    _check(request, job.tags, f"The job {name}", route.scopes)
+
+
+def check_tags(request: Request, tags: Sequence[str]) -> None:
+    """Raises Problem (403), naming /tags, where a job that is written, or has been, has none of the caller's."""
+    _check(request, tags, "The job", frozenset({WRITE}), "/tags")
+
+
+def check_member(request: Request, job: Job | Draft) -> None:
+    """Raises Problem (403), naming the job, where one of several that are written together has none of them."""
+    _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
+
+
+def listed_tag(request: Request) -> str | None:
+    """The tag by which a list is chosen: that of the query, which has to be one of the caller's, or their only one.
+    Raises Problem: 400, 403 where the query has to name one.
+    """
+    tag = read_tag(request.query or {})
+    if request.tags is None or tag in request.tags:
+        return tag
+    if tag is None and len(request.tags) == 1:
+        (tag,) = request.tags
+        return tag
+    fault = FieldFault(f"must be one of the tags of the caller's scopes: {_named(request)}", parameter="tag")
+    raise insufficient_scope(f"The query parameter tag {fault.detail}.", frozenset({READ}), [fault])
+
+
+def _job_named(parameters: Mapping[str, str]) -> str | None:
+    """The job that a path names, by its own id or by that of a run: as it is spelt, perhaps no id at all."""
+    if "run_id" in parameters:
+        return unquote(parameters["run_id"]).partition(".")[0]
+    name = parameters.get("job_id") or parameters.get("workflow_id")
+    return None if name is None else unquote(name)
+
+
+def _check(
+    request: Request, tags: Sequence[str], what: str, needed: frozenset[str], pointer: str | None = None
+) -> None:
+    if request.tags is None or not request.tags.isdisjoint(tags):
+        return
+    remedy = f"must have one of the tags of the caller's scopes: {_named(request)}"
+    faults = [] if pointer is None else [FieldFault(remedy, pointer)]
+    raise insufficient_scope(f"{what} {remedy}.", needed, faults)
+
+
+def _named(request: Request) -> str:
+    return ", ".join(sorted(request.tags or ()))

@@ -1,0 +1,101 @@
+"""`duecourse accounts`: service accounts of a stage, for programs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from duecourse.cli.commands.doctor import STAGE_HELP
+from duecourse.cli.commands.options import confirm, yes_option
+from duecourse.cli.terminal import Command, Group, say
+
+if TYPE_CHECKING:
+    from duecourse.cli.accounts import Accounts
+
+stage_option = click.option(
+    "--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP.replace("to look at", "")
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+
+
+@click.group(cls=Group, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
+def accounts() -> None:
+    """Create, list and delete service accounts, with your AWS credentials: programs that call the API of a stage."""
+
+
+@accounts.command(cls=Command, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
+@click.argument("name")
+@click.option("--tenant", required=True, metavar="ID", help="Whose jobs it sees.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    metavar="SCOPE",
+    help="What it may do: jobs:read, jobs:write or ops; jobs:read:tag=billing for jobs with a tag. Can be repeated.",
+)
+@stage_option
+@json_option
+def create(name: str, tenant: str, scopes: tuple[str, ...], stage: str, as_json: bool) -> None:
+    """Create an account, and print the environment of a program that uses it. The secret is shown this once."""
+    from duecourse.cli.accounts import check, new_secret
+    from duecourse.cli.output.values import print_json
+
+    check(name, tenant, scopes)
+    with _of(stage) as found:
+        environment = found.create(name, tenant, scopes, new_secret())
+    if as_json:
+        print_json(environment)
+    else:
+        for variable, value in environment.items():
+            say(f"export {variable}={shlex.quote(value)}")
+
+
+@accounts.command("list", cls=Command, example="duecourse accounts list --stage prod")
+@stage_option
+@json_option
+def list_accounts(stage: str, as_json: bool) -> None:
+    """List the accounts of a stage: name, tenant, scopes."""
+    from duecourse.cli.output.values import print_json
+
+    with _of(stage) as found:
+        all_of_them = sorted(found.all(), key=lambda account: (account.tenant, account.name))
+    if as_json:
+        print_json({"items": [account.document() for account in all_of_them], "next_cursor": None})
+    else:
+        for account in all_of_them:
+            say(f"{account.name}  {account.tenant}  {' '.join(sorted(account.scopes)) or 'no scope'}")
+
+
+@accounts.command(cls=Command, example="duecourse accounts delete reports --stage prod")
+@click.argument("name")
+@yes_option
+@stage_option
+def delete(name: str, yes: bool, stage: str) -> None:
+    """Delete an account. It gets no further token; one that it has is good for an hour at most."""
+    with _of(stage) as found:
+        if not yes:
+            confirm(f"Delete the account {name} of {found.stage.stack}?")
+        found.delete(name)
+    say(f"{name} is deleted; tokens that it has end within the hour")
+
+
+@contextmanager
+def _of(stage: str) -> Iterator[Accounts]:
+    """The accounts of a stage. Raises CliError for what AWS refuses."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from duecourse.cli.accounts import Accounts, refused
+    from duecourse.cli.doctor.stage import clients_for, find_stage
+    from duecourse.cli.terminal import CliError
+
+    try:
+        yield Accounts.of(find_stage(stage, clients_for(stage)))
+    except ClientError as error:
+        raise refused(error) from error
+    except BotoCoreError as error:
+        raise CliError(f"AWS cannot be asked: {error}") from error

@@ -1,0 +1,224 @@
+"""Every route there is, called with scopes that are narrowed to a tag: what has the tag is reached, nothing else is."""
+
+# ruff: noqa: F811 - a fixture of another file is named like the argument that it fills
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duecourse.api.identity import SCOPES
+from tests.integration.api.test_every_route import (
+    CLOSED,
+    OWNER,
+    SCOPES_OF,
+    SECRET,
+    Tenants,
+    each_closed,
+    kind,
+    tenants,  # noqa: F401 - the fixture
+)
+from tests.support.api import BODY, HTTP_TARGET, Answered
+from tests.support.api_events import json_event, jwt_caller
+from tests.support.every_route import JOB, TAG, WORKFLOW
+
+pytestmark = pytest.mark.emulator
+
+OTHER = "reports"
+"""A tag that nothing has."""
+
+OF_A_JOB = "the job of the path decides"
+LIST = "shows what has the tag"
+WRITTEN = "the job that is written decides"
+NO_JOB = "concerns no job"
+REFUSED = "needs the whole scope"
+
+MEANING = {
+    ("POST", "/v1/jobs"): WRITTEN,
+    ("GET", "/v1/jobs"): LIST,
+    ("POST", "/v1/jobs/batch"): WRITTEN,
+    ("POST", "/v1/jobs/pause"): REFUSED,
+    ("POST", "/v1/jobs/resume"): REFUSED,
+    ("GET", "/v1/jobs/<job_id>"): OF_A_JOB,
+    ("PUT", "/v1/jobs/<job_id>"): WRITTEN,
+    ("PATCH", "/v1/jobs/<job_id>"): OF_A_JOB,
+    ("DELETE", "/v1/jobs/<job_id>"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/pause"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/resume"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/run"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/backfill"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/skip-next"): OF_A_JOB,
+    ("GET", "/v1/jobs/<job_id>/explain"): OF_A_JOB,
+    ("GET", "/v1/jobs/<job_id>/history"): OF_A_JOB,
+    ("GET", "/v1/jobs/<job_id>/runs"): OF_A_JOB,
+    ("GET", "/v1/runs"): LIST,
+    ("GET", "/v1/runs/<run_id>"): OF_A_JOB,
+    ("POST", "/v1/runs/<run_id>/cancel"): OF_A_JOB,
+    ("POST", "/v1/runs/<run_id>/redrive"): OF_A_JOB,
+    ("POST", "/v1/runs/<run_id>/rerun"): OF_A_JOB,
+    ("GET", "/v1/dead-letters"): LIST,
+    ("POST", "/v1/dead-letters/redrive"): REFUSED,
+    ("GET", "/v1/workflows"): LIST,
+    ("GET", "/v1/workflows/<workflow_id>"): OF_A_JOB,
+    ("PUT", "/v1/workflows/<workflow_id>"): WRITTEN,
+    ("GET", "/v1/workflows/<workflow_id>/runs/<instant>"): OF_A_JOB,
+    ("POST", "/v1/schedules/preview"): NO_JOB,
+    ("GET", "/v1/upcoming"): REFUSED,
+    ("GET", "/v1/stats"): REFUSED,
+}
+
+
+def caller(*tags: str, tenant: str = OWNER) -> dict[str, Any]:
+    """One whose scopes are all narrowed to these tags, as far as they can be."""
+    return jwt_caller(tenant, *(f"{scope}:tag={tag}" for scope in SCOPES for tag in tags))
+
+
+def refused(answer: Answered) -> bool:
+    return answer.status == 403 and kind(answer) == "scope-missing"
+
+
+def found(answer: Answered) -> set[str]:
+    """The ids of the jobs that a list concerns."""
+    return {item.get("job_id") or item["id"] for item in answer.json["items"]}
+
+
+def test_every_route_is_listed_here_with_what_a_narrowed_scope_means_for_it() -> None:
+    assert set(MEANING) == set(CLOSED)
+
+
+@each_closed
+def test_what_has_the_tag_is_reached(tenants: Tenants, method: str, path: str) -> None:
+    tenants.tags = (TAG,)
+    answer = tenants.call(method, path, caller(TAG, OTHER) if MEANING[method, path] is OF_A_JOB else caller(TAG))
+    if MEANING[method, path] is REFUSED:
+        assert refused(answer), answer.text
+        return
+    assert answer.status in (200, 201, 202, 204), answer.text
+    if MEANING[method, path] is LIST:
+        assert found(answer)
+    if path == "/v1/jobs/batch":
+        assert [item["status"] for item in answer.json["items"]] == [201]
+
+
+@each_closed
+def test_what_has_it_not_is_neither_shown_nor_changed(tenants: Tenants, method: str, path: str) -> None:
+    before = tenants.of_the_owner()
+    tenants.tags = (TAG,)
+    answer = tenants.call(method, path, caller(OTHER))
+    if MEANING[method, path] is LIST:
+        assert answer.json["items"] == []
+    elif path == "/v1/jobs/batch":
+        (item,) = answer.json["items"]
+        assert (item["status"], item["problem"]["errors"][0]["pointer"]) == (403, "/jobs/0/tags")
+    elif MEANING[method, path] is not NO_JOB:
+        assert refused(answer), answer.text
+        assert OTHER in answer.json["detail"] or "without one" in answer.json["detail"]
+        assert 'error="insufficient_scope"' in answer.headers["www-authenticate"]
+    assert SECRET not in answer.text
+    assert tenants.of_the_owner() == before
+
+
+@each_closed
+def test_a_tag_opens_nothing_of_another_tenant(tenants: Tenants, method: str, path: str) -> None:
+    before = tenants.of_the_owner()
+    answer = tenants.call(method, path, caller(TAG, tenant="globex"))
+    assert SECRET not in answer.text
+    assert tenants.of_the_owner() == before
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in CLOSED if SCOPES_OF[route] == {"jobs:write"}])
+def test_a_narrowed_scope_to_read_changes_nothing(tenants: Tenants, method: str, path: str) -> None:
+    before = tenants.of_the_owner()
+    tenants.tags = (TAG,)
+    assert refused(tenants.call(method, path, jwt_caller(OWNER, f"jobs:read:tag={TAG}")))
+    assert tenants.of_the_owner() == before
+
+
+def test_a_scope_without_a_tag_counts_beside_a_narrowed_one(tenants: Tenants) -> None:
+    both = jwt_caller(OWNER, "jobs:read", f"jobs:read:tag={OTHER}", f"jobs:write:tag={OTHER}")
+    assert found(tenants.call("GET", "/v1/jobs", both)) == {JOB, WORKFLOW}
+    assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", both))
+
+
+def test_a_job_keeps_the_tag_by_which_it_is_reached(tenants: Tenants) -> None:
+    api = tenants.api
+    api.caller = caller(TAG)
+    assert api.post(BODY | {"id": "mine", "tags": [TAG, "monthly"]}).status == 201
+    for body in (BODY, BODY | {"tags": ["monthly"]}):
+        answer = tenants.call("PUT", "/v1/jobs/<job_id>", caller(TAG), job_id="mine")
+        assert refused(answer), body
+        assert answer.errors == {"/tags": f"must have one of the tags of the caller's scopes: {TAG}"}
+    assert api.get("/v1/jobs/mine").json["tags"] == [TAG, "monthly"]
+
+
+def workflow(*members: str, **more: Any) -> dict[str, Any]:
+    """One of jobs that stand, and of one that is defined with it."""
+    made = {"job": {"target": HTTP_TARGET, **more}}
+    return {"schedule": None, "tags": [TAG], "jobs": {**{name: {} for name in members}, "made": made}}
+
+
+@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (workflow("another", tags=[TAG]), "another"),
+        (workflow("plan"), "made"),
+        (workflow("plan", tags=[OTHER]), "made"),
+        (workflow(tags=[TAG]) | {"tags": []}, "fresh"),
+    ],
+)
+def test_each_job_of_a_workflow_must_have_the_tag_and_nothing_is_written_else(
+    tenants: Tenants,
+    query: dict[str, str],
+    body: Any,
+    named: str,
+) -> None:
+    tenants.api.caller = jwt_caller(OWNER, *SCOPES)
+    assert tenants.api.post(BODY | {"id": "another"}).status == 201
+    before = tenants.of_the_owner()
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.send(json_event("PUT", "/v1/workflows/fresh", body, query=query))
+    assert refused(answer)
+    assert answer.json["detail"] == f"The job {named} must have one of the tags of the caller's scopes: {TAG}."
+    assert tenants.of_the_owner() == before
+
+
+def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has_the_tag(
+    tenants: Tenants,
+) -> None:
+    tenants.api.caller = jwt_caller(OWNER, *SCOPES)
+    assert tenants.api.post(BODY | {"id": "made", "schedule": None, "tags": [OTHER]}).status == 201
+    before = tenants.of_the_owner()
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.send(json_event("PUT", "/v1/workflows/fresh", workflow(tags=[TAG])))
+    assert refused(answer)
+    assert tenants.of_the_owner() == before
+
+
+def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> None:
+    tenants.api.caller = caller(TAG, OTHER)
+    for path in ("/v1/jobs", "/v1/workflows", "/v1/runs", "/v1/dead-letters"):
+        unnamed = tenants.api.get(path)
+        assert refused(unnamed)
+        assert unnamed.errors == {"tag": f"must be one of the tags of the caller's scopes: {TAG}, {OTHER}"}
+        assert refused(tenants.api.get(path, tag="another"))
+        assert found(tenants.api.get(path, tag=TAG))
+        assert tenants.api.get(path, tag=OTHER).json["items"] == []
+
+
+def test_the_runs_of_a_job_that_is_gone_are_reached_by_no_tag(tenants: Tenants) -> None:
+    assert tenants.call("DELETE", "/v1/jobs/<job_id>", caller(TAG)).status == 204
+    answer = tenants.call("GET", "/v1/runs/<run_id>", caller(TAG))
+    assert (answer.status, kind(answer)) == (404, "unknown-run")
+
+
+def test_a_repeated_request_shows_no_job_that_has_lost_the_tag(tenants: Tenants) -> None:
+    request = json_event("POST", "/v1/jobs", BODY | {"id": "mine", "tags": [TAG]}, headers={"idempotency-key": "k"})
+    tenants.api.caller = caller(TAG)
+    assert tenants.api.send(request).status == 201
+    assert tenants.api.send(request).status == 200
+    tenants.api.caller = jwt_caller(OWNER, *SCOPES)
+    assert tenants.api.send(json_event("PATCH", "/v1/jobs/mine", {"tags": [OTHER]})).status == 200
+    tenants.api.caller = caller(TAG)
+    assert refused(tenants.api.send(request))
