@@ -1,11 +1,10 @@
-"""Definitions, seats and a tenant's limits in memory."""
+"""Definitions and seats in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.bucket import Bucket
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
@@ -13,7 +12,6 @@ from duecourse.domain.jobs.policies import JobState, Lane
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
 from duecourse.ports import (
-    BucketConflict,
     ChangePage,
     Clock,
     CursorPage,
@@ -27,6 +25,7 @@ from duecourse.ports import (
     UsedKey,
 )
 from duecourse.testing.memory.items import CURSOR, Items
+from duecourse.testing.memory.tenant_limits import job_count
 
 
 class MemoryJobStore:
@@ -62,7 +61,7 @@ class MemoryJobStore:
                 raise StoreBusyError(f"{job.id} was created and deleted meanwhile")
             if seats is not None and not _stand(items, seats):
                 raise SeatsChangedError
-            if quota is not None and _count(items, job.tenant) >= quota:
+            if quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
             items.jobs[where] = job
             items.put_cursor(cursor, self._shards, self._clock.now())
@@ -197,10 +196,6 @@ def _snapshot(items: Items, tenant: str, job_id: str) -> JobSnapshot:
         return items.jobs.get((tenant, job_id)) or items.gone.get((tenant, job_id))
 
 
-def _count(items: Items, tenant: str) -> int:
-    return sum(owner == tenant for owner, _ in items.jobs)
-
-
 def _stand(items: Items, seats: Seats) -> bool:
     standing = items.seats.get((seats.tenant, seats.lane))
     return standing is None or standing.version == seats.version
@@ -228,24 +223,3 @@ class MemorySeats:
         with self.items.lock:
             if _stand(self.items, seats):
                 _put(self.items, seats)
-
-
-@dataclass(frozen=True)
-class MemoryTenantLimits:
-    """ports.TenantLimits."""
-
-    items: Items
-
-    def bucket(self, tenant: str) -> Bucket | None:
-        return self.items.buckets.get(tenant)
-
-    def write_bucket(self, tenant: str, bucket: Bucket, previous: Bucket | None) -> BucketConflict | None:
-        with self.items.lock:
-            found = self.items.buckets.get(tenant)
-            if found != previous:
-                return BucketConflict(found)
-            self.items.buckets[tenant] = bucket
-            return None
-
-    def jobs(self, tenant: str) -> int:
-        return _count(self.items, tenant)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from duecourse.ports import Clock
 from duecourse.testing.memory.cursors import MemoryCursorStore, MemoryTickMark, MemoryTimers
 from duecourse.testing.memory.items import Items
-from duecourse.testing.memory.jobs import MemoryJobStore, MemoryTenantLimits
+from duecourse.testing.memory.jobs import MemoryJobStore
 from duecourse.testing.memory.runs import MemoryInputs, MemoryLines, MemoryRunStore
+from duecourse.testing.memory.tenant_limits import MemoryTenantLimits
 from duecourse.testing.memory.workflows import MemoryWorkflows
 
 
