@@ -52,13 +52,17 @@ class Deployed:
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     def adapted(made: Template) -> None:
-        """The emulator knows no ProviderURL of a pool; stage `local` as it is uploaded has no code for the claims."""
-        resources, outputs = made["Resources"], made["Outputs"]
-        pool = f"${{{outputs['UserPoolId']['Value']['Ref']}}}"
-        for resource in resources.values():
-            if resource["Type"] == "AWS::ApiGatewayV2::Authorizer":
-                issuer = {"Fn::Sub": f"https://cognito-idp.${{AWS::Region}}.amazonaws.com/{pool}"}
-                resource["Properties"]["JwtConfiguration"]["Issuer"] = issuer
+        """The emulator knows no ProviderURL of a pool and no look of its login page; as stage `local` is uploaded it
+        has no code for the claims.
+        """
+        outputs = made["Outputs"]
+        pool = outputs["UserPoolId"]["Value"]["Ref"]
+        unknown = json.dumps({"Fn::GetAtt": [pool, "ProviderURL"]})
+        issuer = json.dumps({"Fn::Sub": f"https://cognito-idp.${{AWS::Region}}.amazonaws.com/${{{pool}}}"})
+        resources = json.loads(json.dumps(made["Resources"]).replace(unknown, issuer))
+        made["Resources"] = {
+            name: each for name, each in resources.items() if each["Type"] != "AWS::Cognito::ManagedLoginBranding"
+        }
         code = resources[outputs["ClaimsFunction"]["Value"]["Ref"]]["Properties"]["Code"]
         handler = (ROOT / "functions" / "token_claims" / "handler.py").read_bytes()
         put_asset(endpoint, code["S3Key"], {"handler.py": handler})
