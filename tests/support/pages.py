@@ -18,7 +18,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-HIDDEN = re.compile(r"<!-- bash:\s(.*?)\s-->", re.DOTALL)
+HIDDEN = re.compile(r"<!-- bash: (.*?) -->", re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
 MARK = "=== end of block ==="
 
