@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.emulators import client
 from tests.support.http_target import HttpTargetServer, answering, http_target
 from tests.support.pages import follow, shell
 from tests.support.template import ROOT
@@ -57,8 +58,11 @@ def environment(system: System, tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page_does_what_it_says(
-    page: Path, tmp_path: Path, environment: dict[str, str], target: HttpTargetServer
+    system: System, page: Path, tmp_path: Path, environment: dict[str, str], target: HttpTargetServer
 ) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    follow(page, folder, environment, {"https://example.com": target.url("")})
+    buses = client("events", system.stack.endpoint).list_event_buses()["EventBuses"]
+    (bus,) = (each["Name"] for each in buses if each["Name"] != "default")
+    own = {"BUS": bus, "TOPIC_ARN": system.stack.outputs.alarms_topic_arn}
+    follow(page, folder, environment | own, {"https://example.com": target.url("")})

@@ -25,11 +25,12 @@ MARK = "=== end of block ==="
 
 AWS = """\
 #!{python}
-# The two of AWS's commands that the pages use, for machines without its command line.
-import sys, boto3
+# Those of AWS's commands that the pages use, for machines without its command line.
+import json, sys, boto3
 service, action, *options = sys.argv[1:]
 names = [name.removeprefix("--").title().replace("-", "") for name in options[::2]]
-arguments = dict(zip(names, options[1::2]))
+values = [json.loads(value) if value.startswith("[") else value for value in options[1::2]]
+arguments = dict(zip(names, values))
 getattr(boto3.client(service), action.replace("-", "_"))(**arguments)
 """
 
