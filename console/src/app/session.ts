@@ -63,8 +63,9 @@ function session(users: UserManager, first: User, leave: () => Promise<void>): S
   return {
     async token() {
       const user = await users.getUser();
-      if (user?.expired && user.refresh_token) return (await users.signinSilent())?.access_token ?? null;
-      return user?.access_token ?? null;
+      // What cannot be renewed is shown all the same: the API refuses it, and the page says what to do.
+      const renewed = user?.expired && user.refresh_token ? await users.signinSilent().catch(() => null) : null;
+      return (renewed ?? user)?.access_token ?? null;
     },
     name: text(claims.email) ?? text(claims.username) ?? text(claims.sub),
     tenant: text(claims.tenant),
