@@ -11,8 +11,8 @@ export interface Portion {
   refusals: Refusal[];
   more: boolean;
 }
-/** Sends up to `count` further runs. */
-export type Send = (count: number) => Promise<Portion>;
+/** Sends up to `count` further runs; the signal ends its waits. */
+export type Send = (count: number, signal: AbortSignal) => Promise<Portion>;
 /** Ends after so many seconds, or as soon as the signal says so. */
 export type Wait = (seconds: number, signal: AbortSignal) => Promise<void>;
 
@@ -33,7 +33,7 @@ export async function paced(
 ): Promise<void> {
   const size = Math.min(Math.max(Math.ceil(pace / 2), 1), MOST);
   while (!signal.aborted) {
-    const portion = await send(size);
+    const portion = await send(size, signal);
     told(portion);
     if (!portion.more) return;
     await wait((portion.sent + portion.refused) / pace, signal);

@@ -9,9 +9,9 @@ const COUNTED_AT_ONCE = 1_000;
 const MOST_COUNTED = 10_000;
 
 /** Redrives these runs, one request each. A run that is refused is told with the reason and does not hold the others. */
-export function sendRuns(ids: readonly string[], signal: AbortSignal): Send {
+export function sendRuns(ids: readonly string[]): Send {
   let next = 0;
-  const one = async (run_id: string): Promise<Refusal | null> => {
+  const one = async (run_id: string, signal: AbortSignal): Promise<Refusal | null> => {
     try {
       await patiently(
         () => fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id } } }),
@@ -24,9 +24,9 @@ export function sendRuns(ids: readonly string[], signal: AbortSignal): Send {
       return { what: run_id, why: problem.detail || problem.title };
     }
   };
-  return async (count) => {
+  return async (count, signal) => {
     const portion = ids.slice(next, next + Math.min(count, AT_ONCE));
-    const answers = await Promise.all(portion.map(one));
+    const answers = await Promise.all(portion.map((id) => one(id, signal)));
     next += portion.length;
     const refusals = answers.filter((each) => each !== null);
     const refused = refusals.length;
@@ -35,9 +35,9 @@ export function sendRuns(ids: readonly string[], signal: AbortSignal): Send {
 }
 
 /** Redrives all that a choice has, page by page of the API's own list. */
-export function sendAll(choice: Choice, signal: AbortSignal): Send {
+export function sendAll(choice: Choice): Send {
   let cursor: string | null = null;
-  return async (limit): Promise<Portion> => {
+  return async (limit, signal): Promise<Portion> => {
     const answer = await patiently(() => redrive({ ...choice, limit, cursor, dry_run: false }), signal);
     cursor = answer.next_cursor;
     const { redriven: sent, refused, more } = answer;
@@ -54,8 +54,8 @@ export async function countOf(
   let count = 0;
   let more = true;
   while (more && count < MOST_COUNTED && !signal.aborted) {
-    const body = { ...choice, limit: COUNTED_AT_ONCE, cursor, dry_run: true };
-    const answer = await patiently(() => redrive(body), signal);
+    const body: Schemas["RedriveRequest"] = { ...choice, limit: COUNTED_AT_ONCE, cursor, dry_run: true };
+    const answer: Schemas["Redriven"] = await patiently(() => redrive(body), signal);
     count += answer.redriven;
     ({ more, next_cursor: cursor } = answer);
   }

@@ -51,7 +51,7 @@ export function useRedrive(plan: Plan): Redrive {
   const begin = async (pace: number) => {
     const stop = new AbortController();
     stopping.current = stop;
-    sending.current ??= "runs" in plan ? sendRuns(plan.runs, stop.signal) : sendAll(plan.choice, stop.signal);
+    sending.current ??= "runs" in plan ? sendRuns(plan.runs) : sendAll(plan.choice);
     setPhase("running");
     setError(null);
     try {
