@@ -55,6 +55,7 @@ export function Groups({
         {
           id: "do",
           header: "Actions",
+          minWidth: 170,
           cell: (group) => (
             <>
               <Button

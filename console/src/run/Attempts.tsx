@@ -36,6 +36,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             {
               id: "outcome",
               header: "Outcome",
+              minWidth: 130,
               cell: ({ outcome }) =>
                 outcome === null ? (
                   <StatusIndicator type="in-progress">
@@ -57,6 +58,7 @@ export function Attempts({ run, zone }: { run: SingleRun; zone: string }) {
             {
               id: "started",
               header: "Started",
+              minWidth: 170,
               cell: (attempt) => <Time at={attempt.started_at} zone={zone} />,
             },
             {

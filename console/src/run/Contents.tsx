@@ -5,6 +5,8 @@ import Link from "@cloudscape-design/components/link";
 import ProgressBar from "@cloudscape-design/components/progress-bar";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { ProblemBox } from "../shared/ProblemBox";
 import { Time } from "../shared/Time";
 import { webAddress } from "./links";
 import { isOver, type SingleRun } from "./strip";
@@ -63,13 +65,23 @@ export function Result({ run }: { run: SingleRun }) {
 }
 
 /** What the run's target gets, as far as the API knows: it keeps the job's payload, not that of each run. */
-export function Message({ run, job }: { run: SingleRun; job: Schemas["Job"] | undefined }) {
+export function Message({
+  run,
+  job,
+  error,
+}: {
+  run: SingleRun;
+  job: Schemas["Job"] | undefined;
+  error: unknown;
+}) {
   return (
     <Container header={<Header>Message</Header>}>
-      {job === undefined ? (
-        <Box>The job is not there any more, and the message went with it.</Box>
-      ) : (
+      {job !== undefined ? (
         <Payload run={run} job={job} />
+      ) : asProblem(error).status === 404 ? (
+        <Box>The job is not there any more, and its payload with it.</Box>
+      ) : (
+        <ProblemBox error={error} />
       )}
     </Container>
   );
@@ -84,7 +96,7 @@ export function Payload({ run, job }: { run: SingleRun; job: Schemas["Job"] }) {
           ? "The job's payload. Somebody asked for this run and may have given another one, which is used instead."
           : "The job's payload as it is now, before its placeholders are filled in."}
       </Box>
-      <Json value={job.payload} />
+      {job.payload === null ? <Box>It has none.</Box> : <Json value={job.payload} />}
     </SpaceBetween>
   );
 }

@@ -18,7 +18,7 @@ import type { SingleRun } from "./strip";
 export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
   const took = elapsed(run.started_at, run.finished_at);
   const at = (instant: string | null) => (instant === null ? null : <Time at={instant} zone={zone} />);
-  const why = `${to.job(run.job_id)}?tab=explain&at=${encodeURIComponent(run.occurrence)}`;
+  const why = `${to.job(run.job_id)}?tab=why&at=${encodeURIComponent(run.occurrence)}`;
   return (
     <Container header={<Header>Facts</Header>}>
       <KeyValuePairs

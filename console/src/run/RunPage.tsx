@@ -64,9 +64,9 @@ function Run({ runId }: { runId: string }) {
     ask({
       header: "Cancel the run?",
       text:
-        run.started_at === null
-          ? "It has not begun and never will."
-          : "It is being worked on, and learns of it with its next sign of life.",
+        run.state === "RUNNING" || run.state === "WAITING"
+          ? "It is being worked on, and learns of it with its next sign of life."
+          : "None of its attempts will begin any more.",
       action: "Cancel the run",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path } });
@@ -122,7 +122,7 @@ function Run({ runId }: { runId: string }) {
       <Failure run={run} />
       <Attempts run={run} zone={zone} />
       <Result run={run} />
-      {!job.isPending && <Message run={run} job={job.data} />}
+      {!job.isPending && <Message run={run} job={job.data} error={job.error} />}
       {modal}
     </SpaceBetween>
   );

@@ -69,5 +69,5 @@ export function StripChart({ strip, zone }: { strip: Strip; zone: string }) {
   );
 }
 
-const TRACK = tokens.colorBackgroundLayoutMain;
+const TRACK = "color-mix(in srgb, currentColor 8%, transparent)";
 const isWait = (kind: Kind) => kind in WORDS;

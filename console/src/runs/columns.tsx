@@ -45,6 +45,7 @@ export const columns = (zone?: string): Column[] => [
   {
     id: "state",
     header: "State",
+    minWidth: 170,
     cell: (run) => (
       <>
         <RunStatus state={run.state} />
