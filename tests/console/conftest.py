@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from duecourse.testing import Scheduler
 from infra.console_files import built_files
@@ -16,6 +16,8 @@ from tests.support.console_samples import fill
 
 NOW = "2026-03-28T12:00:00Z"
 """The night before Europe's clocks go forward."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 Open = Callable[..., Page]
 

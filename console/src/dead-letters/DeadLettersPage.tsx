@@ -1,5 +1,185 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Table from "@cloudscape-design/components/table";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { fetcher } from "../api/client";
+import { useRefusal } from "../app/context";
+import { attempts, error, job, occurrence, type Run } from "../runs/columns";
+import { type Filters, NAMES, rangeOf } from "../runs/filters";
+import { RunFilter } from "../runs/RunFilter";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Time } from "../shared/Time";
+import { useFilters } from "../shared/useFilters";
+import { Groups } from "./Groups";
+import { groupsOf, patternOf } from "./groups";
+import { RedriveDialog } from "./RedriveDialog";
+import type { Plan } from "./useRedrive";
 
 export default function DeadLettersPage() {
-  return <Header variant="h1">Dead letters</Header>;
+  const [{ group, ...filters }, change] = useFilters([...NAMES, "group"]);
+  const list = useInfiniteQuery({
+    queryKey: ["dead-letters", filters],
+    queryFn: ({ pageParam, signal }) => read(filters, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  const runs = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
+  const groups = useMemo(() => groupsOf(runs), [runs]);
+  const shown = group === undefined ? runs : runs.filter((run) => patternOf(run.error) === group);
+  const [selected, setSelected] = useState<readonly string[]>([]);
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const [mayOne, mayAll] = [useRefusal("jobs:write"), useRefusal("ops")];
+  const chosen = shown.filter((run) => selected.includes(run.id));
+  const these = (name: string, some: readonly Run[]) => setPlan({ name, runs: some.map((run) => run.id) });
+  const close = () => {
+    setPlan(null);
+    setSelected([]);
+  };
+  const filtered = NAMES.some((name) => filters[name] !== undefined);
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description="Runs that used up their attempts. A redrive sends a run again, with a fresh allowance of attempts."
+        actions={
+          <SpaceBetween direction="horizontal" size="xs">
+            <Button
+              iconName="refresh"
+              ariaLabel="Ask again"
+              loading={list.isFetching}
+              onClick={() => void list.refetch()}
+            />
+            <Button
+              variant="primary"
+              disabled={mayAll !== undefined || runs.length === 0}
+              disabledReason={mayAll}
+              onClick={() => setPlan({ name: nameOf(filters), choice: choiceOf(filters) })}
+            >
+              {filtered ? "Redrive all that the filters choose" : "Redrive all"}
+            </Button>
+          </SpaceBetween>
+        }
+      >
+        Dead letters
+      </Header>
+      <RunFilter
+        filters={filters}
+        change={(changes) => change({ ...changes, group: undefined })}
+        timeLabel="Died"
+      />
+      <ProblemBox error={list.error} retry={() => void list.refetch()} />
+      {groups.length > 0 && (
+        <Groups
+          groups={groups}
+          chosen={group}
+          choose={(pattern) => change({ group: pattern })}
+          redrive={(each) => these(`All that were loaded with the error: ${each.pattern}`, each.runs)}
+          refusal={mayOne}
+        />
+      )}
+      <Table
+        items={shown}
+        trackBy="id"
+        wrapLines
+        enableKeyboardNavigation
+        loading={list.isPending}
+        loadingText="Loading"
+        selectionType="multi"
+        selectedItems={chosen}
+        onSelectionChange={({ detail }) => setSelected(detail.selectedItems.map((run) => run.id))}
+        ariaLabels={{
+          selectionGroupLabel: "Runs",
+          allItemsSelectionLabel: () => "All shown",
+          itemSelectionLabel: (_, run) => run.id,
+        }}
+        header={
+          <Header
+            counter={`(${chosen.length > 0 ? `${chosen.length} of ` : ""}${shown.length})`}
+            description={
+              group === undefined ? undefined : <span className="text">With the error: {group}</span>
+            }
+            actions={
+              <Button
+                disabled={chosen.length === 0 || mayOne !== undefined}
+                disabledReason={mayOne}
+                onClick={() => these("The selected runs", chosen)}
+              >
+                Redrive selected
+              </Button>
+            }
+          >
+            Runs
+          </Header>
+        }
+        columnDefinitions={[
+          occurrence(),
+          job,
+          { id: "died", header: "Died", cell: (run) => <Time at={run.finished_at} brief /> },
+          attempts,
+          error,
+        ]}
+        empty={
+          list.error === null && (
+            <Box color="text-body-secondary" padding="l">
+              {list.hasNextPage
+                ? "None among those that were looked at. Load more."
+                : filtered || group !== undefined
+                  ? "No dead run is as the filters say."
+                  : "All is well: no run is dead."}
+            </Box>
+          )
+        }
+        footer={
+          !list.isPending && (
+            <Box textAlign="center">
+              {runs.length} dead runs were looked at
+              {list.hasNextPage ? "; there are more. " : ": all of them."}
+              {list.hasNextPage && (
+                <Button loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+                  Load more
+                </Button>
+              )}
+            </Box>
+          )
+        }
+      />
+      {plan !== null && <RedriveDialog plan={plan} close={close} />}
+    </SpaceBetween>
+  );
+}
+
+async function read(filters: Filters, cursor: string | undefined, signal: AbortSignal) {
+  const { job: job_id, tag, error: text } = filters;
+  const query = { job_id, tag, error: text, ...rangeOf(filters, Date.now()), limit: 100, cursor };
+  const { data } = await fetcher.GET("/v1/dead-letters", { params: { query }, signal });
+  if (data === undefined) throw new SyntaxError("an empty answer");
+  return data;
+}
+
+/** The same filters as a redrive has them, with their range of time as it is now. */
+function choiceOf(filters: Filters) {
+  const { since = null, until = null } = rangeOf(filters, Date.now());
+  return {
+    job_id: filters.job ?? null,
+    tag: filters.tag ?? null,
+    error: filters.error ?? null,
+    since,
+    until,
+  };
+}
+
+function nameOf(filters: Filters): string {
+  const { job_id, tag, error: text, since, until } = choiceOf(filters);
+  const said = Object.entries({
+    "of the job": job_id,
+    "with the tag": tag,
+    "with the error": text,
+    since,
+    until,
+  });
+  const parts = said.flatMap(([word, value]) => (value === null ? [] : `${word} ${value}`));
+  return parts.length === 0 ? "All dead runs of all jobs" : `All dead runs ${parts.join(", ")}`;
 }

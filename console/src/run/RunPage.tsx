@@ -1,5 +1,129 @@
+import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Spinner from "@cloudscape-design/components/spinner";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useParams } from "react-router";
+import { api, fetcher, LIVE } from "../api/client";
+import { asProblem } from "../api/problem";
+import { useRefusal } from "../app/context";
+import { useNotices } from "../app/notices";
+import { NotFound } from "../shared/NotFound";
+import { ProblemBox } from "../shared/ProblemBox";
+import { HERE } from "../shared/time";
+import { useConfirm } from "../shared/useConfirm";
+import { Attempts } from "./Attempts";
+import { Failure, Message, Payload, Progress, Result } from "./Contents";
+import { Facts } from "./Facts";
+import { isOver } from "./strip";
 
 export default function RunPage() {
-  return <Header variant="h1">Run</Header>;
+  const { runId = "" } = useParams();
+  return <Run key={runId} runId={runId} />;
+}
+
+function Run({ runId }: { runId: string }) {
+  const [redriven, setRedriven] = useState(false);
+  const path = { run_id: runId };
+  const found = api.useQuery(
+    "get",
+    "/v1/runs/{run_id}",
+    { params: { path } },
+    {
+      refetchInterval: ({ state: { data } }) =>
+        data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : LIVE,
+    },
+  );
+  const job = api.useQuery(
+    "get",
+    "/v1/jobs/{job_id}",
+    { params: { path: { job_id: found.data?.job_id ?? "" } } },
+    { enabled: found.data !== undefined },
+  );
+  const notices = useNotices();
+  const client = useQueryClient();
+  const { ask, modal } = useConfirm();
+  const refusal = useRefusal("jobs:write");
+  const run = found.data;
+  if (run === undefined) {
+    if (found.error === null) return <Spinner size="large" />;
+    if (asProblem(found.error).status === 404) {
+      return <NotFound what="run" list={{ href: "#/runs", text: "Runs" }} />;
+    }
+    return (
+      <SpaceBetween size="m">
+        <Header variant="h1">Run {runId}</Header>
+        <ProblemBox error={found.error} retry={() => void found.refetch()} />
+      </SpaceBetween>
+    );
+  }
+  const zone = job.data?.timezone ?? HERE;
+
+  const cancel = () =>
+    ask({
+      header: "Cancel the run?",
+      text:
+        run.state === "RUNNING" || run.state === "WAITING"
+          ? "It is being worked on, and learns of it with its next sign of life."
+          : "None of its attempts will begin any more.",
+      action: "Cancel the run",
+      async run() {
+        await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path } });
+        notices.done("The run is being cancelled.");
+        await client.invalidateQueries();
+      },
+    });
+  const redrive = () =>
+    ask({
+      header: "Redrive the run?",
+      text: (
+        <SpaceBetween size="s">
+          <div>It is sent again, with up to {run.max_attempts} further attempts.</div>
+          {job.data !== undefined && <Payload run={run} job={job.data} />}
+        </SpaceBetween>
+      ),
+      action: "Redrive",
+      async run() {
+        await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path } });
+        setRedriven(true);
+        notices.done("The run was sent again.");
+        await client.invalidateQueries();
+      },
+    });
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        actions={
+          <SpaceBetween direction="horizontal" size="xs">
+            {!isOver(run) && (
+              <Button onClick={cancel} disabled={refusal !== undefined} disabledReason={refusal}>
+                Cancel
+              </Button>
+            )}
+            {run.state === "DEAD" && (
+              <Button
+                variant="primary"
+                onClick={redrive}
+                disabled={refusal !== undefined}
+                disabledReason={refusal}
+              >
+                Redrive
+              </Button>
+            )}
+          </SpaceBetween>
+        }
+      >
+        Run {run.id}
+      </Header>
+      <Facts run={run} zone={zone} />
+      <Progress run={run} zone={zone} />
+      <Failure run={run} />
+      <Attempts run={run} zone={zone} />
+      <Result run={run} />
+      {!job.isPending && <Message run={run} job={job.data} error={job.error} />}
+      {modal}
+    </SpaceBetween>
+  );
 }

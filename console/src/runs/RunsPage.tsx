@@ -1,5 +1,81 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { api, fetcher } from "../api/client";
+import { PagedTable } from "../shared/PagedTable";
+import { useFilters } from "../shared/useFilters";
+import { usePages } from "../shared/usePages";
+import { columns } from "./columns";
+import { type Filters, listOf, NAMES, rangeOf, STATES, UNSUCCESSFUL } from "./filters";
+import { RunFilter } from "./RunFilter";
+
+const SAID = {
+  "of a job": (job: string) => `All runs of ${job}, by their occurrences.`,
+  "found in a job": (job: string) => `Runs of ${job} that did not go well, or are in the chosen states.`,
+  "across jobs": () =>
+    "What did not go well: dead, retrying, cancelled or skipped. Choose a job to see all of its runs.",
+};
 
 export default function RunsPage() {
-  return <Header variant="h1">Runs</Header>;
+  const [filters, change] = useFilters(NAMES);
+  const list = listOf(filters);
+  const pages = usePages(["runs", filters], (cursor, signal) => read(filters, cursor, signal));
+  const job = api.useQuery(
+    "get",
+    "/v1/jobs/{job_id}",
+    { params: { path: { job_id: filters.job ?? "" } } },
+    { enabled: filters.job !== undefined, staleTime: Number.POSITIVE_INFINITY },
+  );
+  const filtered = NAMES.some((name) => filters[name] !== undefined);
+  const clear = () => change(Object.fromEntries(NAMES.map((name) => [name, undefined])));
+  return (
+    <PagedTable
+      pages={pages}
+      trackBy="id"
+      header={
+        <Header variant="h1" description={SAID[list](filters.job ?? "")}>
+          Runs
+        </Header>
+      }
+      filter={
+        <RunFilter
+          filters={filters}
+          change={change}
+          states={filters.job === undefined ? UNSUCCESSFUL : STATES}
+          timeLabel={list === "of a job" ? "Occurrence" : "Ended"}
+        />
+      }
+      columnDefinitions={columns(job.data?.timezone)}
+      empty={
+        <SpaceBetween size="s">
+          <Box>
+            {pages.pagination.openEnd
+              ? "None on this page: turn to the next one."
+              : filtered
+                ? "No run is as the filters say."
+                : "All is well: no run is dead, retrying, cancelled or skipped."}
+          </Box>
+          {filtered && <Button onClick={clear}>Clear the filters</Button>}
+        </SpaceBetween>
+      }
+    />
+  );
+}
+
+async function read(filters: Filters, cursor: string | undefined, signal: AbortSignal) {
+  const { state, job, tag, error } = filters;
+  const { since, until } = rangeOf(filters, Date.now());
+  const { data } =
+    job !== undefined && listOf(filters) === "of a job"
+      ? await fetcher.GET("/v1/jobs/{job_id}/runs", {
+          params: { path: { job_id: job }, query: { state, from: since, to: until, cursor } },
+          signal,
+        })
+      : await fetcher.GET("/v1/runs", {
+          params: { query: { state, job, tag, error, since, until, cursor } },
+          signal,
+        });
+  if (data === undefined) throw new SyntaxError("an empty answer");
+  return data;
 }

@@ -55,6 +55,20 @@ def test_what_comes_due_while_time_passes_is_called(scheduler: Scheduler) -> Non
     assert scheduler.now == utc(30)
 
 
+def test_lists_of_runs_that_failed_are_read_page_by_page(scheduler: Scheduler) -> None:
+    post(scheduler, schedule="0 * * * *", retry={"max_attempts": 1})
+    scheduler.answer("nightly", status=500)
+    scheduler.advance(hours=3, minutes=5)
+    client = scheduler.client
+    for list_runs in (client.list_dead_runs, client.find_runs):
+        first = list_runs(limit=1)
+        second = list_runs(limit=1, cursor=first.next_cursor)
+        assert [run.id for run in (*first.items, *second.items)] == [
+            "nightly.20260328T030000Z",
+            "nightly.20260328T020000Z",
+        ]
+
+
 def test_nothing_happens_while_the_clock_stands(scheduler: Scheduler) -> None:
     post(scheduler)
     assert scheduler.advance_to("2026-03-28T02:29:59Z") == []

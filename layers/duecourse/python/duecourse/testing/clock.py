@@ -16,7 +16,7 @@ class SettableClock:
 
     def now(self) -> float:
         """See Clock."""
-        return self.instant
+        return float(self.instant)
 
     def sleep_until(self, instant: float) -> None:
         """See Clock."""

@@ -1,0 +1,123 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import ExpandableSection from "@cloudscape-design/components/expandable-section";
+import FormField from "@cloudscape-design/components/form-field";
+import Input from "@cloudscape-design/components/input";
+import Modal from "@cloudscape-design/components/modal";
+import ProgressBar from "@cloudscape-design/components/progress-bar";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { useState } from "react";
+import { ProblemBox } from "../shared/ProblemBox";
+import { type Plan, type Redrive, useRedrive } from "./useRedrive";
+
+const FASTEST = 1_000;
+
+/** Says how many runs would be sent, asks for the pace, and shows how it goes. */
+export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
+  const redrive = useRedrive(plan);
+  const [text, setText] = useState("10");
+  const pace = Number(text);
+  const wrong =
+    pace > 0 && pace <= FASTEST ? undefined : `Must be a number above 0 and up to ${FASTEST} runs a second.`;
+  const { phase, total } = redrive;
+  const begun = redrive.sent + redrive.refused > 0;
+  const nothing = total?.count === 0;
+  return (
+    <Modal
+      visible
+      header="Redrive dead runs"
+      onDismiss={close}
+      footer={
+        <Box float="right">
+          <SpaceBetween direction="horizontal" size="xs">
+            {phase === "running" ? (
+              <Button onClick={redrive.stop}>Stop</Button>
+            ) : (
+              <Button variant={phase === "done" || nothing ? "primary" : "link"} onClick={close}>
+                {phase === "done" || begun || nothing ? "Close" : "Cancel"}
+              </Button>
+            )}
+            {phase === "ready" && !nothing && (
+              <Button
+                variant="primary"
+                disabled={wrong !== undefined}
+                disabledReason={wrong}
+                onClick={() => redrive.begin(pace)}
+              >
+                {begun ? "Go on" : `Redrive ${amount(redrive)}`}
+              </Button>
+            )}
+          </SpaceBetween>
+        </Box>
+      }
+    >
+      <SpaceBetween size="m">
+        <div className="text">{plan.name}</div>
+        {phase === "counting" && redrive.error === null && (
+          <StatusIndicator type="loading">Counting by a dry run</StatusIndicator>
+        )}
+        {total !== null && !begun && phase === "ready" && (
+          <Box>
+            {nothing
+              ? "There are none."
+              : `${amount(redrive)} would be sent again, each with a fresh allowance of attempts.`}
+          </Box>
+        )}
+        {phase === "ready" && !nothing && (
+          <FormField label="Pace" constraintText="Runs per second, at most" errorText={wrong}>
+            <Input
+              type="number"
+              inputMode="decimal"
+              value={text}
+              onChange={({ detail }) => setText(detail.value)}
+            />
+          </FormField>
+        )}
+        {(phase !== "counting" && begun) || phase === "running" ? <Course redrive={redrive} /> : null}
+        {phase === "running" && (
+          <Box color="text-body-secondary">Closing this or leaving the page stops it.</Box>
+        )}
+        <ProblemBox error={redrive.error} />
+      </SpaceBetween>
+    </Modal>
+  );
+}
+
+function Course({ redrive }: { redrive: Redrive }) {
+  const { phase, sent, refused, refusals, total } = redrive;
+  const whole = Math.max(total?.count ?? 0, sent + refused, 1);
+  const said = `${sent} sent again${refused > 0 ? `, ${refused} refused` : ""}`;
+  return (
+    <SpaceBetween size="xs">
+      <ProgressBar
+        label="Redriven"
+        value={phase === "done" ? 100 : ((sent + refused) / whole) * 100}
+        status={phase === "done" ? (refused > 0 ? "error" : "success") : "in-progress"}
+        additionalInfo={phase === "done" ? undefined : `${said}, of ${amount(redrive)}`}
+        resultText={said}
+      />
+      {refused > refusals.length && (
+        <Box>
+          The API does not say which were refused: their jobs are deleted, or their queue did not take them.
+        </Box>
+      )}
+      {refusals.length > 0 && (
+        <ExpandableSection headerText="What was refused" defaultExpanded={refusals.length <= 5}>
+          <ul>
+            {refusals.map((each) => (
+              <li key={each.what} className="text">
+                <strong>{each.what}</strong> {each.why}
+              </li>
+            ))}
+          </ul>
+        </ExpandableSection>
+      )}
+    </SpaceBetween>
+  );
+}
+
+function amount({ total }: Pick<Redrive, "total">): string {
+  if (total === null) return "runs";
+  return `${total.least ? "at least " : ""}${total.count} ${total.count === 1 ? "run" : "runs"}`;
+}

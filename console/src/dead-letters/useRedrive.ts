@@ -1,0 +1,82 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { paced, type Refusal, type Send } from "./paced";
+import { type Choice, countOf, sendAll, sendRuns } from "./sends";
+
+/** Which dead runs: these, or all that a choice has. */
+export type Plan = { name: string } & ({ runs: readonly string[] } | { choice: Choice });
+
+export interface Redrive {
+  /** `counting` by a dry run, `ready` to begin or to go on, `running`, `done`. */
+  phase: "counting" | "ready" | "running" | "done";
+  /** How many there are, as far as they were counted; null while they are. */
+  total: { count: number; least: boolean } | null;
+  sent: number;
+  refused: number;
+  refusals: readonly Refusal[];
+  error: unknown;
+  begin(pace: number): void;
+  stop(): void;
+}
+
+/** Counts a plan's runs, and redrives them at a pace until it is stopped, or whoever looks at it leaves. */
+export function useRedrive(plan: Plan): Redrive {
+  const [phase, setPhase] = useState<Redrive["phase"]>("runs" in plan ? "ready" : "counting");
+  const [total, setTotal] = useState<Redrive["total"]>(
+    "runs" in plan ? { count: plan.runs.length, least: false } : null,
+  );
+  const [done, setDone] = useState({ sent: 0, refused: 0, refusals: [] as readonly Refusal[] });
+  const [error, setError] = useState<unknown>(null);
+  const stopping = useRef(new AbortController());
+  const sending = useRef<Send>(null);
+  const client = useQueryClient();
+
+  useEffect(() => {
+    const counting = new AbortController();
+    if ("choice" in plan) {
+      countOf(plan.choice, counting.signal)
+        .then((found) => {
+          if (counting.signal.aborted) return;
+          setTotal(found);
+          setPhase("ready");
+        })
+        .catch((failure: unknown) => !counting.signal.aborted && setError(failure));
+    }
+    return () => {
+      counting.abort();
+      stopping.current.abort();
+    };
+  }, [plan]);
+
+  const begin = async (pace: number) => {
+    const stop = new AbortController();
+    stopping.current = stop;
+    sending.current ??= "runs" in plan ? sendRuns(plan.runs) : sendAll(plan.choice);
+    setPhase("running");
+    setError(null);
+    try {
+      await paced(sending.current, pace, stop.signal, (portion) => {
+        setDone((before) => ({
+          sent: before.sent + portion.sent,
+          refused: before.refused + portion.refused,
+          refusals: [...before.refusals, ...portion.refusals],
+        }));
+        if (!portion.more) setPhase("done");
+      });
+      if (stop.signal.aborted) setPhase((now) => (now === "done" ? now : "ready"));
+    } catch (failure) {
+      setError(failure);
+      setPhase("ready");
+    } finally {
+      void client.invalidateQueries();
+    }
+  };
+  return {
+    phase,
+    total,
+    ...done,
+    error,
+    begin: (pace) => void begin(pace),
+    stop: () => stopping.current.abort(),
+  };
+}

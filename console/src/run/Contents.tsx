@@ -1,0 +1,106 @@
+import Box from "@cloudscape-design/components/box";
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
+import ProgressBar from "@cloudscape-design/components/progress-bar";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import type { Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Time } from "../shared/Time";
+import { webAddress } from "./links";
+import { isOver, type SingleRun } from "./strip";
+
+/** How far the run says that it is. */
+export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
+  if (run.heartbeat_at === null && run.progress === null && run.note === null) return null;
+  return (
+    <Container header={<Header>Progress</Header>}>
+      {run.progress !== null && (
+        <ProgressBar
+          ariaLabel="Progress"
+          value={run.progress * 100}
+          status={isOver(run) && run.state !== "SUCCEEDED" ? "error" : "in-progress"}
+          resultText={`Ended at ${Math.round(run.progress * 100)} %`}
+        />
+      )}
+      <div className="text">{run.note}</div>
+      {run.heartbeat_at !== null && (
+        <Box color="text-body-secondary">
+          Last heard of <Time at={run.heartbeat_at} zone={zone} />
+        </Box>
+      )}
+    </Container>
+  );
+}
+
+/** Why it failed, whole. */
+export function Failure({ run }: { run: SingleRun }) {
+  if (run.error === null) return null;
+  return (
+    <Container
+      header={<Header description={run.code === null ? undefined : `Code ${run.code}`}>Error</Header>}
+    >
+      <pre className="pre text">{run.error}</pre>
+    </Container>
+  );
+}
+
+/** What the target answered. */
+export function Result({ run }: { run: SingleRun }) {
+  const link = webAddress(run.result_url);
+  const bytes = run.result_bytes;
+  if (run.result === null && link === null && !bytes) return null;
+  return (
+    <Container header={<Header description={bytes === null ? undefined : `${bytes} bytes`}>Result</Header>}>
+      {link === null ? (
+        <Json value={run.result} />
+      ) : (
+        <Link external href={link}>
+          Download
+        </Link>
+      )}
+    </Container>
+  );
+}
+
+/** What the run's target gets, as far as the API knows: it keeps the job's payload, not that of each run. */
+export function Message({
+  run,
+  job,
+  error,
+}: {
+  run: SingleRun;
+  job: Schemas["Job"] | undefined;
+  error: unknown;
+}) {
+  return (
+    <Container header={<Header>Message</Header>}>
+      {job !== undefined ? (
+        <Payload run={run} job={job} />
+      ) : asProblem(error).status === 404 ? (
+        <Box>The job is not there any more, and its payload with it.</Box>
+      ) : (
+        <ProblemBox error={error} />
+      )}
+    </Container>
+  );
+}
+
+/** The payload with which the next attempt is sent. */
+export function Payload({ run, job }: { run: SingleRun; job: Schemas["Job"] }) {
+  return (
+    <SpaceBetween size="xs">
+      <Box color="text-body-secondary">
+        {/\.m[\w-]+$/.test(run.id)
+          ? "The job's payload. Somebody asked for this run and may have given another one, which is used instead."
+          : "The job's payload as it is now, before its placeholders are filled in."}
+      </Box>
+      {job.payload === null ? <Box>It has none.</Box> : <Json value={job.payload} />}
+    </SpaceBetween>
+  );
+}
+
+function Json({ value }: { value: unknown }) {
+  return <pre className="pre text">{JSON.stringify(value, null, 2)}</pre>;
+}

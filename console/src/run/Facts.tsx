@@ -1,0 +1,94 @@
+import Container from "@cloudscape-design/components/container";
+import CopyToClipboard from "@cloudscape-design/components/copy-to-clipboard";
+import Header from "@cloudscape-design/components/header";
+import KeyValuePairs, { type KeyValuePairsProps } from "@cloudscape-design/components/key-value-pairs";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import type { ReactNode } from "react";
+import { useStage } from "../app/context";
+import { to } from "../app/routes";
+import { workflowRun } from "../runs/columns";
+import { RunStatus } from "../shared/Status";
+import { Time } from "../shared/Time";
+import { duration, elapsed } from "../shared/time";
+import { logsLink, tracesLink, windowOf } from "./links";
+import type { SingleRun } from "./strip";
+
+/** What a run is, when it was due and ran, who asked for it, and where its log lines are. */
+export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
+  const took = elapsed(run.started_at, run.finished_at);
+  const at = (instant: string | null) => (instant === null ? null : <Time at={instant} zone={zone} />);
+  const why = `${to.job(run.job_id)}?tab=why&at=${encodeURIComponent(run.occurrence)}`;
+  return (
+    <Container header={<Header>Facts</Header>}>
+      <KeyValuePairs
+        columns={3}
+        items={[
+          pair("State", <RunStatus state={run.state} />),
+          pair("Reason", run.reason),
+          pair("Job", <Link href={to.job(run.job_id)}>{run.job_id}</Link>),
+          pair(
+            "Occurrence",
+            <SpaceBetween size="xxs">
+              <Time at={run.occurrence} zone={zone} />
+              <Link href={why}>Why it ran then, or did not</Link>
+            </SpaceBetween>,
+          ),
+          pair("Due", at(run.due)),
+          pair("Lateness", run.lateness_seconds === null ? null : duration(run.lateness_seconds)),
+          pair("Started", at(run.started_at)),
+          pair("Ended", at(run.finished_at)),
+          pair("Took", took === null ? null : duration(took)),
+          pair("Waits in line since", at(run.waiting_for === null ? null : run.waiting_since)),
+          pair("Its callback must come by", at(run.waiting_until)),
+          pair("A sign of life must come by", at(run.heartbeat_until)),
+          pair("Stands for", run.count > 1 ? `${run.count} occurrences` : null),
+          pair("Asked for by", run.requested_by),
+          pair("To be cancelled", run.cancel_requested),
+          pair("Workflow", run.workflow && <Link href={workflowRun(run)}>{run.workflow}</Link>),
+          { label: "Log lines and traces", value: <Elsewhere run={run} /> },
+        ].filter((each): each is KeyValuePairsProps.Pair => each !== null)}
+      />
+    </Container>
+  );
+}
+
+function pair(label: string, value: ReactNode): KeyValuePairsProps.Pair | null {
+  if (value === null) return null;
+  return { label, value: typeof value === "string" ? <span className="text">{value}</span> : value };
+}
+
+/** Where the run's log lines and traces are, in AWS's own console. */
+function Elsewhere({ run }: { run: SingleRun }) {
+  const { settings } = useStage();
+  const window = windowOf(run, Date.now());
+  const id = run.correlation_id;
+  const logs =
+    id === null
+      ? logsLink(settings, "run_id", run.id, window)
+      : logsLink(settings, "correlation_id", id, window);
+  const traces = tracesLink(settings, window);
+  return (
+    <SpaceBetween size="xxs">
+      {id !== null && (
+        <CopyToClipboard
+          variant="inline"
+          textToCopy={id}
+          copyButtonAriaLabel="Copy the correlation id"
+          copySuccessText="Copied"
+          copyErrorText="It could not be copied"
+        />
+      )}
+      {logs !== null && (
+        <Link external href={logs}>
+          Log lines
+        </Link>
+      )}
+      {traces !== null && (
+        <Link external href={traces}>
+          Traces of that time
+        </Link>
+      )}
+    </SpaceBetween>
+  );
+}

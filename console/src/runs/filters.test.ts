@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { changesOf, changesOfRange, listOf, pickedOf, queryOf, rangeOf } from "./filters";
+
+const NOW = Date.parse("2026-03-28T12:00:00Z");
+
+describe("filters of runs", () => {
+  test("tokens say what the address says", () => {
+    const filters = { state: "DEAD,SKIPPED", job: "nightly", tag: "crm", error: "busy" };
+    expect(changesOf(queryOf(filters))).toEqual(filters);
+    expect(queryOf({}).tokens).toEqual([]);
+  });
+
+  test("text without a property is searched for in the error", () => {
+    expect(changesOf({ operation: "and", tokens: [{ operator: ":", value: "no space" }] }).error).toBe(
+      "no space",
+    );
+  });
+
+  test("a relative range is of the moment in which it is asked for", () => {
+    expect(rangeOf({ within: "24-hour" }, NOW)).toEqual({ since: "2026-03-27T12:00:00Z" });
+    expect(pickedOf({ within: "24-hour" }, NOW)).toMatchObject({ type: "relative", key: "24-hour" });
+    expect(rangeOf({ within: "ever" }, NOW)).toEqual({ since: undefined, until: undefined });
+  });
+
+  test("a picked range is kept as instants in UTC", () => {
+    const picked = {
+      type: "absolute",
+      startDate: "2026-03-28T00:00:00+01:00",
+      endDate: "2026-03-29T23:59:59+02:00",
+    } as const;
+    const changes = { within: undefined, since: "2026-03-27T23:00:00Z", until: "2026-03-29T21:59:59Z" };
+    expect(changesOfRange(picked)).toEqual(changes);
+    expect(pickedOf({ since: "2026-03-27T23:00:00Z" }, NOW)).toMatchObject({
+      endDate: "2026-03-28T12:00:00Z",
+    });
+    expect(changesOfRange(null)).toEqual({ within: undefined, since: undefined, until: undefined });
+  });
+
+  test("all runs of a job are listed unless something is searched for", () => {
+    expect(listOf({ state: "DEAD" })).toBe("across jobs");
+    expect(listOf({ job: "nightly", state: "RUNNING" })).toBe("of a job");
+    expect(listOf({ job: "nightly", error: "busy" })).toBe("found in a job");
+  });
+});

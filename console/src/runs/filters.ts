@@ -1,0 +1,89 @@
+import type { DateRangePickerProps } from "@cloudscape-design/components/date-range-picker";
+import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
+
+/** What runs are chosen by, as it stands in the page's address. `state` may be several, with commas between. `within`
+ * is the time up to now (`24-hour`), `since` and `until` are instants.
+ */
+export const NAMES = ["state", "job", "tag", "error", "within", "since", "until"] as const;
+export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
+export type Changes = Partial<Record<(typeof NAMES)[number], string | undefined>>;
+
+/** The states that a list across jobs may show. */
+export const UNSUCCESSFUL = ["DEAD", "RETRYING", "CANCELLED", "SKIPPED"];
+export const STATES = ["QUEUED", "RUNNING", "WAITING", "SUCCEEDED", ...UNSUCCESSFUL];
+
+const PROPERTIES = ["state", "job", "tag", "error"] as const;
+
+/** The filter's tokens. */
+export function queryOf(filters: Filters): PropertyFilterProps.Query {
+  const tokens = PROPERTIES.flatMap((propertyKey): PropertyFilterProps.Token[] => {
+    const value = filters[propertyKey];
+    if (value === undefined) return [];
+    if (propertyKey === "state") return [{ propertyKey, operator: "=", value: value.split(",") }];
+    return [{ propertyKey, operator: propertyKey === "error" ? ":" : "=", value }];
+  });
+  return { tokens, operation: "and" };
+}
+
+/** What the filter's tokens say. The last of those of one property counts; text without a property is of the error. */
+export function changesOf(query: PropertyFilterProps.Query): Changes {
+  const changes: Changes = { state: undefined, job: undefined, tag: undefined, error: undefined };
+  for (const { propertyKey = "error", value } of query.tokens) {
+    const name = PROPERTIES.find((each) => each === propertyKey);
+    if (name !== undefined) changes[name] = Array.isArray(value) ? value.join(",") : String(value);
+  }
+  return changes;
+}
+
+const UNITS = { minute: 60, hour: 3_600, day: 86_400 } as const;
+export const RANGES = (
+  [
+    [1, "hour"],
+    [24, "hour"],
+    [7, "day"],
+    [30, "day"],
+  ] as const
+).map(([amount, unit]) => ({ key: `${amount}-${unit}`, amount, unit, type: "relative" as const }));
+
+/** The instants that a range of time means at `now` (in milliseconds). */
+export function rangeOf(filters: Filters, now: number): { since?: string; until?: string } {
+  const within = relativeOf(filters.within);
+  if (within !== null) return { since: seconds(new Date(now - within.amount * UNITS[within.unit] * 1_000)) };
+  return { since: filters.since, until: filters.until };
+}
+
+/** The same as the picker has it. A side that is left open is the beginning of time, or now. */
+export function pickedOf(filters: Filters, now: number): DateRangePickerProps.Value | null {
+  const within = relativeOf(filters.within);
+  if (within !== null) return { key: `${within.amount}-${within.unit}`, ...within, type: "relative" };
+  if (filters.since === undefined && filters.until === undefined) return null;
+  return {
+    type: "absolute",
+    startDate: filters.since ?? seconds(new Date(0)),
+    endDate: filters.until ?? seconds(new Date(now)),
+  };
+}
+
+export function changesOfRange(picked: DateRangePickerProps.Value | null): Changes {
+  const none = { within: undefined, since: undefined, until: undefined };
+  if (picked === null) return none;
+  if (picked.type === "relative") return { ...none, within: `${picked.amount}-${picked.unit}` };
+  return { ...none, since: seconds(new Date(picked.startDate)), until: seconds(new Date(picked.endDate)) };
+}
+
+function relativeOf(text: string | undefined): { amount: number; unit: keyof typeof UNITS } | null {
+  const [, amount, unit] = /^(\d{1,4})-(minute|hour|day)$/.exec(text ?? "") ?? [];
+  return amount === undefined ? null : { amount: Number(amount), unit: unit as keyof typeof UNITS };
+}
+
+function seconds(instant: Date): string {
+  return instant.toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** Which list answers: of all runs of a job by their occurrence; where an error or a tag is searched for, of a job's
+ * or of all jobs' by when they came into their state.
+ */
+export function listOf(filters: Filters): "of a job" | "found in a job" | "across jobs" {
+  if (filters.job === undefined) return "across jobs";
+  return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
+}

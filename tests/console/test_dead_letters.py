@@ -1,0 +1,101 @@
+"""Dead runs: by error, and sent again many at a time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.browser import accessibility_faults
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+HTTP = {"type": "http", "url": "https://shop.example/hooks"}
+
+
+@pytest.fixture
+def dead(scheduler: Scheduler) -> Scheduler:
+    """Six runs of `export`, whose errors differ in a number, and six of `mail` are dead; the targets work again."""
+    for job_id, error in (("export", "disk {} is full"), ("mail", "no route to the host")):
+        scheduler.client.create_job(
+            {
+                "id": job_id,
+                "schedule": "0 * * * *",
+                "end": "2026-03-28T18:30:00Z",
+                "target": HTTP,
+                "tags": [job_id],
+                "retry": {"max_attempts": 1},
+            }
+        )
+        for number in range(6):
+            scheduler.answer(job_id, status=500, body=error.format(number), times=1)
+    scheduler.advance(hours=6, minutes=5)
+    return scheduler
+
+
+def _dialog(page: Page) -> Locator:
+    return page.get_by_role("dialog", name="Redrive dead runs")
+
+
+def _succeeded(scheduler: Scheduler, job_id: str) -> int:
+    return len(scheduler.client.list_runs(job_id, state="SUCCEEDED").items)
+
+
+def test_a_group_of_errors_is_looked_at_and_redriven_at_a_pace(
+    dead: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/dead-letters")
+    expect(page.get_by_text("12 dead runs were looked at: all of them.")).to_be_visible()
+    group = page.get_by_role("row").filter(has_text="disk … is full")
+    group.get_by_role("button", name="Show").click()
+    expect(page).to_have_url(re.compile("group="))
+    expect(page.get_by_role("link", name="Europe/Berlin")).to_have_count(6)
+
+    group.get_by_role("button", name="Redrive 6").click()
+    assert accessibility_faults(page) == []
+    _dialog(page).get_by_label("Pace").fill("200")
+    _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
+    expect(_dialog(page)).to_contain_text("6 sent again")
+    dead.advance(seconds=5)
+
+    assert _succeeded(dead, "export") == 6
+    assert _succeeded(dead, "mail") == 0
+
+
+def test_all_that_a_filter_chooses_are_counted_stopped_and_gone_on_with(
+    dead: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/dead-letters?tag=mail")
+    expect(page.get_by_text("6 dead runs were looked at")).to_be_visible()
+    page.get_by_role("button", name="Redrive all that the filters choose").click()
+    expect(_dialog(page)).to_contain_text("All dead runs with the tag mail")
+    expect(_dialog(page)).to_contain_text("6 runs would be sent again")
+
+    _dialog(page).get_by_label("Pace").fill("0.01")
+    _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
+    expect(_dialog(page)).to_contain_text("1 sent again, of 6 runs")
+    _dialog(page).get_by_role("button", name="Stop").click()
+    dead.advance(seconds=5)
+    assert _succeeded(dead, "mail") == 1
+
+    _dialog(page).get_by_label("Pace").fill("200")
+    _dialog(page).get_by_role("button", name="Go on").click()
+    expect(_dialog(page)).to_contain_text("6 sent again")
+    dead.advance(seconds=5)
+    assert _succeeded(dead, "mail") == 6
+    assert _succeeded(dead, "export") == 0
+
+
+def test_what_is_refused_of_a_selection_is_told(dead: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    dead.client.delete_job("mail")
+    page = open_page(console, "/dead-letters?error=no+route")
+    page.get_by_role("checkbox", name="mail.20260328T180000Z").check()
+    page.get_by_role("button", name="Redrive selected").click()
+    _dialog(page).get_by_role("button", name="Redrive 1 run").click()
+
+    expect(_dialog(page)).to_contain_text("0 sent again, 1 refused")
+    expect(_dialog(page)).to_contain_text(re.compile("mail.20260328T180000Z .*deleted"))

@@ -1,0 +1,85 @@
+"""The page of one run."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+HTTP = {"type": "http", "url": "https://shop.example/hooks"}
+NOON = "export.20260328T120500Z"
+
+
+def _job(scheduler: Scheduler, **more: object) -> None:
+    job = {"id": "export", "schedule": "5 12 * * *", "target": HTTP, "payload": {"region": "north"}}
+    scheduler.client.create_job({**job, **more})
+
+
+def _ask_again(page: Page) -> None:
+    """What waits for its next look at the API looks now."""
+    page.clock.fast_forward(10_000)
+
+
+def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, retry={"max_attempts": 2, "backoff": "fixed", "min_seconds": 60})
+    scheduler.answer("export", status=500, body={"error": "no space left"}, times=2)
+    scheduler.advance(minutes=10)
+    page = open_page(console, "/runs")
+    page.get_by_role("row", name="export").get_by_role("link").first.click()
+
+    expect(page.get_by_role("heading", level=1, name=f"Run {NOON}")).to_be_visible()
+    expect(page.get_by_text("DEAD", exact=True)).to_be_visible()
+    expect(page.get_by_role("img", name="The run's attempts and waits over")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="failed")).to_have_count(2)
+    page.get_by_role("button", name="Redrive").click()
+    dialog = page.get_by_role("dialog", name="Redrive the run?")
+    expect(dialog).to_contain_text('"region": "north"')
+    dialog.get_by_role("button", name="Redrive").click()
+    expect(page.get_by_text("The run was sent again.")).to_be_visible()
+    scheduler.advance(seconds=5)
+    _ask_again(page)
+
+    expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Redrive")).to_have_count(0)
+
+
+def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, retry={"max_attempts": 5, "backoff": "fixed", "min_seconds": 600})
+    scheduler.answer("export", status=503)
+    scheduler.advance(minutes=6)
+    page = open_page(console, f"/runs/{NOON}")
+    expect(page.get_by_text("waits for the next attempt")).to_be_visible()
+
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel the run").click()
+    expect(page.get_by_text("The run is being cancelled.")).to_be_visible()
+    scheduler.advance(seconds=5)
+    _ask_again(page)
+
+    expect(page.get_by_text("CANCELLED", exact=True)).to_be_visible()
+
+
+def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs/refunds.20260322T060000Z")
+
+    def address(name: str) -> str | None:
+        return page.get_by_role("main").get_by_role("link", name=name).get_attribute("href")
+
+    assert address("refunds") == "#/jobs/refunds"
+    assert address("month-end") == "#/workflows/month-end/runs/20260322T060000Z"
+    assert address("Why it ran") == "#/jobs/refunds?tab=why&at=2026-03-22T06%3A00%3A00Z"
+    assert str(address("Log lines")).startswith("https://eu-central-1.console.aws.amazon.com/cloudwatch/")
+
+
+def test_an_address_of_no_run_says_so(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs/nightly.20200101T000000Z")
+    expect(page.get_by_role("heading", name="There is no such run")).to_be_visible()

@@ -1,0 +1,113 @@
+"""The list of runs."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.console.conftest import Open
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+DIED = "/runs/refunds.20260322T060000Z"
+HOSTILE = "<img src=x onerror=\"document.title='taken'\"> \u202eآخر\u202c " + "x" * 10_000
+
+
+def test_what_did_not_go_well_is_found_across_jobs_by_its_error(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs")
+    expect(page.get_by_role("link", name="flaky-import").first).to_be_visible()
+
+    page.get_by_role("combobox", name="Find runs").fill("no such account")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(r"#/runs\?error=no\+such\+account"))
+    expect(page.get_by_role("link", name="refunds")).to_have_count(1)
+    expect(page.get_by_role("link", name="flaky-import")).to_have_count(0)
+
+
+def test_all_runs_of_a_job_are_listed_where_its_name_is_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs?job=nightly-report&state=SUCCEEDED&since=2026-03-27T00:00:00Z")
+
+    expect(page.get_by_text("All runs of nightly-report, by their occurrences.")).to_be_visible()
+    expect(page.get_by_role("link", name="2026-03-28 02:00:00 Europe/Berlin")).to_be_visible()
+    expect(page.get_by_role("row")).to_have_count(3)
+
+
+def test_a_state_that_needs_a_job_is_refused_in_the_apis_words(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs?state=SUCCEEDED")
+    expect(page.get_by_text("are listed for one job at a time").first).to_be_visible()
+
+
+def test_nothing_found_offers_to_clear_the_filters(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/runs?error=nobody+knows")
+    page.get_by_role("button", name="Clear the filters").click()
+    expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
+
+
+NONSENSE = {
+    "a page of HTML": {"status": 200, "content_type": "text/html", "body": "<h1>Log in to the network</h1>"},
+    "half of an answer": {"status": 200, "content_type": "application/json", "body": '{"items": ['},
+    "503": {"status": 503, "content_type": "application/problem+json", "body": "{}"},
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE)
+def test_an_answer_that_is_none_is_said_and_asked_for_again(
+    sampled: ServedConsole, open_page: Open, answer: str
+) -> None:
+    page = open_page(sampled, "/nowhere")
+    broken = [NONSENSE[answer]]
+    page.route(re.compile("/v1/runs"), lambda route: route.fulfill(**broken[0]) if broken else route.continue_())
+    page.get_by_role("link", name="Runs", exact=True).click()
+    for _ in range(4):
+        with page.expect_response(re.compile("/v1/runs")):
+            page.clock.fast_forward(10_000)
+
+    said = "The API is busy" if answer == "503" else "The answer is not the API's"
+    expect(page.get_by_text(said)).to_be_visible()
+    expect(page.get_by_role("button", name="Ask again")).to_be_visible()
+    broken.clear()
+    page.clock.fast_forward(10_000)
+
+    expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
+
+
+def test_too_many_requests_are_asked_again_as_late_as_the_api_says(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/nowhere")
+    answers = [429]
+
+    def limited(route: Route) -> None:
+        if answers:
+            route.fulfill(status=answers.pop(), headers={"retry-after": "7"}, json={"title": "Too many requests"})
+        else:
+            route.continue_()
+
+    page.route(re.compile("/v1/runs"), limited)
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(page.get_by_text("Loading")).to_be_visible()
+    page.clock.fast_forward(7_000)
+
+    expect(page.get_by_role("link", name="broken-export").first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/runs", "/dead-letters", DIED])
+def test_a_hostile_error_is_shown_as_it_is(sampled: ServedConsole, open_page: Open, path: str) -> None:
+    page = open_page(sampled, "/nowhere")
+
+    def hostile(route: Route) -> None:
+        body = route.fetch().json()
+        for run in body.get("items", [body]):
+            run.update({"error": HOSTILE, "reason": HOSTILE, "note": HOSTILE, "requested_by": HOSTILE})
+        route.fulfill(json=body)
+
+    page.route(re.compile("/v1/(runs|dead-letters)"), hostile)
+    page.evaluate(f"location.hash = {json.dumps(path)}")
+
+    expect(page.get_by_text("<img src=x onerror=").first).to_be_visible()
+    assert page.locator("img").count() == 0
+    assert "taken" not in page.title()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
