@@ -14,7 +14,10 @@ from tests.support.console import ServedConsole
 
 pytestmark = pytest.mark.long
 
-PAGES = ("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere")
+PAGES = (
+    *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere"),
+    *("/jobs/broken-export", "/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
+)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
