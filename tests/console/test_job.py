@@ -48,7 +48,7 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(page.get_by_text("ACTIVE")).to_be_visible()
     page.get_by_role("tab", name="Changes").click()
-    changes = page.get_by_role("table", name="Changes")
+    changes = page.get_by_role("grid", name="Changes")
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
 
 
@@ -64,7 +64,7 @@ def test_the_next_is_skipped_once_its_number_is_confirmed(
     dialog.get_by_role("button", name="Skip").click()
 
     expect(page.get_by_text("Will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC")).to_be_visible()
-    coming = page.get_by_role("table", name="Next occurrences")
+    coming = page.get_by_role("grid", name="Next occurrences")
     expect(coming.get_by_role("row", name=re.compile("Somebody asked to skip it"))).to_have_count(2)
     page.get_by_role("tab", name="Timeline").click()
     expect(page.get_by_role("group", name=re.compile("Timeline: 2 skipped"))).to_be_visible()
@@ -119,7 +119,7 @@ def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole
 
     page.go_back()
     page.get_by_role("button", name="The same as a table").click()
-    row = page.get_by_role("table", name="Occurrences").get_by_role("row", name=re.compile("2026-03-28 08:15:00 UTC"))
+    row = page.get_by_role("grid", name="Occurrences").get_by_role("row", name=re.compile("2026-03-28 08:15:00 UTC"))
     expect(row).to_contain_text("failed")
     expect(row.get_by_role("link", name="Run")).to_have_attribute("href", "#/runs/broken-export.20260328T081500Z")
     page.get_by_text("Day", exact=True).click()
@@ -129,7 +129,7 @@ def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole
 
 def test_what_the_clocks_do_to_the_next_ones_is_said(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/nightly-report?tab=next")
-    rows = page.get_by_role("table", name="Next occurrences").get_by_role("row")
+    rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
     expect(rows).to_have_count(11)
     expect(rows.filter(has_text="2026-03-29T03:00:00+02:00")).to_contain_text("The clock skips")
 
@@ -148,7 +148,7 @@ def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: Se
     expect(page.get_by_role("heading", level=1, name=HOSTILE)).to_be_visible()
     expect(page.get_by_role("link", name=re.compile("failed.*<img src=x"))).to_be_visible()
     page.get_by_role("button", name="The same as a table").click()
-    expect(page.get_by_role("table", name="Occurrences")).to_contain_text("<img src=x")
+    expect(page.get_by_role("grid", name="Occurrences")).to_contain_text("<img src=x")
     assert page.evaluate("window.broken") is None
 
 

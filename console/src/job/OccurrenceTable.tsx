@@ -7,7 +7,7 @@ import type { Occurrence } from "./occurrences";
 
 const PER_PAGE = 20;
 
-/** The timeline's facts in words, newest first. */
+/** The timeline's facts in words, newest first; it opens at the present. */
 export function OccurrenceTable({
   all,
   zone,
@@ -17,9 +17,10 @@ export function OccurrenceTable({
   zone: string;
   addressOf(one: Occurrence): string;
 }) {
-  const [asked, setPage] = useState(1);
+  const [asked, setPage] = useState<number | null>(null);
   const pages = Math.max(1, Math.ceil(all.length / PER_PAGE));
-  const page = Math.min(asked, pages);
+  const coming = all.filter((one) => one.kind === "to come").length;
+  const page = Math.min(asked ?? Math.floor(coming / PER_PAGE) + 1, pages);
   return (
     <Table
       variant="embedded"

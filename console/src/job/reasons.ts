@@ -13,6 +13,9 @@ const REASONS: Record<string, string> = {
   upstream_skipped: "a job before it did not run",
   not_needed: "it runs after a failure only, and there was none",
   not_its_time: "it takes part at other times only",
+  not_retryable: "the failure forbids another attempt",
+  cancelled: "somebody cancelled it",
+  members_failed: "its jobs have ended",
   workflow_over: "the run of its workflow was over",
 };
 

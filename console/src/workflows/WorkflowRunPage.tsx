@@ -21,7 +21,7 @@ import { Time, useNow } from "../shared/Time";
 import { duration, elapsed } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import Graph from "./Graph";
-import { criticalPath, OVER, rerunOf } from "./graph";
+import { criticalPath, isOver, isSettled, rerunOf } from "./graph";
 import { MemberTable } from "./MemberTable";
 
 /** A run of a workflow: the state of each job, live while it is not over. */
@@ -31,16 +31,34 @@ export default function WorkflowRunPage() {
     "get",
     "/v1/workflows/{workflow_id}/runs/{instant}",
     { params: { path: { workflow_id: workflowId, instant } } },
-    { refetchInterval: (query) => (OVER.includes(query.state.data?.state ?? "") ? false : LIVE) },
+    { refetchInterval: (query) => (query.state.data && isSettled(query.state.data) ? false : LIVE) },
   );
   if (data === undefined) {
     if (error === null) return <Spinner size="large" />;
     if (asProblem(error).status === 404) {
       return <NotFound what="run" list={{ href: to.workflow(workflowId), text: workflowId }} />;
     }
-    return <ProblemBox error={error} retry={() => void refetch()} />;
+    return asProblem(error).status === 409 ? (
+      <NotBegun id={workflowId} instant={instant} detail={asProblem(error).detail} />
+    ) : (
+      <ProblemBox error={error} retry={() => void refetch()} />
+    );
   }
   return <Run key={data.run} id={workflowId} run={data} error={error} />;
+}
+
+function NotBegun({ id, instant, detail }: { id: string; instant: string; detail: string }) {
+  return (
+    <SpaceBetween size="m">
+      <Header variant="h1">Run of a workflow</Header>
+      <Alert
+        header="There are no jobs to show"
+        action={<Button href={to.run(`${id}.${instant}`)}>The run</Button>}
+      >
+        <span className="text">{detail}</span> This page asks again by itself.
+      </Alert>
+    </SpaceBetween>
+  );
 }
 
 function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; error: unknown }) {
@@ -51,8 +69,8 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   const { data: workflow } = api.useQuery("get", "/v1/workflows/{workflow_id}", {
     params: { path: { workflow_id: id } },
   });
-  const over = OVER.includes(run.state);
-  const now = useNow(over ? null : 1_000);
+  const over = isOver(run.state);
+  const now = useNow(isSettled(run) ? null : 1_000);
   const path = criticalPath(run.jobs, now);
   const took = elapsed(run.started_at, run.finished_at, now);
   const instantOf = (runId: string) => runId.slice(id.length + 1);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Schemas } from "../api/client";
-import { criticalPath, edges, layout, rerunOf, whyOf } from "./graph";
+import { criticalPath, edges, isSettled, layout, rerunOf, whyOf } from "./graph";
 
 type MemberRun = Schemas["MemberRun"];
 
@@ -63,6 +63,11 @@ it("counts what still runs up to now, and nothing for what a rerun took over", (
   const rerun = [{ ...member("extract", [], 0, 500), given: true }, member("orders", ["extract"], 600)];
   expect(criticalPath(rerun, AT + 620_000)).toEqual({ ids: ["orders"], seconds: 20 });
   expect(criticalPath([member("extract", [])], AT)).toEqual({ ids: [], seconds: 0 });
+});
+
+it("is asked for until its jobs have ended, too", () => {
+  expect(isSettled({ state: "CANCELLED", jobs: [{ state: "RUNNING" }] })).toBe(false);
+  expect(isSettled({ state: "CANCELLED", jobs: [{ state: "CANCELLED" }, { state: "LEFT" }] })).toBe(true);
 });
 
 it("says why a job waits or was left out", () => {

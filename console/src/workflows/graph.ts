@@ -100,4 +100,15 @@ export function whyOf(member: MemberRun): string {
   return [reasonText(member.reason), member.code, member.error].filter(Boolean).join(": ");
 }
 
-export const OVER: readonly string[] = ["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"];
+const OVER: readonly string[] = ["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED", "LEFT"];
+
+export function isOver(state: string): boolean {
+  return OVER.includes(state);
+}
+
+/** Whether a run stays as it is shown: its jobs are read at moments of their own and may end after it. */
+export function isSettled(
+  run: Pick<Schemas["WorkflowRun"], "state"> & { jobs: readonly { state: string }[] },
+): boolean {
+  return [run, ...run.jobs].every((each) => isOver(each.state));
+}
