@@ -1,12 +1,4 @@
-import {
-  colorBorderDividerDefault,
-  colorTextBodySecondary,
-  colorTextStatusError,
-  colorTextStatusInactive,
-  colorTextStatusInfo,
-  colorTextStatusSuccess,
-  colorTextStatusWarning,
-} from "@cloudscape-design/design-tokens";
+import "../shared/colors.css";
 import { useEffect, useRef, useState } from "react";
 import { KINDS, type Kind } from "./occurrences";
 import type { Layout, Mark } from "./timeline";
@@ -17,17 +9,17 @@ const SIZE = 5;
 
 /** A colour and a shape for each kind, drawn around 0, 0. */
 const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
-  ran: { color: colorTextStatusSuccess, path: circle(SIZE) },
-  late: { color: colorTextStatusWarning, path: `M0 ${-SIZE} L${SIZE} ${SIZE} L${-SIZE} ${SIZE} Z` },
+  ran: { color: "var(--dc-success)", path: circle(SIZE) },
+  late: { color: "var(--dc-warning)", path: `M0 ${-SIZE} L${SIZE} ${SIZE} L${-SIZE} ${SIZE} Z` },
   failed: {
-    color: colorTextStatusError,
+    color: "var(--dc-error)",
     path: `M0 ${-SIZE - 2} L${SIZE + 2} 0 L0 ${SIZE + 2} L${-SIZE - 2} 0 Z`,
   },
-  "under way": { color: colorTextStatusInfo, path: circle(SIZE) },
-  skipped: { color: colorTextStatusInactive, path: square(SIZE - 0.5), hollow: true },
-  cancelled: { color: colorTextStatusInactive, path: square(SIZE - 0.5) },
-  "to come": { color: colorTextStatusInfo, path: circle(SIZE - 0.5), hollow: true },
-  "no record": { color: colorTextStatusWarning, path: circle(SIZE - 0.5), hollow: true },
+  "under way": { color: "var(--dc-info)", path: circle(SIZE) },
+  skipped: { color: "var(--dc-inactive)", path: square(SIZE - 0.5), hollow: true },
+  cancelled: { color: "var(--dc-inactive)", path: square(SIZE - 0.5) },
+  "to come": { color: "var(--dc-info)", path: circle(SIZE - 0.5), hollow: true },
+  "no record": { color: "var(--dc-warning)", path: circle(SIZE - 0.5), hollow: true },
 };
 
 /** A row for each day (or hour); each mark is a link and says what it stands for. */
@@ -50,28 +42,16 @@ export function Timeline({
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing has no fieldset */}
       <svg width={width} height={height} role="group" aria-label={label} style={{ display: "block" }}>
         {layout.ticks.map((tick) => (
-          <text
-            key={tick.text}
-            x={x(tick.place) - SIZE}
-            y={ROW / 2 + 4}
-            fontSize={12}
-            style={{ fill: colorTextBodySecondary }}
-          >
+          <text key={tick.text} x={x(tick.place) - SIZE} y={ROW / 2 + 4} fontSize={12} fill="currentColor">
             {tick.text}
           </text>
         ))}
         {layout.rows.map((row, index) => (
           <g key={row}>
-            <text x={0} y={y(index) + 4} fontSize={12} style={{ fill: colorTextBodySecondary }}>
+            <text x={0} y={y(index) + 4} fontSize={12} fill="currentColor">
               {row}
             </text>
-            <line
-              x1={LABEL}
-              x2={width}
-              y1={y(index)}
-              y2={y(index)}
-              style={{ stroke: colorBorderDividerDefault }}
-            />
+            <line x1={LABEL} x2={width} y1={y(index)} y2={y(index)} style={{ stroke: "var(--dc-line)" }} />
           </g>
         ))}
         {layout.marks.map((mark) => (

@@ -1,10 +1,6 @@
 import "@xyflow/react/dist/style.css";
-import {
-  colorBackgroundContainerContent,
-  colorBorderDividerDefault,
-  colorTextBodyDefault,
-  colorTextStatusError,
-} from "@cloudscape-design/design-tokens";
+import "../shared/colors.css";
+import "./graph.css";
 import { Background, Controls, Handle, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import { useMemo } from "react";
 import { RunStatus } from "../shared/Status";
@@ -41,7 +37,7 @@ export default function Graph({ members, label }: { members: readonly GraphMembe
       id: `${from} ${to}`,
       source: from,
       target: to,
-      style: { stroke: colorTextBodyDefault, strokeWidth: thick ? 3 : 1 },
+      style: { stroke: "currentColor", strokeWidth: thick ? 3 : 1 },
     };
   });
   return (
@@ -77,9 +73,8 @@ function Job({ data }: NodeProps) {
         ...NODE,
         padding: "6px 12px",
         borderRadius: 8,
-        border: `${member.critical ? 3 : 1}px solid ${member.state === "DEAD" ? colorTextStatusError : colorBorderDividerDefault}`,
-        background: colorBackgroundContainerContent,
-        color: colorTextBodyDefault,
+        border: `${member.critical ? 3 : 1}px solid ${member.state === "DEAD" ? "var(--dc-error)" : "var(--dc-line)"}`,
+        background: "var(--dc-ground)",
       }}
     >
       <Handle type="target" position={Position.Left} isConnectable={false} style={{ visibility: "hidden" }} />

@@ -65,6 +65,7 @@ export function MemberTable({
         {
           id: "rerun",
           header: "Action",
+          minWidth: 190,
           cell: (each) => (
             <Button
               variant="inline-link"
