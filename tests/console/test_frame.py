@@ -17,6 +17,7 @@ pytestmark = pytest.mark.long
 PAGES = (
     *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere"),
     "/runs/refunds.20260322T060000Z",
+    *("/jobs/broken-export", "/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
 )
 
 

@@ -1,5 +1,109 @@
+import Alert from "@cloudscape-design/components/alert";
+import CopyToClipboard from "@cloudscape-design/components/copy-to-clipboard";
 import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Spinner from "@cloudscape-design/components/spinner";
+import Tabs from "@cloudscape-design/components/tabs";
+import { lazy, Suspense } from "react";
+import { useParams } from "react-router";
+import { api, LIVE, type Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { NotFound } from "../shared/NotFound";
+import { ProblemBox } from "../shared/ProblemBox";
+import { useFilters } from "../shared/useFilters";
+import { ChangesTab } from "./ChangesTab";
+import { JobActions } from "./JobActions";
+import { JobFacts } from "./JobFacts";
+import { NextTab } from "./NextTab";
+import { RunsTab } from "./RunsTab";
+import { TimelineTab } from "./TimelineTab";
+import { WhyTab } from "./WhyTab";
 
+const FiguresTab = lazy(() => import("./FiguresTab"));
+
+/** One job: its state, what can be done with it, and what became of it. */
 export default function JobPage() {
-  return <Header variant="h1">Job</Header>;
+  const { jobId = "" } = useParams();
+  const {
+    data: job,
+    error,
+    refetch,
+  } = api.useQuery(
+    "get",
+    "/v1/jobs/{job_id}",
+    { params: { path: { job_id: jobId } } },
+    { refetchInterval: LIVE },
+  );
+  if (job === undefined) {
+    if (error === null) return <Spinner size="large" />;
+    if (asProblem(error).status === 404) {
+      return <NotFound what="job" list={{ href: "#/jobs", text: "Jobs" }} />;
+    }
+    return <ProblemBox error={error} retry={() => void refetch()} />;
+  }
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description={<span className="text">{job.description}</span>}
+        actions={<JobActions job={job} />}
+      >
+        <span className="text">{job.name || job.id}</span>
+      </Header>
+      <ProblemBox error={error} />
+      {job.error !== null && (
+        <Alert type="error" header="It does not run">
+          <span className="text">{job.error}</span>
+        </Alert>
+      )}
+      <JobFacts job={job} />
+      <JobTabs job={job} />
+    </SpaceBetween>
+  );
+}
+
+function JobTabs({ job }: { job: Schemas["Job"] }) {
+  const [{ tab = "timeline" }, change] = useFilters(["tab"]);
+  return (
+    <Tabs
+      ariaLabel="About this job"
+      activeTabId={tab}
+      onChange={({ detail }) => change({ tab: detail.activeTabId })}
+      tabs={[
+        { id: "timeline", label: "Timeline", content: <TimelineTab job={job} /> },
+        { id: "next", label: "Next occurrences", content: <NextTab job={job} /> },
+        { id: "runs", label: "Runs", content: <RunsTab jobId={job.id} zone={job.timezone} /> },
+        {
+          id: "figures",
+          label: "Duration and lateness",
+          content: (
+            <Suspense fallback={<Spinner />}>
+              <FiguresTab job={job} />
+            </Suspense>
+          ),
+        },
+        { id: "why", label: "Why did it not run?", content: <WhyTab job={job} /> },
+        { id: "changes", label: "Changes", content: <ChangesTab job={job} /> },
+        { id: "definition", label: "Definition", content: <Definition job={job} /> },
+      ]}
+    />
+  );
+}
+
+function Definition({ job }: { job: Schemas["Job"] }) {
+  const text = JSON.stringify(job, null, 2);
+  return (
+    <SpaceBetween size="s">
+      <CopyToClipboard
+        copyButtonText="Copy"
+        copySuccessText="Copied"
+        copyErrorText="The browser did not allow it"
+        textToCopy={text}
+      />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
+      <section className="pre" aria-label="The job as JSON" tabIndex={0}>
+        {text}
+      </section>
+    </SpaceBetween>
+  );
 }

@@ -1,5 +1,139 @@
+import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
+import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Spinner from "@cloudscape-design/components/spinner";
+import Table from "@cloudscape-design/components/table";
+import Tabs from "@cloudscape-design/components/tabs";
+import { useParams } from "react-router";
+import { api, LIVE, type Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { to } from "../app/routes";
+import { JobActions } from "../job/JobActions";
+import { RunsTab } from "../job/RunsTab";
+import { State } from "../job/State";
+import { NotFound } from "../shared/NotFound";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Time } from "../shared/Time";
+import { duration } from "../shared/time";
+import { useFilters } from "../shared/useFilters";
+import Graph from "./Graph";
+import { ruleText } from "./graph";
 
+/** A workflow: its jobs and its runs. */
 export default function WorkflowPage() {
-  return <Header variant="h1">Workflow</Header>;
+  const { workflowId = "" } = useParams();
+  const {
+    data: workflow,
+    error,
+    refetch,
+  } = api.useQuery(
+    "get",
+    "/v1/workflows/{workflow_id}",
+    { params: { path: { workflow_id: workflowId } } },
+    { refetchInterval: LIVE },
+  );
+  const [{ tab = "runs" }, change] = useFilters(["tab"]);
+  if (workflow === undefined) {
+    if (error === null) return <Spinner size="large" />;
+    if (asProblem(error).status === 404) {
+      return <NotFound what="workflow" list={{ href: "#/workflows", text: "Workflows" }} />;
+    }
+    return <ProblemBox error={error} retry={() => void refetch()} />;
+  }
+  const members = Object.entries(workflow.jobs).map(([id, job]) => ({ id, href: to.job(id), ...job }));
+  const run = (runId: string) => to.workflowRun(workflow.id, runId.slice(workflow.id.length + 1));
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description={<span className="text">{workflow.description}</span>}
+        actions={<JobActions job={{ ...workflow, workflow: workflow.id }} isWorkflow />}
+      >
+        <span className="text">{workflow.name || workflow.id}</span>
+      </Header>
+      <ProblemBox error={error} />
+      <Container>
+        <KeyValuePairs
+          columns={4}
+          items={[
+            { label: "State", value: <State job={workflow} /> },
+            {
+              label: "Schedule",
+              value: workflow.understood_as ?? "None: it runs on request",
+            },
+            {
+              label: "Next run",
+              value: <Time at={workflow.next_occurrence} zone={workflow.timezone} />,
+            },
+            { label: "A run may take", value: duration(workflow.deadline_seconds) },
+            {
+              label: "Timeline, changes, why it did not run",
+              value: <Link href={to.job(workflow.id)}>as a job</Link>,
+            },
+          ]}
+        />
+      </Container>
+      <Container
+        header={
+          <Header variant="h2" counter={`(${members.length})`}>
+            Graph
+          </Header>
+        }
+      >
+        <Graph members={members} label={`Graph of ${workflow.id}; the tab Jobs has the same as a table`} />
+      </Container>
+      <Tabs
+        ariaLabel="About this workflow"
+        activeTabId={tab}
+        onChange={({ detail }) => change({ tab: detail.activeTabId })}
+        tabs={[
+          {
+            id: "runs",
+            label: "Runs",
+            content: <RunsTab jobId={workflow.id} zone={workflow.timezone} address={run} />,
+          },
+          { id: "jobs", label: "Jobs", content: <Jobs members={members} /> },
+        ]}
+      />
+    </SpaceBetween>
+  );
+}
+
+function Jobs({ members }: { members: readonly (Schemas["WorkflowJob"] & { id: string })[] }) {
+  return (
+    <Table
+      variant="embedded"
+      wrapLines
+      enableKeyboardNavigation
+      ariaLabels={{ tableLabel: "Jobs of the workflow" }}
+      items={members}
+      columnDefinitions={[
+        {
+          id: "id",
+          header: "Job",
+          isRowHeader: true,
+          cell: (each) => <Link href={to.job(each.id)}>{each.id}</Link>,
+        },
+        { id: "after", header: "After", cell: (each) => each.after.join(", ") || "-" },
+        {
+          id: "when",
+          header: "Waits for",
+          cell: (each) => (each.after.length === 0 ? "-" : ruleText(each.when)),
+        },
+        {
+          id: "times",
+          header: "Only at",
+          cell: (each) => (
+            <span className="text">
+              {[each.only, each.not_before && `not before ${each.not_before}`].filter(Boolean).join("; ") ||
+                "-"}
+            </span>
+          ),
+        },
+        { id: "may_fail", header: "May fail", cell: (each) => (each.may_fail ? "yes" : "no") },
+      ]}
+    />
+  );
 }

@@ -1,5 +1,209 @@
+import Alert from "@cloudscape-design/components/alert";
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
+import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Spinner from "@cloudscape-design/components/spinner";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useParams } from "react-router";
+import { api, fetcher, freshKey, LIVE, type Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { useRefusal } from "../app/context";
+import { to } from "../app/routes";
+import { reasonText } from "../job/reasons";
+import { NotFound } from "../shared/NotFound";
+import { ProblemBox } from "../shared/ProblemBox";
+import { RunStatus } from "../shared/Status";
+import { Time, useNow } from "../shared/Time";
+import { duration, elapsed } from "../shared/time";
+import { useConfirm } from "../shared/useConfirm";
+import Graph from "./Graph";
+import { criticalPath, isOver, isSettled, rerunOf } from "./graph";
+import { MemberTable } from "./MemberTable";
 
+/** A run of a workflow: the state of each job, live while it is not over. */
 export default function WorkflowRunPage() {
-  return <Header variant="h1">Run of a workflow</Header>;
+  const { workflowId = "", instant = "" } = useParams();
+  const { data, error, refetch } = api.useQuery(
+    "get",
+    "/v1/workflows/{workflow_id}/runs/{instant}",
+    { params: { path: { workflow_id: workflowId, instant } } },
+    { refetchInterval: (query) => (query.state.data && isSettled(query.state.data) ? false : LIVE) },
+  );
+  if (data === undefined) {
+    if (error === null) return <Spinner size="large" />;
+    if (asProblem(error).status === 404) {
+      return <NotFound what="run" list={{ href: to.workflow(workflowId), text: workflowId }} />;
+    }
+    return asProblem(error).status === 409 ? (
+      <NotBegun id={workflowId} instant={instant} detail={asProblem(error).detail} />
+    ) : (
+      <ProblemBox error={error} retry={() => void refetch()} />
+    );
+  }
+  return <Run key={data.run} id={workflowId} run={data} error={error} />;
+}
+
+function NotBegun({ id, instant, detail }: { id: string; instant: string; detail: string }) {
+  return (
+    <SpaceBetween size="m">
+      <Header variant="h1">Run of a workflow</Header>
+      <Alert
+        header="There are no jobs to show"
+        action={<Button href={to.run(`${id}.${instant}`)}>The run</Button>}
+      >
+        <span className="text">{detail}</span> This page asks again by itself.
+      </Alert>
+    </SpaceBetween>
+  );
+}
+
+function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; error: unknown }) {
+  const refusal = useRefusal("jobs:write");
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const confirm = useConfirm();
+  const { data: workflow } = api.useQuery("get", "/v1/workflows/{workflow_id}", {
+    params: { path: { workflow_id: id } },
+  });
+  const over = isOver(run.state);
+  const now = useNow(isSettled(run) ? null : 1_000);
+  const path = criticalPath(run.jobs, now);
+  const took = elapsed(run.started_at, run.finished_at, now);
+  const instantOf = (runId: string) => runId.slice(id.length + 1);
+
+  const rerun = (from: string) => {
+    const again = rerunOf(run.jobs, from);
+    const key = freshKey();
+    confirm.ask({
+      header: `Run again from ${from}`,
+      text: `A new run of the same occurrence runs ${jobs(again.length)}: ${again.join(", ")}. The others count as they ended here.`,
+      action: `Run ${jobs(again.length)}`,
+      async run() {
+        const { data } = await fetcher.POST("/v1/runs/{run_id}/rerun", {
+          params: { path: { run_id: run.run }, header: { "Idempotency-Key": key } },
+          body: { from: [from] },
+        });
+        await client.invalidateQueries();
+        if (data !== undefined) navigate(to.workflowRun(id, instantOf(data.id)).slice(1));
+      },
+    });
+  };
+  const ends = run.counts.due + run.counts.waiting;
+  const cancel = () =>
+    confirm.ask({
+      header: "Cancel this run",
+      text: `${jobs(ends)} that ${ends === 1 ? "is" : "are"} at work, due or waiting will be cancelled or will not start.`,
+      action: "Cancel the run",
+      async run() {
+        await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path: { run_id: run.run } } });
+        await client.invalidateQueries();
+      },
+    });
+
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description={
+          <>
+            Run <Link href={to.run(run.run)}>{run.run}</Link> of <Link href={to.workflow(id)}>{id}</Link>
+          </>
+        }
+        actions={
+          <Button
+            onClick={cancel}
+            disabled={over || refusal !== undefined}
+            disabledReason={refusal ?? "It is over."}
+          >
+            Cancel
+          </Button>
+        }
+      >
+        Run of a workflow
+      </Header>
+      <ProblemBox error={error} />
+      {run.error !== null && (
+        <Alert type="error" header={run.code ?? "It failed"}>
+          <span className="text">{run.error}</span>
+        </Alert>
+      )}
+      <Container>
+        <KeyValuePairs
+          columns={4}
+          items={[
+            {
+              label: "State",
+              value: (
+                <>
+                  <RunStatus state={run.state} /> {reasonText(run.reason)}
+                </>
+              ),
+            },
+            { label: "Occurrence", value: <Time at={run.occurrence} zone={workflow?.timezone} /> },
+            { label: "Took", value: took === null ? "-" : duration(took) },
+            { label: "Must end by", value: <Time at={run.deadline} zone={workflow?.timezone} /> },
+            { label: "Jobs", value: countsText(run.counts) },
+            {
+              label: "Critical path",
+              value: path.ids.length === 0 ? "-" : `${path.ids.join(" → ")} (${duration(path.seconds)})`,
+            },
+            ...(run.rerun_of === null
+              ? []
+              : [
+                  {
+                    label: "Runs again",
+                    value: (
+                      <>
+                        <Link href={to.workflowRun(id, instantOf(run.rerun_of))}>{run.rerun_of}</Link> from{" "}
+                        {run.rerun_from.join(", ")}
+                      </>
+                    ),
+                  },
+                ]),
+          ]}
+        />
+      </Container>
+      <Container header={<Header variant="h2">Graph</Header>}>
+        <Graph
+          label={`Graph of ${run.run}; the table below has the same`}
+          members={run.jobs.map((each) => ({
+            ...each,
+            href: each.run === null ? to.job(each.id) : to.run(each.run),
+            critical: path.ids.includes(each.id),
+          }))}
+        />
+        {path.ids.length > 0 && (
+          <Box color="text-body-secondary" fontSize="body-s">
+            Thick: the critical path, the chain of jobs that took longest.
+          </Box>
+        )}
+      </Container>
+      <MemberTable members={run.jobs} occurrence={run.occurrence} now={now} rerun={rerun} refusal={refusal} />
+      {confirm.modal}
+    </SpaceBetween>
+  );
+}
+
+function jobs(count: number): string {
+  return count === 1 ? "1 job" : `${count} jobs`;
+}
+
+const COUNTS: [keyof Schemas["Counts"], string][] = [
+  ["ok", "succeeded"],
+  ["failed", "failed"],
+  ["cut", "stopped by a failure or the end"],
+  ["skipped", "had nothing to do"],
+  ["due", "due or at work"],
+  ["waiting", "waiting"],
+  ["left", "left out"],
+];
+
+function countsText(counts: Schemas["Counts"]): string {
+  return COUNTS.filter(([name]) => counts[name] > 0)
+    .map(([name, text]) => `${counts[name]} ${text}`)
+    .join(", ");
 }

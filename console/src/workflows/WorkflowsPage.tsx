@@ -1,5 +1,74 @@
 import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
+import TextFilter from "@cloudscape-design/components/text-filter";
+import { useState } from "react";
+import { fetcher } from "../api/client";
+import { useStage } from "../app/context";
+import { to } from "../app/routes";
+import { PagedTable } from "../shared/PagedTable";
+import { JobStatus } from "../shared/Status";
+import { Time } from "../shared/Time";
+import { useFilters } from "../shared/useFilters";
+import { usePages } from "../shared/usePages";
 
+/** All workflows. */
 export default function WorkflowsPage() {
-  return <Header variant="h1">Workflows</Header>;
+  const { settings } = useStage();
+  const [filters, change] = useFilters(["prefix", "tag", "state", "owner"]);
+  const [prefix, setPrefix] = useState(filters.prefix ?? "");
+  const pages = usePages(["workflows", filters], async (cursor, signal) => {
+    const query = { ...filters, state: filters.state as "ACTIVE" | undefined, limit: 50, cursor };
+    const { data } = await fetcher.GET("/v1/workflows", { params: { query }, signal });
+    if (data === undefined) throw new SyntaxError("an empty answer");
+    return data;
+  });
+  const filtered = Object.keys(filters).length > 0;
+  return (
+    <PagedTable
+      pages={pages}
+      ariaLabels={{ tableLabel: "Workflows" }}
+      header={<Header variant="h1">Workflows</Header>}
+      filter={
+        <TextFilter
+          filteringText={prefix}
+          filteringPlaceholder="Ids that begin so"
+          filteringAriaLabel="Find workflows whose ids begin so"
+          onChange={({ detail }) => setPrefix(detail.filteringText)}
+          onDelayedChange={({ detail }) => change({ prefix: detail.filteringText.trim() })}
+        />
+      }
+      columnDefinitions={[
+        {
+          id: "id",
+          header: "Workflow",
+          isRowHeader: true,
+          cell: (each) => (
+            <>
+              <Link href={to.workflow(each.id)}>{each.id}</Link>
+              {each.name && <div className="text">{each.name}</div>}
+            </>
+          ),
+        },
+        { id: "state", header: "State", cell: (each) => <JobStatus state={each.state} /> },
+        {
+          id: "schedule",
+          header: "Schedule",
+          cell: (each) => each.understood_as ?? "None: it runs on request",
+        },
+        {
+          id: "next",
+          header: "Next run",
+          cell: (each) => <Time at={each.next_occurrence} zone={each.timezone} />,
+        },
+        { id: "owner", header: "Owner", cell: (each) => <span className="text">{each.owner || "-"}</span> },
+      ]}
+      empty={
+        filtered
+          ? "No workflow is so. Change the filter."
+          : settings.workflows === "off"
+            ? "Workflows are switched off on this stage; its operator turns them on (setting workflows)."
+            : "There are no workflows yet. Make one by the command: duecourse workflows put."
+      }
+    />
+  );
 }

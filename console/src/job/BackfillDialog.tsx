@@ -1,0 +1,137 @@
+import Alert from "@cloudscape-design/components/alert";
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import Checkbox from "@cloudscape-design/components/checkbox";
+import FormField from "@cloudscape-design/components/form-field";
+import Input from "@cloudscape-design/components/input";
+import Modal from "@cloudscape-design/components/modal";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { fetcher, freshKey, type Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { useNotices } from "../app/notices";
+import { ProblemBox } from "../shared/ProblemBox";
+import { duration, inZone } from "../shared/time";
+import { fromWall } from "./wall";
+
+type Job = Pick<Schemas["Job"], "id" | "timezone">;
+
+const START = { from: "", to: "", pace: "1", newestFirst: false };
+
+/** Runs occurrences of the past: a dry run says first how many and what they cost; only that can be started. */
+export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) {
+  const client = useQueryClient();
+  const notices = useNotices();
+  const [form, setForm] = useState(START);
+  const [found, setFound] = useState<Schemas["Backfill"] | null>(null);
+  const [key, setKey] = useState(freshKey);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const from = fromWall(form.from, job.timezone);
+  const to = fromWall(form.to, job.timezone);
+  const change = (part: Partial<typeof START>) => {
+    setForm((before) => ({ ...before, ...part }));
+    setFound(null);
+    setError(null);
+    setKey(freshKey());
+  };
+  const ask = async (dryRun: boolean) => {
+    if (from === null || to === null) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const { data } = await fetcher.POST("/v1/jobs/{job_id}/backfill", {
+        params: { path: { job_id: job.id }, header: dryRun ? {} : { "Idempotency-Key": key } },
+        body: { from, to, pace_seconds: Number(form.pace), newest_first: form.newestFirst, dry_run: dryRun },
+      });
+      if (dryRun) return setFound(data ?? null);
+      await client.invalidateQueries();
+      notices.done(
+        `${runs(data?.count ?? 0)} of ${job.id} will start, one every ${duration(Number(form.pace))}.`,
+      );
+      onClose();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const fields = error === null ? [] : asProblem(error).fields;
+  const refused = (field: string) => fields.find((each) => each.field === field)?.message;
+  const time = (field: "from" | "to", label: string, read: string | null) => (
+    <FormField
+      label={label}
+      constraintText={`2026-03-29 or 2026-03-29 02:30, by the clock of ${job.timezone}`}
+      errorText={refused(field) ?? (form[field] !== "" && read === null && "The clock shows no such time.")}
+    >
+      <Input value={form[field]} onChange={({ detail }) => change({ [field]: detail.value })} />
+    </FormField>
+  );
+  return (
+    <Modal
+      visible
+      header={`Backfill ${job.id}`}
+      onDismiss={onClose}
+      footer={
+        <Box float="right">
+          <SpaceBetween direction="horizontal" size="xs">
+            <Button variant="link" onClick={onClose}>
+              Cancel
+            </Button>
+            {found === null || found.count === 0 ? (
+              <Button
+                variant="primary"
+                loading={busy}
+                disabled={from === null || to === null}
+                disabledReason="Say from when and until when."
+                onClick={() => void ask(true)}
+              >
+                Dry run
+              </Button>
+            ) : (
+              <Button variant="primary" loading={busy} onClick={() => void ask(false)}>
+                Start {runs(found.count)}
+              </Button>
+            )}
+          </SpaceBetween>
+        </Box>
+      }
+    >
+      <SpaceBetween size="m">
+        {time("from", "From", from)}
+        {time("to", "Before", to)}
+        <FormField label="Seconds between two runs" errorText={refused("pace_seconds")}>
+          <Input type="number" value={form.pace} onChange={({ detail }) => change({ pace: detail.value })} />
+        </FormField>
+        <Checkbox
+          checked={form.newestFirst}
+          onChange={({ detail }) => change({ newestFirst: detail.checked })}
+        >
+          The newest first
+        </Checkbox>
+        {found !== null && <Outlook found={found} zone={job.timezone} />}
+        <ProblemBox error={error} />
+      </SpaceBetween>
+    </Modal>
+  );
+}
+
+function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) {
+  if (found.count === 0) return <Alert>The schedule names no occurrence then: nothing would run.</Alert>;
+  return (
+    <Alert header={`${runs(found.count)} for about ${price(found.estimated_cost_usd)}`}>
+      From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
+      one would start {found.ends_at ? inZone(found.ends_at, zone) : "at once"}. The price is for this stage;
+      what the target costs comes on top.
+    </Alert>
+  );
+}
+
+function runs(count: number): string {
+  return count === 1 ? "1 run" : `${count} runs`;
+}
+
+function price(dollars: number): string {
+  return dollars < 0.01 ? "less than $0.01" : `$${dollars.toFixed(2)}`;
+}

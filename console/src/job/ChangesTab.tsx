@@ -1,0 +1,61 @@
+import type { Schemas } from "../api/client";
+import { fetcher } from "../api/client";
+import { PagedTable } from "../shared/PagedTable";
+import { Time } from "../shared/Time";
+import { usePages } from "../shared/usePages";
+
+/** Who did what to a job, field by field. */
+export function ChangesTab({ job }: { job: Schemas["Job"] }) {
+  const pages = usePages(["changes of", job.id], async (cursor, signal) => {
+    const { data } = await fetcher.GET("/v1/jobs/{job_id}/history", {
+      params: { path: { job_id: job.id }, query: { limit: 20, cursor } },
+      signal,
+    });
+    if (data === undefined) throw new SyntaxError("an empty answer");
+    return data;
+  });
+  return (
+    <PagedTable
+      pages={pages}
+      variant="embedded"
+      stickyHeader={false}
+      ariaLabels={{ tableLabel: "Changes" }}
+      empty="No change is kept any more."
+      columnDefinitions={[
+        { id: "at", header: "When", cell: (each) => <Time at={each.at} zone={job.timezone} /> },
+        {
+          id: "who",
+          header: "Who",
+          cell: (each) => <span className="text">{each.principal}</span>,
+        },
+        { id: "what", header: "What", cell: (each) => each.action.replaceAll("_", " "), isRowHeader: true },
+        { id: "fields", header: "Fields", cell: (each) => <Fields change={each} /> },
+      ]}
+    />
+  );
+}
+
+function Fields({ change }: { change: Schemas["Change"] }) {
+  const facts = Object.entries(change.facts);
+  if (change.changes.length + facts.length === 0) return <>-</>;
+  return (
+    <>
+      {change.changes.map((each) => (
+        <div key={each.field} className="text">
+          <strong>{each.field}</strong>:{" "}
+          {"before" in each || "after" in each ? `${shown(each.before)} → ${shown(each.after)}` : "changed"}
+        </div>
+      ))}
+      {facts.map(([name, value]) => (
+        <div key={name} className="text">
+          {name.replaceAll("_", " ")}: {shown(value)}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "nothing";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

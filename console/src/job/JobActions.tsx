@@ -1,0 +1,200 @@
+import Button from "@cloudscape-design/components/button";
+import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { fetcher, freshKey, type Schemas } from "../api/client";
+import { ApiProblem } from "../api/problem";
+import { useRefusal } from "../app/context";
+import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import { inZone } from "../shared/time";
+import { useConfirm } from "../shared/useConfirm";
+import { BackfillDialog } from "./BackfillDialog";
+import { TextQuestion } from "./TextQuestion";
+
+type Actable = Pick<
+  Schemas["Job"],
+  "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "workflow"
+>;
+
+/** What can be done with a job, or with a workflow, which is one. */
+export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkflow?: boolean }) {
+  const refusal = useRefusal("jobs:write");
+  const client = useQueryClient();
+  const notices = useNotices();
+  const navigate = useNavigate();
+  const confirm = useConfirm();
+  const [backfilling, setBackfilling] = useState(false);
+  const path = { job_id: job.id };
+  const changed = () => client.invalidateQueries();
+
+  const pause = () => {
+    let note = "";
+    confirm.ask({
+      header: `Pause ${job.id}`,
+      text: (
+        <TextQuestion
+          label="Why"
+          description="Shown to everybody who looks at the job; may be empty."
+          onChange={(text) => {
+            note = text;
+          }}
+        />
+      ),
+      action: "Pause",
+      async run() {
+        await fetcher.POST("/v1/jobs/{job_id}/pause", {
+          params: { path },
+          body: { note: note.trim() || null },
+        });
+        await changed();
+      },
+    });
+  };
+  const resume = () =>
+    confirm.ask({
+      header: `Resume ${job.id}`,
+      text: "It runs from its next occurrence on. What the pause covered is recorded as skipped; a backfill runs it later.",
+      action: "Resume",
+      async run() {
+        await fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path }, body: { catch_up: false } });
+        await changed();
+      },
+    });
+  const runNow = () => {
+    let payload = "";
+    const key = freshKey();
+    confirm.ask({
+      header: `Run ${job.id} now`,
+      text: (
+        <TextQuestion
+          label="Payload"
+          description="JSON in the place of the job's payload, for this run only. Empty: the job's."
+          rows={6}
+          onChange={(text) => {
+            payload = text;
+          }}
+        />
+      ),
+      action: "Run now",
+      async run() {
+        const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {
+          params: { path, header: { "Idempotency-Key": key } },
+          body: payload.trim() === "" ? undefined : { payload: parsed(payload) },
+        });
+        await changed();
+        if (data === undefined) return;
+        const address = isWorkflow
+          ? to.workflowRun(job.id, data.id.slice(job.id.length + 1))
+          : to.run(data.id);
+        notices.done(
+          <>
+            It runs:{" "}
+            <Link href={address} color="inverted">
+              {data.id}
+            </Link>
+          </>,
+        );
+      },
+    });
+  };
+  const skipNext = () => {
+    let count = "1";
+    const next = job.next_occurrence === null ? "the next one" : inZone(job.next_occurrence, job.timezone);
+    confirm.ask({
+      header: `Skip the next occurrences of ${job.id}`,
+      text: (
+        <TextQuestion
+          label="How many"
+          description={`They will not run, from ${next} on. This cannot be taken back; run the job by hand then.`}
+          type="number"
+          initial="1"
+          onChange={(text) => {
+            count = text;
+          }}
+        />
+      ),
+      action: "Skip",
+      async run() {
+        const { data } = await fetcher.POST("/v1/jobs/{job_id}/skip-next", {
+          params: { path },
+          body: { count: Number(count) },
+        });
+        await changed();
+        const skipped = data?.items.map((each) => inZone(each.occurrence, job.timezone)) ?? [];
+        notices.done(
+          skipped.length === 0 ? "There was nothing to skip." : `Will not run: ${skipped.join(", ")}`,
+        );
+      },
+    });
+  };
+  const remove = () =>
+    confirm.ask({
+      header: `Delete ${job.id}`,
+      text: isWorkflow
+        ? "No run of it starts any more and its runs under way are cancelled. Its jobs stay, as jobs without a schedule."
+        : "No run of it starts any more; what is being worked on ends. Its runs can be read for a while.",
+      action: "Delete",
+      async run() {
+        await fetcher.DELETE("/v1/jobs/{job_id}", { params: { path } });
+        notices.done(`${job.id} is deleted.`);
+        navigate(isWorkflow ? "/workflows" : "/jobs");
+        client.removeQueries();
+      },
+    });
+
+  const disabled = refusal !== undefined;
+  const unscheduled = job.schedule === null ? "It has no schedule." : undefined;
+  const items = [
+    { id: "skip", text: "Skip the next", disabledReason: refusal ?? unscheduled },
+    { id: "backfill", text: "Backfill", disabledReason: refusal ?? unscheduled },
+    { id: "edit", text: "Edit", href: to.editJob(job.id), disabledReason: refusal },
+    {
+      id: "delete",
+      text: "Delete",
+      disabledReason: refusal ?? (job.workflow && !isWorkflow ? `It is part of ${job.workflow}.` : undefined),
+    },
+  ].filter((each) => !(isWorkflow && each.id === "edit"));
+  const chosen: Record<string, () => void> = {
+    skip: skipNext,
+    backfill: () => setBackfilling(true),
+    delete: remove,
+  };
+  return (
+    <>
+      <SpaceBetween direction="horizontal" size="xs">
+        {job.state === "PAUSED" ? (
+          <Button disabled={disabled} disabledReason={refusal} onClick={resume}>
+            Resume
+          </Button>
+        ) : (
+          <Button disabled={disabled} disabledReason={refusal} onClick={pause}>
+            Pause
+          </Button>
+        )}
+        <ButtonDropdown
+          items={items.map((each) => ({ ...each, disabled: each.disabledReason !== undefined }))}
+          onItemClick={({ detail }) => chosen[detail.id]?.()}
+        >
+          More
+        </ButtonDropdown>
+        <Button variant="primary" disabled={disabled} disabledReason={refusal} onClick={runNow}>
+          Run now
+        </Button>
+      </SpaceBetween>
+      {confirm.modal}
+      {backfilling && <BackfillDialog job={job} onClose={() => setBackfilling(false)} />}
+    </>
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ApiProblem(0, "The payload is not JSON", error instanceof Error ? error.message : "");
+  }
+}

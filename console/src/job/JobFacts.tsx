@@ -1,0 +1,95 @@
+import Badge from "@cloudscape-design/components/badge";
+import Container from "@cloudscape-design/components/container";
+import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import type { ReactNode } from "react";
+import type { Schemas } from "../api/client";
+import { to } from "../app/routes";
+import { Time } from "../shared/Time";
+import { State } from "./State";
+
+/** What a job is, in a few lines. */
+export function JobFacts({ job }: { job: Schemas["Job"] }) {
+  const items: { label: string; value: ReactNode }[] = [
+    { label: "State", value: <State job={job} /> },
+    { label: "Schedule", value: <Schedule job={job} /> },
+    { label: "Next occurrence", value: <Time at={job.next_occurrence} zone={job.timezone} /> },
+    { label: "Target", value: <span className="text">{targetText(job.target)}</span> },
+  ];
+  if (job.name) items.push({ label: "Id", value: job.id });
+  if (job.owner) items.push({ label: "Owner", value: <span className="text">{job.owner}</span> });
+  if (job.tags.length > 0) items.push({ label: "Tags", value: <Tags tags={job.tags} /> });
+  if (job.workflow !== null) {
+    items.push({ label: "Workflow", value: <Link href={to.workflow(job.workflow)}>{job.workflow}</Link> });
+  }
+  if (job.runbook_url !== null) items.push({ label: "Runbook", value: <Runbook url={job.runbook_url} /> });
+  return (
+    <Container>
+      <KeyValuePairs columns={4} items={items} />
+    </Container>
+  );
+}
+
+function Schedule({ job }: { job: Pick<Schemas["Job"], "schedule" | "understood_as" | "workflow"> }) {
+  if (job.schedule === null) {
+    return <>{job.workflow === null ? "None: it runs on request" : "That of its workflow"}</>;
+  }
+  return (
+    <>
+      <div>{job.understood_as ?? "It is not understood any more"}</div>
+      <span className="text">
+        <code>{job.schedule}</code>
+      </span>
+    </>
+  );
+}
+
+function Tags({ tags }: { tags: readonly string[] }) {
+  return (
+    <SpaceBetween direction="horizontal" size="xxs">
+      {tags.map((tag) => (
+        <a key={tag} href={`#/jobs?tag=${encodeURIComponent(tag)}`}>
+          <Badge>{tag}</Badge>
+        </a>
+      ))}
+    </SpaceBetween>
+  );
+}
+
+function Runbook({ url }: { url: string }) {
+  if (!/^https?:\/\//i.test(url)) return <span className="text">{url}</span>;
+  return (
+    <Link href={url} external>
+      <span className="text">{url}</span>
+    </Link>
+  );
+}
+
+/** What a job calls, in a line. */
+export function targetText(target: Schemas["Job"]["target"]): string {
+  switch (target.type) {
+    case "http":
+      return `${target.method} ${target.url}`;
+    case "lambda":
+      return `Lambda function ${target.function}`;
+    case "sqs":
+      return `SQS queue ${target.queue}`;
+    case "sns":
+      return `SNS topic ${target.topic}`;
+    case "eventbridge":
+      return `event bus ${target.bus}`;
+    case "stepfunctions":
+      return `state machine ${target.machine}`;
+    case "ecs":
+      return `Fargate task ${target.task_definition} in ${target.cluster}`;
+    case "aws":
+      return `${target.service}:${target.action} as ${target.role}`;
+    case "task":
+      return `task ${target.name}`;
+    case "workflow":
+      return "the jobs of its workflow";
+    default:
+      return (target as { type: string }).type;
+  }
+}

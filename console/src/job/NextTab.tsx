@@ -1,0 +1,70 @@
+import Alert from "@cloudscape-design/components/alert";
+import Box from "@cloudscape-design/components/box";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Table from "@cloudscape-design/components/table";
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "../api/client";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Time } from "../shared/Time";
+import { clockNote, isExcluded } from "./occurrences";
+import { readPreview, readRuns } from "./reading";
+
+const SHOWN = 10;
+
+/** The next ten occurrences, what daylight saving does to them, and which of them will not run. */
+export function NextTab({ job }: { job: Schemas["Job"] }) {
+  const query = useQuery({
+    queryKey: ["next", job.id, job.updated_at],
+    queryFn: async ({ signal }) => {
+      const after = new Date().toISOString();
+      const [coming, runs] = await Promise.all([
+        readPreview(job, after, SHOWN, signal),
+        readRuns(job.id, { from: after, state: "SKIPPED" }, signal),
+      ]);
+      return { coming, skipped: new Set(runs.items.map((run) => Date.parse(run.occurrence))) };
+    },
+    enabled: job.schedule !== null,
+  });
+  if (job.schedule === null) return <Box>It has no schedule: it runs on request or with its workflow.</Box>;
+  if (query.error !== null) return <ProblemBox error={query.error} retry={() => void query.refetch()} />;
+  const fate = (at: string | null) => {
+    if (at === null) return "";
+    if (isExcluded(at, job.timezone, job.exclude)) return "Excluded by the job: it does not run.";
+    return query.data?.skipped.has(Date.parse(at)) ? "Somebody asked to skip it." : "";
+  };
+  return (
+    <SpaceBetween size="m">
+      {job.state !== "ACTIVE" && (
+        <Alert>
+          {job.state === "PAUSED"
+            ? "The job is paused: none of these runs until it is resumed."
+            : "The job is over."}
+        </Alert>
+      )}
+      <Table
+        variant="embedded"
+        wrapLines
+        enableKeyboardNavigation
+        ariaLabels={{ tableLabel: "Next occurrences" }}
+        items={query.data?.coming ?? []}
+        loading={query.isPending}
+        loadingText="Loading"
+        empty="There are none."
+        columnDefinitions={[
+          {
+            id: "wall",
+            header: `By the clock of ${job.timezone}`,
+            cell: (each) => each.wall,
+            isRowHeader: true,
+          },
+          { id: "utc", header: "UTC", cell: (each) => <Time at={each.at} zone="UTC" /> },
+          {
+            id: "note",
+            header: "Note",
+            cell: (each) => [clockNote(each), fate(each.at)].filter(Boolean).join(" ") || "-",
+          },
+        ]}
+      />
+    </SpaceBetween>
+  );
+}

@@ -1,0 +1,102 @@
+import Link from "@cloudscape-design/components/link";
+import Select from "@cloudscape-design/components/select";
+import { fetcher } from "../api/client";
+import { to } from "../app/routes";
+import { PagedTable } from "../shared/PagedTable";
+import { RunStatus } from "../shared/Status";
+import { Time } from "../shared/Time";
+import { duration, elapsed } from "../shared/time";
+import { useFilters } from "../shared/useFilters";
+import { usePages } from "../shared/usePages";
+import { reasonText } from "./reasons";
+
+const STATES = [
+  "QUEUED",
+  "RUNNING",
+  "WAITING",
+  "RETRYING",
+  "SUCCEEDED",
+  "DEAD",
+  "CANCELLED",
+  "SKIPPED",
+] as const;
+
+/** The runs of a job, or of a workflow, which is one. */
+export function RunsTab({
+  jobId,
+  zone,
+  address = to.run,
+}: {
+  jobId: string;
+  zone: string;
+  address?: (runId: string) => string;
+}) {
+  const [{ state }, change] = useFilters(["state"]);
+  const pages = usePages(["runs of", jobId, state], async (cursor, signal) => {
+    const { data } = await fetcher.GET("/v1/jobs/{job_id}/runs", {
+      params: { path: { job_id: jobId }, query: { limit: 20, cursor, state } },
+      signal,
+    });
+    if (data === undefined) throw new SyntaxError("an empty answer");
+    return data;
+  });
+  const options = [
+    { label: "All states", value: "" },
+    ...STATES.map((each) => ({ label: each, value: each })),
+  ];
+  return (
+    <PagedTable
+      pages={pages}
+      variant="embedded"
+      stickyHeader={false}
+      ariaLabels={{ tableLabel: "Runs" }}
+      filter={
+        <Select
+          ariaLabel="State"
+          options={options}
+          selectedOption={options.find((each) => each.value === (state ?? "")) ?? null}
+          onChange={({ detail }) => change({ state: detail.selectedOption.value })}
+        />
+      }
+      empty={state ? `No run is ${state}. Choose another state.` : "It has not run yet."}
+      columnDefinitions={[
+        {
+          id: "run",
+          header: "Occurrence",
+          isRowHeader: true,
+          cell: (run) => (
+            <Link href={address(run.id)}>
+              <Time at={run.occurrence} zone={zone} />
+            </Link>
+          ),
+        },
+        { id: "state", header: "State", minWidth: 150, cell: (run) => <RunStatus state={run.state} /> },
+        {
+          id: "took",
+          header: "Took",
+          cell: (run) => {
+            const seconds = elapsed(run.started_at, run.finished_at);
+            return seconds === null ? "-" : duration(seconds);
+          },
+        },
+        {
+          id: "late",
+          header: "Late by",
+          cell: (run) => (run.lateness_seconds === null ? "-" : duration(Math.max(run.lateness_seconds, 0))),
+        },
+        { id: "attempts", header: "Attempts", cell: (run) => `${run.attempts} of ${run.max_attempts}` },
+        {
+          id: "why",
+          header: "Why",
+          cell: (run) => (
+            <span className="text">
+              {[reasonText(run.reason), run.error, run.requested_by && `by ${run.requested_by}`]
+                .filter(Boolean)
+                .join("; ") || "-"}
+            </span>
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,108 @@
+import Alert from "@cloudscape-design/components/alert";
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import ExpandableSection from "@cloudscape-design/components/expandable-section";
+import SegmentedControl from "@cloudscape-design/components/segmented-control";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { LIVE, type Schemas } from "../api/client";
+import { to } from "../app/routes";
+import { ProblemBox } from "../shared/ProblemBox";
+import { inZone } from "../shared/time";
+import { useFilters } from "../shared/useFilters";
+import { OccurrenceTable } from "./OccurrenceTable";
+import { type Occurrence, occurrences } from "./occurrences";
+import { readExpected, readRuns } from "./reading";
+import { Legend, Timeline } from "./TimelineDrawing";
+import { around, count, layout, type Mark, moved, summary, windowOf, type Zoom } from "./timeline";
+import { why } from "./WhyTab";
+
+const ZOOMS = [
+  { id: "day", text: "Day" },
+  { id: "week", text: "Week" },
+  { id: "month", text: "4 weeks" },
+];
+
+/** What became of the occurrences of a day, a week or four, and what is to come. */
+export function TimelineTab({ job }: { job: Schemas["Job"] }) {
+  const [filters, change] = useFilters(["zoom", "until"]);
+  const zoom = ZOOMS.some((each) => each.id === filters.zoom) ? (filters.zoom as Zoom) : "week";
+  const window = windowOf(zoom, filters.until, Date.now());
+  const expected = useQuery({
+    queryKey: ["expected", job.id, job.updated_at, window],
+    queryFn: ({ signal }) => readExpected(job, window, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+  });
+  const runs = useQuery({
+    queryKey: ["timeline", job.id, window],
+    queryFn: ({ signal }) => readRuns(job.id, window, signal),
+    refetchInterval: LIVE,
+    placeholderData: keepPreviousData,
+  });
+  const now = Date.now();
+  const pending = runs.data === undefined || expected.data === undefined;
+  const failed = runs.error ?? expected.error;
+  if (failed !== null && pending) {
+    const again = () => Promise.all([runs.refetch(), expected.refetch()]);
+    return <ProblemBox error={failed} retry={() => void again()} />;
+  }
+  const more = runs.data?.more ?? false;
+  // With runs left out, what has none would look as if nothing had become of it.
+  const instants = (expected.data?.instants ?? []).filter((at) => !more || Date.parse(at) > now);
+  const all = pending
+    ? []
+    : occurrences(runs.data?.items ?? [], instants, { now, grace: job.missed.grace_seconds });
+  const address = (one: Occurrence) => (one.run === null ? why(job.id, one.at) : to.run(one.run));
+  const addressOf = (mark: Mark) =>
+    mark.count > 1 && zoom !== "day"
+      ? `${to.job(job.id)}?zoom=day&until=${encodeURIComponent(around(mark.first.at))}`
+      : address(mark.first);
+  const said = summary(count(all)) || (pending ? "Loading" : "no occurrence");
+  return (
+    <SpaceBetween size="m">
+      <SpaceBetween direction="horizontal" size="xs">
+        <SegmentedControl
+          label="Zoom"
+          selectedId={zoom}
+          options={ZOOMS}
+          onChange={({ detail }) => change({ zoom: detail.selectedId })}
+        />
+        <Button
+          iconName="angle-left"
+          ariaLabel="Earlier"
+          onClick={() => change({ until: moved(window, zoom, -1) })}
+        />
+        <Button
+          iconName="angle-right"
+          ariaLabel="Later"
+          onClick={() => change({ until: moved(window, zoom, 1) })}
+        />
+        <Button disabled={filters.until === undefined} onClick={() => change({ until: undefined })}>
+          Today
+        </Button>
+      </SpaceBetween>
+      <Box>
+        {inZone(window.from, job.timezone)} to {inZone(window.to, job.timezone)}: {said}
+      </Box>
+      {job.state === "PAUSED" && (
+        <Alert>The job is paused: what is to come runs only if it is resumed by then.</Alert>
+      )}
+      {(more || expected.data?.complete === false) && (
+        <Alert>
+          There are too many occurrences for one picture:{" "}
+          {more ? "the oldest are left out" : "those of the past without a record are left out"}. Zoom in.
+        </Alert>
+      )}
+      <Timeline
+        layout={layout(all, window, zoom, job.timezone)}
+        label={`Timeline: ${said}`}
+        addressOf={addressOf}
+      />
+      <Legend />
+      <ExpandableSection headerText="The same as a table">
+        <OccurrenceTable all={all} zone={job.timezone} addressOf={address} />
+      </ExpandableSection>
+    </SpaceBetween>
+  );
+}

@@ -1,0 +1,118 @@
+import type { Schemas } from "../api/client";
+import { wall } from "../shared/time";
+import { reasonText } from "./reasons";
+
+type Run = Schemas["Run"];
+
+export const KINDS = [
+  "failed",
+  "no record",
+  "late",
+  "under way",
+  "skipped",
+  "cancelled",
+  "to come",
+  "ran",
+] as const;
+/** What became of an occurrence; the worst first. */
+export type Kind = (typeof KINDS)[number];
+
+export interface Occurrence {
+  at: string;
+  kind: Kind;
+  /** What there is to say besides; may be empty. */
+  text: string;
+  run: string | null;
+}
+
+/** What the records and the schedule say together. `expected` are instants that the schedule names; `grace` is the
+ * lateness in seconds from which on the job calls a run late. Sorted by time.
+ */
+export function occurrences(
+  runs: readonly Run[],
+  expected: readonly string[],
+  { now, grace }: { now: number; grace: number },
+): Occurrence[] {
+  const found = runs.map((run) => ofRun(run, now, grace));
+  const recorded = new Map(runs.filter(bySchedule).map((run) => [Date.parse(run.occurrence), run]));
+  let covering: { run: Run; left: number } | null = null;
+  const sorted = [...new Set([...expected.map((at) => Date.parse(at)), ...recorded.keys()])].sort(
+    (a, b) => a - b,
+  );
+  for (const instant of sorted) {
+    const own = recorded.get(instant);
+    if (own !== undefined) {
+      covering = { run: own, left: own.count - 1 };
+      continue;
+    }
+    const at = new Date(instant).toISOString().replace(".000Z", "Z");
+    if (covering !== null && covering.left > 0) {
+      covering.left -= 1;
+      found.push({ ...ofRun(covering.run, now, grace), at });
+    } else if (instant > now) found.push({ at, kind: "to come", text: "", run: null });
+    else found.push({ at, kind: "no record", text: "", run: null });
+  }
+  return found.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
+
+/** Whether the schedule named it, and not a person or a backfill: their ids have a suffix. */
+function bySchedule(run: Run): boolean {
+  return run.id === `${run.job_id}.${run.id.split(".")[1]}`;
+}
+
+function ofRun(run: Run, now: number, grace: number): Occurrence {
+  return { at: run.occurrence, kind: kindOf(run, now, grace), text: textOf(run), run: run.id };
+}
+
+function kindOf(run: Run, now: number, grace: number): Kind {
+  switch (run.state) {
+    case "SUCCEEDED":
+      return (run.lateness_seconds ?? 0) > grace ? "late" : "ran";
+    case "DEAD":
+      return "failed";
+    case "SKIPPED":
+      return "skipped";
+    case "CANCELLED":
+      return "cancelled";
+    case "QUEUED":
+      return Date.parse(run.due) > now ? "to come" : "under way";
+    default:
+      return "under way";
+  }
+}
+
+function textOf(run: Run): string {
+  const late =
+    (run.lateness_seconds ?? 0) >= 1 ? `${Math.round(run.lateness_seconds ?? 0)} s after it was due` : "";
+  return [reasonText(run.reason), run.error, late, run.requested_by && `asked for by ${run.requested_by}`]
+    .filter(Boolean)
+    .join("; ");
+}
+
+/** Whether one of a job's `exclude` entries (instants, days, ranges of days of its zone) names the instant. */
+export function isExcluded(at: string, zone: string, exclude: readonly string[]): boolean {
+  const day = wall(at, zone).slice(0, 10);
+  return exclude.some((entry) => {
+    if (entry.includes("T")) return Date.parse(entry) === Date.parse(at);
+    const [first = "", last = first] = entry.split("/");
+    return first <= day && day <= last;
+  });
+}
+
+/** What a change of the clocks does to an occurrence; empty for most. */
+export function clockNote(occurrence: Schemas["Occurrence"]): string {
+  switch (occurrence.mark) {
+    case "moved":
+      return `The clock skips ${occurrence.named ?? "the time that the schedule names"}: it runs as soon as the clock goes on.`;
+    case "dropped":
+      return `The clock skips ${times(occurrence.count)} that the schedule names here: nothing runs.`;
+    case "repeated":
+      return "The clock shows this time twice.";
+    default:
+      return "";
+  }
+}
+
+function times(count: number): string {
+  return count === 1 ? "the time" : `${count} times`;
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import type { Schemas } from "../api/client";
+import { clockNote, isExcluded, occurrences } from "./occurrences";
+import { around, layout, moved, windowOf } from "./timeline";
+
+const NOW = Date.parse("2026-03-28T12:00:00Z");
+const BERLIN = "Europe/Berlin";
+
+function run(at: string, more: Partial<Schemas["Run"]> = {}): Schemas["Run"] {
+  const instant = at.replace(/[-:]/g, "");
+  return {
+    id: `j.${instant}`,
+    job_id: "j",
+    state: "SUCCEEDED",
+    occurrence: at,
+    due: at,
+    count: 1,
+    reason: null,
+    error: null,
+    requested_by: null,
+    lateness_seconds: 0,
+    ...more,
+  } as Schemas["Run"];
+}
+
+function kinds(runs: Schemas["Run"][], expected: string[]) {
+  return occurrences(runs, expected, { now: NOW, grace: 60 }).map(
+    (each) => `${each.at.slice(5, 13)} ${each.kind}`,
+  );
+}
+
+describe("records and schedule together", () => {
+  it("tells what ran, was late, failed, was skipped, and is to come", () => {
+    const hour = (at: number) => `2026-03-28T${String(at).padStart(2, "0")}:00:00Z`;
+    expect(
+      kinds(
+        [
+          run(hour(8)),
+          run(hour(9), { lateness_seconds: 90 }),
+          run(hour(10), { state: "DEAD" }),
+          run(hour(13), { state: "SKIPPED", reason: "skipped_on_request" }),
+        ],
+        [8, 9, 10, 11, 13, 14].map(hour),
+      ),
+    ).toEqual([
+      "03-28T08 ran",
+      "03-28T09 late",
+      "03-28T10 failed",
+      "03-28T11 no record",
+      "03-28T13 skipped",
+      "03-28T14 to come",
+    ]);
+  });
+
+  it("counts the occurrences that one record stands for", () => {
+    const days = ["2026-03-24T00:00:00Z", "2026-03-25T00:00:00Z", "2026-03-26T00:00:00Z"];
+    const paused = run("2026-03-24T00:00:00Z", { state: "SKIPPED", reason: "paused", count: 2 });
+    expect(kinds([paused], days)).toEqual(["03-24T00 skipped", "03-25T00 skipped", "03-26T00 no record"]);
+  });
+
+  it("does not take a run that was asked for as the schedule's", () => {
+    const asked = run("2026-03-28T09:00:00Z", { id: "j.20260328T090000Z.mabc" });
+    expect(kinds([asked], ["2026-03-28T09:00:00Z"])).toEqual(["03-28T09 ran", "03-28T09 no record"]);
+  });
+
+  it("knows the days that a job excludes, by its zone's calendar", () => {
+    expect(isExcluded("2026-12-23T23:30:00Z", BERLIN, ["2026-12-24/2026-12-26"])).toBe(true);
+    expect(isExcluded("2026-12-26T23:30:00Z", BERLIN, ["2026-12-24/2026-12-26"])).toBe(false);
+    expect(isExcluded("2026-12-26T23:30:00Z", BERLIN, ["2026-12-26T23:30:00Z"])).toBe(true);
+  });
+
+  it("says what a change of the clocks does", () => {
+    const note = { at: null, wall: "", named: null, count: 3 };
+    expect(clockNote({ ...note, mark: "dropped" })).toContain("3 times");
+    expect(clockNote({ ...note, mark: null })).toBe("");
+  });
+});
+
+describe("the window", () => {
+  it("shows a quarter of what is to come unless another end is asked for", () => {
+    expect(windowOf("day", undefined, NOW)).toEqual({
+      from: "2026-03-27T18:00:00Z",
+      to: "2026-03-28T18:00:00Z",
+    });
+    const week = windowOf("week", "2026-03-20T10:30:00Z", NOW);
+    expect(week).toEqual({ from: "2026-03-13T11:00:00Z", to: "2026-03-20T11:00:00Z" });
+    expect(moved(week, "week", -1)).toBe("2026-03-16T23:00:00Z");
+    expect(windowOf("day", around("2026-03-20T10:00:00Z"), NOW).from).toBe("2026-03-19T22:00:00Z");
+  });
+});
+
+describe("the layout", () => {
+  const ran = (at: string) => ({ at, kind: "ran" as const, text: "", run: "r" });
+
+  it("has a row for each day of the zone and puts marks where its clock stands", () => {
+    const window = { from: "2026-03-27T23:00:00Z", to: "2026-03-29T22:00:00Z" };
+    const drawn = layout([ran("2026-03-28T11:00:00Z"), ran("2026-03-29T10:00:00Z")], window, "week", BERLIN);
+    expect(drawn.rows).toEqual(["2026-03-28", "2026-03-29"]);
+    expect(drawn.marks.map(({ row, place }) => [row, place])).toEqual([
+      [0, 0.5],
+      [1, 0.5],
+    ]);
+  });
+
+  it("leaves out the hour that the clock skips", () => {
+    const window = { from: "2026-03-29T00:00:00Z", to: "2026-03-29T03:00:00Z" };
+    expect(layout([], window, "day", BERLIN).rows).toEqual([
+      "2026-03-29 01:00",
+      "2026-03-29 03:00",
+      "2026-03-29 04:00",
+    ]);
+  });
+
+  it("makes one mark of what falls into one place, with the worst first", () => {
+    const window = { from: "2026-03-28T00:00:00Z", to: "2026-03-29T00:00:00Z" };
+    const failed = { at: "2026-03-28T10:05:00Z", kind: "failed" as const, text: "busy", run: "f" };
+    const [mark, ...more] = layout([ran("2026-03-28T10:00:00Z"), failed], window, "week", "UTC").marks;
+    expect(more).toEqual([]);
+    expect(mark).toMatchObject({ kind: "failed", count: 2, first: failed });
+    expect(mark?.text).toBe("2 occurrences around 2026-03-28 10:05:00 UTC: 1 failed, 1 ran");
+  });
+});

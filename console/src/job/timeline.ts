@@ -1,0 +1,121 @@
+import { wall } from "../shared/time";
+import { KINDS, type Kind, type Occurrence } from "./occurrences";
+
+export type Zoom = "day" | "week" | "month";
+
+export interface Window {
+  from: string;
+  to: string;
+}
+
+const HOUR = 3_600_000;
+const SPANS: Record<Zoom, number> = { day: 24 * HOUR, week: 7 * 24 * HOUR, month: 28 * 24 * HOUR };
+/** How many places a row has: a minute each of an hour, a quarter of an hour each of a day. */
+const SLOTS = { hour: 60, day: 96 };
+const TICKS = {
+  hour: [":00", ":15", ":30", ":45"].map((text, index) => ({ text, place: index / 4 })),
+  day: ["00:00", "06:00", "12:00", "18:00"].map((text, index) => ({ text, place: index / 4 })),
+};
+
+/** The times that are shown: up to `until`, or with the last quarter still to come. Whole hours, so that the same
+ * question is not asked anew each second.
+ */
+export function windowOf(zoom: Zoom, until: string | undefined, now: number): Window {
+  const asked = until === undefined ? Number.NaN : Date.parse(until);
+  const end = Math.ceil((Number.isNaN(asked) ? now + SPANS[zoom] / 4 : asked) / HOUR) * HOUR;
+  return { from: iso(end - SPANS[zoom]), to: iso(end) };
+}
+
+/** The end of the window that lies half a window earlier (-1) or later (1). */
+export function moved(window: Window, zoom: Zoom, by: -1 | 1): string {
+  return iso(Date.parse(window.to) + (by * SPANS[zoom]) / 2);
+}
+
+/** The end of a day's window around an instant. */
+export function around(at: string): string {
+  return iso(Date.parse(at) + SPANS.day / 2);
+}
+
+export interface Mark {
+  row: number;
+  /** From 0 to 1, where in its row. */
+  place: number;
+  kind: Kind;
+  /** The one that it links to: the first of the worst. */
+  first: Occurrence;
+  count: number;
+  text: string;
+}
+
+export interface Layout {
+  /** A day each, or an hour: what the zone's clock shows. */
+  rows: string[];
+  marks: Mark[];
+  /** The width of a place, from 0 to 1. */
+  step: number;
+  /** What stands above the rows, and where. */
+  ticks: { place: number; text: string }[];
+}
+
+/** Rows of days (of hours, in a day's window) by the clock of a zone. What falls into the same place is one mark. */
+export function layout(all: readonly Occurrence[], window: Window, zoom: Zoom, zone: string): Layout {
+  const keyLength = zoom === "day" ? "2026-03-29 02".length : "2026-03-29".length;
+  const slots = zoom === "day" ? SLOTS.hour : SLOTS.day;
+  const keys: string[] = [];
+  for (let at = Date.parse(window.from); at < Date.parse(window.to); at += HOUR / 2) {
+    const key = wall(new Date(at), zone).slice(0, keyLength);
+    if (keys.at(-1) !== key) keys.push(key);
+  }
+  const rows = [...new Set(keys)];
+  const groups = new Map<string, Occurrence[]>();
+  for (const each of all) {
+    const shown = wall(each.at, zone);
+    const row = rows.indexOf(shown.slice(0, keyLength));
+    if (row < 0) continue;
+    const minutes = Number(shown.slice(14, 16)) + (zoom === "day" ? 0 : Number(shown.slice(11, 13)) * 60);
+    const slot = Math.floor((minutes * slots) / (zoom === "day" ? 60 : 1440));
+    const key = `${row} ${slot}`;
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  const marks = [...groups].map(([key, members]) => {
+    const [row = 0, slot = 0] = key.split(" ").map(Number);
+    return { row, place: slot / slots, ...told(members, zone) };
+  });
+  marks.sort((a, b) => a.row - b.row || a.place - b.place);
+  return {
+    rows: rows.map((row) => (zoom === "day" ? `${row}:00` : row)),
+    marks,
+    step: 1 / slots,
+    ticks: TICKS[zoom === "day" ? "hour" : "day"],
+  };
+}
+
+function told(members: readonly Occurrence[], zone: string): Omit<Mark, "row" | "place"> {
+  const counted = count(members);
+  const kind = KINDS.find((each) => counted.has(each)) ?? "ran";
+  const first = members.find((each) => each.kind === kind) as Occurrence;
+  const when = `${wall(first.at, zone)} ${zone}`;
+  const text =
+    members.length === 1
+      ? `${when}: ${first.kind}${first.text && `, ${first.text}`}`
+      : `${members.length} occurrences around ${when}: ${summary(counted)}`;
+  return { kind, first, count: members.length, text };
+}
+
+/** How many there are of each kind. */
+export function count(all: readonly Occurrence[]): Map<Kind, number> {
+  const counted = new Map<Kind, number>();
+  for (const each of all) counted.set(each.kind, (counted.get(each.kind) ?? 0) + 1);
+  return counted;
+}
+
+/** `2 failed, 10 ran`. */
+export function summary(counted: ReadonlyMap<Kind, number>): string {
+  return KINDS.filter((kind) => counted.has(kind))
+    .map((kind) => `${counted.get(kind)} ${kind}`)
+    .join(", ");
+}
+
+function iso(instant: number): string {
+  return new Date(instant).toISOString().replace(".000Z", "Z");
+}

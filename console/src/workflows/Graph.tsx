@@ -1,0 +1,99 @@
+import "@xyflow/react/dist/style.css";
+import "../shared/colors.css";
+import "./graph.css";
+import { Background, Controls, Handle, type NodeProps, Position, ReactFlow } from "@xyflow/react";
+import { useMemo } from "react";
+import { RunStatus } from "../shared/Status";
+import { edges, layout, type Member, NODE } from "./graph";
+
+export interface GraphMember extends Member {
+  /** Of a run; a workflow's jobs have none. */
+  state?: string;
+  href: string;
+  /** On the chain that took longest. */
+  critical?: boolean;
+}
+
+interface JobNode extends Record<string, unknown> {
+  member: GraphMember;
+}
+
+/** The jobs of a workflow, read only; each is a link. A table beside it has the same facts. */
+export default function Graph({ members, label }: { members: readonly GraphMember[]; label: string }) {
+  const shape = members.map(({ id, after }) => `${id}<${after.join(",")}`).join(";");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: states change while the places stay
+  const places = useMemo(() => layout(members), [shape]);
+  const nodes = members.map((member) => ({
+    id: member.id,
+    type: "job",
+    position: places.get(member.id) ?? { x: 0, y: 0 },
+    ...NODE,
+    data: { member },
+  }));
+  const critical = new Set(members.filter((each) => each.critical).map((each) => each.id));
+  const lines = edges(members).map(({ from, to }) => {
+    const thick = critical.has(from) && critical.has(to);
+    return {
+      id: `${from} ${to}`,
+      source: from,
+      target: to,
+      style: { stroke: "currentColor", strokeWidth: thick ? 3 : 1 },
+    };
+  });
+  return (
+    <section aria-label={label} style={{ height: Math.min(420, 160 + members.length * 30) }}>
+      <ReactFlow
+        nodes={nodes}
+        edges={lines}
+        nodeTypes={TYPES}
+        fitView
+        fitViewOptions={{ maxZoom: 1 }}
+        minZoom={0.05}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        preventScrolling={false}
+        zoomOnScroll={false}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </section>
+  );
+}
+
+function Job({ data }: NodeProps) {
+  const { member } = data as JobNode;
+  return (
+    <div
+      style={{
+        boxSizing: "border-box",
+        ...NODE,
+        padding: "6px 12px",
+        borderRadius: 8,
+        border: `${member.critical ? 3 : 1}px solid ${member.state === "DEAD" ? "var(--dc-error)" : "var(--dc-line)"}`,
+        background: "var(--dc-ground)",
+      }}
+    >
+      <Handle type="target" position={Position.Left} isConnectable={false} style={{ visibility: "hidden" }} />
+      <a className="nodrag nopan" href={member.href} style={{ pointerEvents: "all", color: "inherit" }}>
+        {member.id}
+      </a>
+      {member.state !== undefined && (
+        <div>
+          <RunStatus state={member.state} />
+        </div>
+      )}
+      <Handle
+        type="source"
+        position={Position.Right}
+        isConnectable={false}
+        style={{ visibility: "hidden" }}
+      />
+    </div>
+  );
+}
+
+const TYPES = { job: Job };

@@ -1,0 +1,78 @@
+import { expect, it } from "vitest";
+import type { Schemas } from "../api/client";
+import { criticalPath, edges, isSettled, layout, rerunOf, whyOf } from "./graph";
+
+type MemberRun = Schemas["MemberRun"];
+
+const AT = Date.parse("2026-03-28T06:00:00Z");
+const iso = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
+
+function member(
+  id: string,
+  after: string[],
+  from: number | null = null,
+  until: number | null = null,
+): MemberRun {
+  return {
+    id,
+    after,
+    state: "SUCCEEDED",
+    reason: null,
+    run: null,
+    given: false,
+    when: "all_success",
+    waits_for: [],
+    attempts: 1,
+    started_at: from === null ? null : iso(from),
+    finished_at: until === null ? null : iso(until),
+    code: null,
+    error: null,
+  };
+}
+
+const DIAMOND = [
+  member("extract", [], 0, 10),
+  member("orders", ["extract"], 10, 15),
+  member("refunds", ["extract"], 10, 40),
+  member("book", ["orders", "refunds"], 40, 41),
+];
+
+it("draws jobs from left to right, each once", () => {
+  const places = layout(DIAMOND);
+  const x = (id: string) => places.get(id)?.x ?? Number.NaN;
+  expect(x("extract")).toBeLessThan(x("orders"));
+  expect(x("orders")).toBe(x("refunds"));
+  expect(x("refunds")).toBeLessThan(x("book"));
+  expect(places.get("orders")?.y).not.toBe(places.get("refunds")?.y);
+});
+
+it("passes over a job that is no member any more", () => {
+  expect(edges([member("book", ["gone"])])).toEqual([]);
+});
+
+it("runs again what comes after", () => {
+  expect(rerunOf(DIAMOND, "refunds")).toEqual(["refunds", "book"]);
+  expect(rerunOf(DIAMOND, "extract")).toEqual(["extract", "orders", "refunds", "book"]);
+});
+
+it("finds the chain that took longest", () => {
+  expect(criticalPath(DIAMOND, AT)).toEqual({ ids: ["extract", "refunds", "book"], seconds: 41 });
+});
+
+it("counts what still runs up to now, and nothing for what a rerun took over", () => {
+  const rerun = [{ ...member("extract", [], 0, 500), given: true }, member("orders", ["extract"], 600)];
+  expect(criticalPath(rerun, AT + 620_000)).toEqual({ ids: ["orders"], seconds: 20 });
+  expect(criticalPath([member("extract", [])], AT)).toEqual({ ids: [], seconds: 0 });
+});
+
+it("is asked for until its jobs have ended, too", () => {
+  expect(isSettled({ state: "CANCELLED", jobs: [{ state: "RUNNING" }] })).toBe(false);
+  expect(isSettled({ state: "CANCELLED", jobs: [{ state: "CANCELLED" }, { state: "LEFT" }] })).toBe(true);
+});
+
+it("says why a job waits or was left out", () => {
+  const waits = { ...member("book", ["orders"]), state: "WAITS" as const, waits_for: ["orders"] };
+  expect(whyOf(waits)).toBe("Waits for all before it to succeed; still to end: orders");
+  expect(whyOf({ ...waits, state: "SKIPPED", reason: "upstream_failed" })).toBe("a job before it failed");
+  expect(whyOf({ ...waits, state: "LEFT" })).toContain("was over");
+});

@@ -1,0 +1,114 @@
+import { graphlib, layout as place } from "@dagrejs/dagre";
+import type { Schemas } from "../api/client";
+import { reasonText } from "../job/reasons";
+import { elapsed } from "../shared/time";
+
+export type Member = Pick<Schemas["MemberRun"], "id" | "after">;
+type MemberRun = Schemas["MemberRun"];
+
+export const NODE = { width: 200, height: 56 };
+
+/** Where each job stands in a drawing from left to right: its upper left corner. */
+export function layout(members: readonly Member[]): Map<string, { x: number; y: number }> {
+  const graph = new graphlib.Graph();
+  graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 56 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const { id } of members) graph.setNode(id, { ...NODE });
+  for (const { from, to } of edges(members)) graph.setEdge(from, to);
+  place(graph);
+  return new Map(
+    members.map(({ id }) => {
+      const { x, y } = graph.node(id) as { x: number; y: number };
+      return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }];
+    }),
+  );
+}
+
+/** From each job to those directly after it. */
+export function edges(members: readonly Member[]): { from: string; to: string }[] {
+  const known = new Set(members.map(({ id }) => id));
+  return members.flatMap(({ id, after }) =>
+    after.filter((before) => known.has(before)).map((before) => ({ from: before, to: id })),
+  );
+}
+
+/** The jobs that a rerun from one runs: itself and all after it, in the order of `members`. */
+export function rerunOf(members: readonly Member[], from: string): string[] {
+  const found = new Set([from]);
+  const next = new Map<string, string[]>();
+  for (const edge of edges(members)) next.set(edge.from, [...(next.get(edge.from) ?? []), edge.to]);
+  const open = [from];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    for (const each of next.get(id) ?? []) {
+      if (!found.has(each)) {
+        found.add(each);
+        open.push(each);
+      }
+    }
+  }
+  return members.map(({ id }) => id).filter((id) => found.has(id));
+}
+
+/** The chain of jobs that took longest, by their real durations: what to make quicker. What a rerun did not run again
+ * took no time. Seconds; without a job where none has started.
+ */
+export function criticalPath(members: readonly MemberRun[], now: number): { ids: string[]; seconds: number } {
+  const byId = new Map(members.map((each) => [each.id, each]));
+  const best = new Map<string, { ids: string[]; seconds: number }>();
+  const of = (member: MemberRun): { ids: string[]; seconds: number } => {
+    const known = best.get(member.id);
+    if (known !== undefined) return known;
+    best.set(member.id, NONE); // ends a circle, which a workflow has not
+    const before = longest(member.after.flatMap((id) => byId.get(id) ?? []).map(of));
+    const own = member.given ? null : elapsed(member.started_at, member.finished_at, now);
+    const found =
+      own === null ? before : { ids: [...before.ids, member.id], seconds: before.seconds + Math.max(own, 0) };
+    best.set(member.id, found);
+    return found;
+  };
+  return longest(members.map(of));
+}
+
+const NONE = { ids: [] as string[], seconds: 0 };
+
+function longest(chains: { ids: string[]; seconds: number }[]) {
+  return chains.reduce((one, other) => (other.seconds > one.seconds ? other : one), NONE);
+}
+
+const RULES: Record<string, string> = {
+  all_success: "all before it to succeed",
+  all_done: "all before it to end",
+  any_success: "one before it to succeed",
+  any_failure: "one before it to fail",
+  none_failed: "all before it to end, none failed and one succeeded",
+};
+
+/** When a job starts, in words. */
+export function ruleText(rule: string): string {
+  return RULES[rule] ?? rule;
+}
+
+/** Why a job of a run is as it is; empty where its state says it all. */
+export function whyOf(member: MemberRun): string {
+  if (member.given) return "Not run again: it counts as it ended in the run before";
+  if (member.state === "WAITS") {
+    const whom = member.waits_for.length > 0 ? `; still to end: ${member.waits_for.join(", ")}` : "";
+    return `Waits for ${ruleText(member.when)}${whom}`;
+  }
+  if (member.state === "DUE") return "It may start; its message is on the way";
+  if (member.state === "LEFT") return "Left out: the run of its workflow was over";
+  return [reasonText(member.reason), member.code, member.error].filter(Boolean).join(": ");
+}
+
+const OVER: readonly string[] = ["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED", "LEFT"];
+
+export function isOver(state: string): boolean {
+  return OVER.includes(state);
+}
+
+/** Whether a run stays as it is shown: its jobs are read at moments of their own and may end after it. */
+export function isSettled(
+  run: Pick<Schemas["WorkflowRun"], "state"> & { jobs: readonly { state: string }[] },
+): boolean {
+  return [run, ...run.jobs].every((each) => isOver(each.state));
+}

@@ -1,0 +1,156 @@
+"""A job's page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+TARGET = {"type": "http", "url": "https://shop.example/hooks"}
+HOSTILE = '<img src=x onerror="window.broken = true">'
+
+
+def create(scheduler: Scheduler, schedule: str = "0 * * * *", **more: object) -> None:
+    scheduler.client.create_job({"id": "report", "schedule": schedule, "target": TARGET, **more})
+
+
+def choose(page: Page, action: str) -> None:
+    """An action of the menu More."""
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, timezone="Europe/Berlin")
+    page = open_page(console, "/jobs/report")
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_label("Why").fill("The data are wrong")
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("by local: The data are wrong")).to_be_visible()
+
+    scheduler.advance(hours=2)
+    page.get_by_role("tab", name="Why did it not run?").click()
+    page.get_by_label("Why did it not run at").fill("2026-03-28 14:00")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_text("2026-03-28 14:00:00 Europe/Berlin: paused")).to_be_visible()
+    assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
+
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("dialog").get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("ACTIVE")).to_be_visible()
+    page.get_by_role("tab", name="Changes").click()
+    changes = page.get_by_role("grid", name="Changes")
+    expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
+
+
+def test_the_next_is_skipped_once_its_number_is_confirmed(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler)
+    page = open_page(console, "/jobs/report?tab=next")
+    choose(page, "Skip the next")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("from 2026-03-28 13:00:00 UTC on")
+    dialog.get_by_label("How many").fill("2")
+    dialog.get_by_role("button", name="Skip").click()
+
+    expect(page.get_by_text("Will not run: 2026-03-28 13:00:00 UTC, 2026-03-28 14:00:00 UTC")).to_be_visible()
+    coming = page.get_by_role("grid", name="Next occurrences")
+    expect(coming.get_by_role("row", name=re.compile("Somebody asked to skip it"))).to_have_count(2)
+    page.get_by_role("tab", name="Timeline").click()
+    expect(page.get_by_role("group", name=re.compile("Timeline: 2 skipped"))).to_be_visible()
+    scheduler.advance(hours=3)
+    assert [call.run_id for call in scheduler.calls] == ["report.20260328T150000Z"]
+
+
+def test_a_backfill_says_its_runs_and_its_price_first(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, timezone="Europe/Berlin")
+    page = open_page(console, "/jobs/report")
+    choose(page, "Backfill")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("From").fill("2026-03-29 02:30")
+    expect(dialog.get_by_text("The clock shows no such time.")).to_be_visible()
+    dialog.get_by_label("From").fill("2026-03-27 00:00")
+    dialog.get_by_label("Before").fill("2026-03-27 06:00")
+    dialog.get_by_role("button", name="Dry run").click()
+    expect(dialog.get_by_text("6 runs for about less than $0.01")).to_be_visible()
+    expect(dialog).to_contain_text("From 2026-03-27 00:00:00 Europe/Berlin to 2026-03-27 05:00:00 Europe/Berlin")
+    assert scheduler.calls == ()
+
+    dialog.get_by_role("button", name="Start 6 runs").click()
+    expect(page.get_by_text("6 runs of report will start, one every 1 s.")).to_be_visible()
+    assert len(scheduler.advance(minutes=1)) == 6
+
+
+def test_it_runs_now_with_a_payload_of_its_own(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    create(scheduler, schedule="0 0 1 1 *")
+    page = open_page(console, "/jobs/report?tab=runs")
+    page.get_by_role("button", name="Run now").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Payload").fill('{"day": ')
+    dialog.get_by_role("button", name="Run now").click()
+    expect(dialog.get_by_text("The payload is not JSON")).to_be_visible()
+    dialog.get_by_label("Payload").fill('{"day": 7}')
+    dialog.get_by_role("button", name="Run now").click()
+
+    expect(page.get_by_text("It runs: report.2026")).to_be_visible()
+    (call,) = scheduler.advance(seconds=5)
+    assert call.payload == {"day": 7}
+
+
+def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs/broken-export")
+    timeline = page.get_by_role("group", name=re.compile(r"Timeline: \d+ failed, \d+ to come"))
+    mark = timeline.get_by_role("link", name=re.compile("2026-03-28 08:15:00 UTC: failed.*no space left on device"))
+    mark.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"#/runs/broken-export\.20260328T081500Z$"))
+
+    page.go_back()
+    page.get_by_role("button", name="The same as a table").click()
+    row = page.get_by_role("grid", name="Occurrences").get_by_role("row", name=re.compile("2026-03-28 08:15:00 UTC"))
+    expect(row).to_contain_text("failed")
+    expect(row.get_by_role("link", name="Run")).to_have_attribute("href", "#/runs/broken-export.20260328T081500Z")
+    page.get_by_text("Day", exact=True).click()
+    expect(page.get_by_text("2026-03-28 08:00", exact=True)).to_be_visible()
+    assert "zoom=day" in page.url
+
+
+def test_what_the_clocks_do_to_the_next_ones_is_said(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs/nightly-report?tab=next")
+    rows = page.get_by_role("grid", name="Next occurrences").get_by_role("row")
+    expect(rows).to_have_count(11)
+    expect(rows.filter(has_text="2026-03-29T03:00:00+02:00")).to_contain_text("The clock skips")
+
+
+def test_its_figures_are_said_in_words_beside_the_charts(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs/hourly-sync?tab=figures")
+    expect(page.get_by_text(re.compile(r"^100 runs: median .*, longest")).first).to_be_visible()
+    expect(page.get_by_role("application", name="Duration")).to_be_visible()
+
+
+def test_texts_of_others_are_shown_as_they_are(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    create(scheduler, name=HOSTILE, description=HOSTILE, owner=HOSTILE, retry={"max_attempts": 1})
+    scheduler.answer("report", status=422, body={"error": HOSTILE})
+    scheduler.advance(hours=1)
+    page = open_page(console, "/jobs/report")
+    expect(page.get_by_role("heading", level=1, name=HOSTILE)).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("failed.*<img src=x"))).to_be_visible()
+    page.get_by_role("button", name="The same as a table").click()
+    expect(page.get_by_role("grid", name="Occurrences")).to_contain_text("<img src=x")
+    assert page.evaluate("window.broken") is None
+
+
+def test_a_job_that_is_not_there_says_so(sampled: ServedConsole, open_page: Open) -> None:
+    expect(open_page(sampled, "/jobs/gone").get_by_role("heading", name="There is no such job")).to_be_visible()

@@ -1,0 +1,111 @@
+"""Workflows, and their runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.browser import PATIENCE_MS
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+TARGET = {"type": "http", "url": "https://shop.example/hooks"}
+HOSTILE = '<img src=x onerror="window.broken = true">'
+RUN = "/workflows/close/runs/20260328T130000Z"
+
+
+def put(scheduler: Scheduler, extract: dict[str, Any] | None = None, **more: object) -> None:
+    scheduler.client.put_workflow(
+        "close",
+        {
+            "schedule": "0 * * * *",
+            "jobs": {
+                "extract": {"job": {"target": TARGET, **(extract or {})}},
+                "orders": {"job": {"target": TARGET}, "after": ["extract"]},
+                "refunds": {"job": {"target": TARGET, "retry": {"max_attempts": 1}}, "after": ["extract"]},
+                "book": {"job": {"target": TARGET}, "after": ["orders", "refunds"]},
+            },
+            **more,
+        },
+    )
+
+
+def test_one_of_four_fails_and_a_rerun_from_there_succeeds(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    put(scheduler)
+    scheduler.answer("refunds", status=422, body={"error": HOSTILE}, times=1)
+    scheduler.advance(hours=1)
+    page = open_page(console, RUN)
+    members = page.get_by_role("grid", name="Jobs of the run")
+    expect(members.get_by_role("row", name=re.compile("refunds DEAD"))).to_contain_text("<img src=x")
+    expect(members.get_by_role("row", name=re.compile("book SKIPPED"))).to_contain_text("a job before it failed")
+    expect(page.get_by_text("2 succeeded, 1 failed, 1 stopped by a failure")).to_be_visible()
+    graph = page.get_by_role("region", name=re.compile("Graph of"))
+    expect(graph.get_by_role("link", name="refunds")).to_have_attribute("href", "#/runs/refunds.20260328T130000Z")
+    assert page.evaluate("window.broken") is None
+
+    members.get_by_role("button", name="Run again from here: refunds").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("runs 2 jobs: refunds, book.")
+    dialog.get_by_role("button", name="Run 2 jobs").click()
+    expect(page.get_by_text("has not begun: it is QUEUED")).to_be_visible()
+    calls = scheduler.advance(seconds=30)
+    assert [call.job_id for call in calls] == ["refunds", "book"]
+    page.reload()  # it asks again by itself, too; later
+    expect(page.get_by_text("4 succeeded")).to_be_visible()
+    expect(page.get_by_text("close.20260328T130000Z from refunds")).to_be_visible()
+    expect(members.get_by_role("row", name=re.compile("orders SUCCEEDED"))).to_contain_text("Not run again")
+
+
+def test_it_says_whom_a_job_waits_for_and_is_cancelled_with_their_number(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    put(scheduler, extract={"completion": "callback"})
+    scheduler.advance(hours=1)
+    page = open_page(console, RUN)
+    members = page.get_by_role("grid", name="Jobs of the run")
+    waits = members.get_by_role("row", name=re.compile("orders WAITS"))
+    expect(waits).to_contain_text("Waits for all before it to succeed; still to end: extract")
+    expect(page.get_by_text("1 due or at work, 3 waiting")).to_be_visible()
+
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("4 jobs that are at work, due or waiting")
+    dialog.get_by_role("button", name="Cancel the run").click()
+    expect(dialog).to_be_hidden()
+    scheduler.advance(minutes=1)
+    left = members.get_by_role("row", name=re.compile("orders LEFT"))
+    expect(left).to_contain_text(
+        "the run of its workflow was over", timeout=PATIENCE_MS
+    )  # by itself, while it is not over
+
+
+def test_the_list_leads_to_a_graph_whose_jobs_are_links(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/workflows")
+    page.get_by_role("link", name="month-end").click()
+    runs = page.get_by_role("grid", name="Runs")
+    expect(runs.get_by_role("link", name=re.compile("2026-03-28 06:00:00 UTC"))).to_have_attribute(
+        "href", "#/workflows/month-end/runs/20260328T060000Z"
+    )
+    page.get_by_role("tab", name="Jobs").click()
+    jobs = page.get_by_role("grid", name="Jobs of the workflow")
+    expect(jobs.get_by_role("row", name=re.compile("^book"))).to_contain_text("orders, refunds")
+    graph = page.get_by_role("region", name=re.compile("Graph of month-end"))
+    graph.get_by_role("link", name="refunds").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="refunds")).to_be_visible()
+    expect(page.get_by_role("link", name="month-end")).to_be_visible()
+
+
+def test_a_workflow_and_a_run_that_are_not_there_say_so(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/workflows/gone")
+    expect(page.get_by_role("heading", name="There is no such workflow")).to_be_visible()
+    page = open_page(sampled, "/workflows/month-end/runs/20200101T000000Z")
+    expect(page.get_by_role("heading", name="There is no such run")).to_be_visible()
