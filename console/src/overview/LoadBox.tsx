@@ -10,7 +10,7 @@ import { to } from "../app/routes";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Time, useNow } from "../shared/Time";
 import { HERE } from "../shared/time";
-import { clockTime } from "./clockTime";
+import { CHART_TEXTS } from "./chartTexts";
 import { loadOf, type Upcoming } from "./load";
 
 const TEN_MINUTES = 600_000;
@@ -81,7 +81,7 @@ export function LoadBox() {
             yTitle="Runs"
             xScaleType="categorical"
             xDomain={found.bars.map((bar) => bar.at)}
-            i18nStrings={{ xTickFormatter: clockTime, detailPopoverDismissAriaLabel: "Close" }}
+            i18nStrings={CHART_TEXTS}
             series={[
               {
                 type: "bar",

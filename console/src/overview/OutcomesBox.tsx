@@ -7,7 +7,7 @@ import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { ProblemBox } from "../shared/ProblemBox";
 import { HERE } from "../shared/time";
-import { clockTime } from "./clockTime";
+import { CHART_TEXTS } from "./chartTexts";
 import { counted, STATES, type State, total } from "./outcomes";
 import type { Unsuccessful } from "./useUnsuccessful";
 
@@ -55,7 +55,7 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
             yTitle="Runs"
             xScaleType="categorical"
             xDomain={found.hours.map((hour) => hour.at)}
-            i18nStrings={{ xTickFormatter: clockTime, detailPopoverDismissAriaLabel: "Close" }}
+            i18nStrings={CHART_TEXTS}
             series={STATES.map((state) => ({
               type: "bar",
               title: SAID[state],

@@ -1,7 +1,0 @@
-import { HERE, wall } from "../shared/time";
-
-/** `14:30`, and at midnight the date. */
-export function clockTime(at: Date): string {
-  const shown = wall(at, HERE);
-  return shown.slice(11, 16) === "00:00" ? shown.slice(5, 10) : shown.slice(11, 16);
-}
