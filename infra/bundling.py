@@ -32,6 +32,7 @@ RECIPE = "6"  # raise it when the steps below change what they build, modes of f
 # A test holds this list against what the functions' roles may do.
 SERVICES = frozenset(
     {
+        "cloudwatch",
         "dynamodb",
         "dynamodbstreams",
         "ecs",

@@ -4,6 +4,7 @@ import json
 from typing import cast
 
 import jsii
+from aws_cdk import ArnFormat, Aws, Stack
 from aws_cdk import aws_apigateway as rest
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
@@ -100,6 +101,7 @@ class HttpApi(Construct):
                 ),
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
+                "DUECOURSE_REGION": Aws.REGION,
                 "DUECOURSE_WORKFLOWS": config.workflows,
                 **config.limits.environment,
                 **{f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in config.lanes.items()},
@@ -125,6 +127,16 @@ class HttpApi(Construct):
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
         allow(["s3:GetObject"], [results.objects_arn])  # a link can do no more than who signed it
         allow(["ssm:GetParameter"], [tasks.arns])
+        alarms = Stack.of(self).format_arn(
+            service="cloudwatch", resource="alarm", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+        allow(["cloudwatch:DescribeAlarms"], [alarms])
+        acknowledge_wildcards(
+            self.function,
+            "CloudWatch lists alarms by the prefix of their names only to whom it may show all alarms of the region; "
+            "the function asks for those of its stage.",
+            [alarms],
+        )
         acknowledge_wildcards(
             self.function,
             "Results are objects that come and go with runs, and tasks are registered by deployments: which ones there "

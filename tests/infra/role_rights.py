@@ -20,6 +20,7 @@ TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 TARGET = "duecourse-target-*"
 
 STORES = {
+    "CloudWatchAlarms": "alarms",
     "DynamoAuditStore": "jobs",
     "DynamoCursorStore": "jobs",
     "DynamoInputs": "runs",
@@ -112,6 +113,8 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
     arn, partition, service, region, account, name = text.split(":", 5)
     assert (arn, partition, account) == ("arn", "{Partition}", "{AccountId}")
     assert region == ("" if service == "iam" else "{Region}")
+    if f"{service}:{name}" == "cloudwatch:alarm:*":
+        return "alarms"
     for kind in ("tasks", "secrets"):
         if f"{service}:{name}" == f"ssm:parameter/duecourse/{stack.stage}/{kind}/*":
             return kind

@@ -23,6 +23,7 @@ from duecourse.ports import (
     Lanes,
     RegisteredTask,
     RunStore,
+    StageAlarms,
     TenantLimits,
     TickMark,
     Timers,
@@ -34,7 +35,7 @@ from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
-from tests.support.limits import FixedDepths, MemoryLimits, MemoryMark
+from tests.support.limits import FixedAlarms, FixedDepths, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
@@ -78,6 +79,7 @@ def api_settings(**changes: Any) -> ApiSettings:
         "private_targets": "refuse",
         "allowed_targets": ALLOWED,
         "results_bucket": "results",
+        "region": "eu-central-1",
         "auth": "none",
         "tenant_claim": "tenant",
         "job_quota": 1_000,
@@ -152,6 +154,7 @@ class ApiClient:
     counters: TenantLimits = field(default_factory=MemoryLimits)
     mark: TickMark = field(default_factory=MemoryMark)
     depths: Depths = field(default_factory=FixedDepths)
+    alarms: StageAlarms = field(default_factory=FixedAlarms)
     inputs: Inputs = field(default_factory=lambda: MemoryTables().inputs())
     timers: Timers = field(default_factory=lambda: MemoryTables().timers())
     workflows: WorkflowStore = field(default_factory=NoWorkflows)
@@ -175,6 +178,7 @@ class ApiClient:
             depths=self.depths,
             counters=self.counters,
             mark=self.mark,
+            alarms=self.alarms,
             tasks=Registered(self.tasks),
             results=Linked(),
             clock=self.clock,

@@ -21,12 +21,13 @@ from pathlib import Path
 import httpx
 
 from duecourse.testing import Scheduler
+from duecourse.version import VERSION
 from functions.console.handler import Request, Stage, decide
 
 PREFIX = "/stages/test"
 SETTINGS = {
     "stage": "test",
-    "version": "0.0.0",
+    "version": VERSION,
     "region": "eu-central-1",
     "auth": "none",
     "workflows": "on",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from duecourse.checks.facts import Alarms
 from duecourse.domain.jobs.bucket import Bucket
 from duecourse.domain.jobs.policies import Lane
-from duecourse.ports import BucketConflict, Depth, Progress
+from duecourse.ports import AlarmsUnavailableError, BucketConflict, Depth, Progress
 
 
 @dataclass
@@ -51,6 +52,18 @@ class MemoryMark:
 
     def progress(self) -> Progress:
         return Progress(dict(self.watermarks))
+
+
+@dataclass
+class FixedAlarms:
+    """ports.StageAlarms: what is set, or why they cannot be read."""
+
+    known: Alarms | str = "nobody has set any"
+
+    def alarms(self) -> Alarms:
+        if isinstance(self.known, str):
+            raise AlarmsUnavailableError(self.known)
+        return self.known
 
 
 @dataclass

@@ -36,6 +36,7 @@ CLIENTS = ("client", "_client", "_client_for", "_sts_for")
 
 NO_REQUESTS = {"meta", "exceptions"}
 SERVICES = (
+    "cloudwatch",
     "dynamodb",
     "dynamodbstreams",
     "ecs",

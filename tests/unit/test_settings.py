@@ -65,6 +65,7 @@ API = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS
     "DUECOURSE_PRIVATE_TARGETS": "allow",
     "DUECOURSE_ALLOWED_TARGETS": '{"functions": ["duecourse-target-*", "reports"], "actions": ["ecs:UpdateService"]}',
     "DUECOURSE_RESULTS_BUCKET": "results",
+    "DUECOURSE_REGION": "us-east-1",
     "DUECOURSE_AUTH": "jwt",
     "DUECOURSE_TENANT_CLAIM": "tenant",
     "DUECOURSE_JOB_QUOTA": "10000",

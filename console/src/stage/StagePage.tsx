@@ -1,5 +1,56 @@
+import Alert from "@cloudscape-design/components/alert";
 import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { api, LIVE } from "../api/client";
+import { useRefusal, useStage } from "../app/context";
+import { ProblemBox } from "../shared/ProblemBox";
+import { Alarms } from "./Alarms";
+import { Findings } from "./Findings";
+import { Limits } from "./Limits";
+import { Login, Settings } from "./Settings";
+
+/** CloudWatch judges an alarm once a minute, and the API asks it at most four times in that. */
+const EVERY = 15_000;
 
 export default function StagePage() {
-  return <Header variant="h1">Stage</Header>;
+  const { session } = useStage();
+  const refused = useRefusal("ops");
+  const stage = api.useQuery(
+    "get",
+    "/v1/stage",
+    {},
+    { enabled: refused === undefined, refetchInterval: EVERY },
+  );
+  const stats = api.useQuery(
+    "get",
+    "/v1/stats",
+    {},
+    { enabled: session.may("ops") || session.may("jobs:read"), refetchInterval: LIVE },
+  );
+  return (
+    <SpaceBetween size="l">
+      <Header
+        variant="h1"
+        description="The command duecourse doctor looks at more, with an operator's rights."
+      >
+        Stage
+      </Header>
+      {refused !== undefined && (
+        <Alert type="info" header="Findings and alarms are for operators">
+          {refused} Ask whoever gives out logins for it.
+        </Alert>
+      )}
+      <ProblemBox error={stage.error} retry={() => void stage.refetch()} />
+      {refused === undefined && stage.error === null && (
+        <SpaceBetween size="l">
+          <Findings checks={stage.data?.checks} />
+          <Alarms stage={stage.data} />
+        </SpaceBetween>
+      )}
+      <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
+      <Limits stats={stats.data} />
+      <Settings stage={stage.data} />
+      <Login />
+    </SpaceBetween>
+  );
 }

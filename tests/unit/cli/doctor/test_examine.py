@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from duecourse.cli.doctor.check import Check, CheckStatus
+from duecourse.checks.check import Check, CheckStatus
 from duecourse.cli.doctor.examine import examine
 from duecourse.cli.doctor.facts import Skew
 from duecourse.cli.doctor.stage import Stage

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from duecourse.checks import verdicts as shared
+from duecourse.checks.check import CheckStatus
+from duecourse.checks.facts import Alarm, Alarms, Queue
 from duecourse.cli.doctor import surroundings
-from duecourse.cli.doctor.check import CheckStatus
-from duecourse.cli.doctor.facts import Alarm, Alarms, AuditState, Found, Function, Queue, Quotas, RepairState, Table
+from duecourse.cli.doctor.facts import AuditState, Found, Function, Quotas, RepairState, Table
 
 DAY, OLD = 86_400.0, 1e7
 OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
@@ -25,7 +27,7 @@ OK, WARNING, BAD = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD
     ],
 )
 def test_a_lane_is_judged_by_what_waits_beyond_the_time_it_was_held_back(queue: Queue, verdict: CheckStatus) -> None:
-    assert surroundings.lane(queue).verdict is verdict
+    assert shared.lane(queue).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -44,14 +46,14 @@ def test_a_dead_letter_is_bad_also_while_the_reconciler_has_it_in_hand() -> None
 
 def test_an_alarm_that_rings_is_told_with_its_own_words_and_its_section() -> None:
     ringing = [Alarm("ticks-missing", "No tick for three minutes", "docs/runbooks.md#ticks-missing")]
-    check = surroundings.alarms(Alarms(ringing, 40))
+    check = shared.alarms(Alarms(ringing, 40))
     assert (check.verdict, check.runbook) == (BAD, "docs/runbooks.md#ticks-missing")
     assert "1 of 40 ring: ticks-missing: No tick for three minutes" in check.says
-    assert surroundings.alarms(Alarms([], 40)).verdict is OK
+    assert shared.alarms(Alarms([], 40)).verdict is OK
 
 
 def test_a_stage_without_alarms_is_not_well() -> None:
-    assert surroundings.alarms(Alarms([], 0)).verdict is CheckStatus.UNKNOWN
+    assert shared.alarms(Alarms([], 0)).verdict is CheckStatus.UNKNOWN
 
 
 @pytest.mark.parametrize(

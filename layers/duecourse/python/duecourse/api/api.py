@@ -35,6 +35,7 @@ from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.run_search import RunSearch
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
+from duecourse.usecases.runs.stage_checks import StageChecks
 from duecourse.usecases.runs.stats import Stats
 from duecourse.usecases.workflows.manage import ManageWorkflows
 from duecourse.usecases.workflows.view import WorkflowRuns
@@ -65,6 +66,7 @@ class Api:
     explain: Explain
     stats: Stats
     health: Health
+    stage_checks: StageChecks
     limits: Limits
     settings: ApiSettings
 

@@ -18,6 +18,7 @@ from duecourse.ports import (
     Randomness,
     Results,
     RunStore,
+    StageAlarms,
     Tasks,
     TenantLimits,
     TickMark,
@@ -46,6 +47,7 @@ from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.run_search import RunSearch
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
+from duecourse.usecases.runs.stage_checks import StageChecks
 from duecourse.usecases.runs.stats import Stats
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import ManageWorkflows
@@ -66,6 +68,7 @@ class ApiPorts:
     depths: Depths
     counters: TenantLimits
     mark: TickMark
+    alarms: StageAlarms
     tasks: Tasks
     results: Results
     clock: Clock
@@ -121,6 +124,7 @@ def api_of(ports: ApiPorts, settings: ApiSettings) -> Api:
         ),
         stats=Stats(ports.counters, runs, ports.depths, health, limits),
         health=health,
+        stage_checks=StageChecks(health, ports.depths, ports.alarms, settings.shards),
         limits=limits,
         settings=settings,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from duecourse.adapters.aws.alarms import CloudWatchAlarms
 from duecourse.adapters.aws.clients import client
 from duecourse.adapters.aws.results import S3Results
 from duecourse.adapters.aws.tasks import SsmTasks
@@ -46,6 +47,7 @@ def api(environ: Mapping[str, str]) -> Api:
         depths=SqsDepths(client("sqs", short_timeouts=True), settings.queue_urls, clock, bulk_urls=settings.bulk_urls),
         counters=DynamoTenantLimits(dynamodb, jobs),
         mark=DynamoTickMark(dynamodb, jobs),
+        alarms=CloudWatchAlarms(client("cloudwatch", short_timeouts=True), settings.stage, clock),
         tasks=SsmTasks(client("ssm", short_timeouts=True), settings.stage, clock),
         results=S3Results(client("s3"), settings.results_bucket),
         clock=clock,

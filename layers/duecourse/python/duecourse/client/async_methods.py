@@ -24,6 +24,7 @@ from duecourse.client.models import (
     Run,
     SingleRun,
     Skipped,
+    Stage,
     Stats,
     Upcoming,
     Workflow,
@@ -728,6 +729,15 @@ class AsyncMethods(ABC):
             ),
             Preview,
         )
+
+    def get_stage(self) -> Awaitable[Stage]:
+        """Look at the stage.
+
+        Its release and settings; whether its clock ticks, its rounds end and its lanes are worked off, and which of
+        its alarms ring, each with its runbook. `duecourse doctor` looks at more, with an operator's rights. What
+        cannot be read is a check with the verdict `unknown`.
+        """
+        return self._send(Call("GET", "stage"), Stage)
 
     def get_stats(self) -> Awaitable[Stats]:
         """See figures and limits.

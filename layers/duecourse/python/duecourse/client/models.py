@@ -19,6 +19,27 @@ class Accepted(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Alarm(Answer):
+    """An alarm that rings."""
+
+    name: str
+    since: datetime | None
+    """When it began to ring."""
+    description: str
+    runbook: str | None
+    """The page of the documentation, with its section."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarms(Answer):
+    """The stage's alarms: how many there are, how many have no data to judge, and those that ring."""
+
+    count: int
+    without_data: int
+    ringing: tuple[Alarm, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attempt(Answer):
     """One attempt of a run."""
 
@@ -130,6 +151,18 @@ class ChangedJobs(Answer):
     failed: tuple[str, ...]
     """Those that others changed at the same moment, again and again."""
     next_cursor: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Answer):
+    """What a look at one thing came to. `do` is the first step where there is one."""
+
+    name: str
+    verdict: str
+    says: str
+    do: str | None
+    runbook: str | None
+    """The page of the documentation, with its section."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -514,6 +547,24 @@ class SqsTargetShown(Answer):
     that the stage allows.
     """
     group: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage(Answer):
+    """What the stage is, and the first look at it."""
+
+    stage: str
+    version: str
+    region: str
+    auth: str
+    """How callers are known."""
+    workflows: str
+    default_precision: str
+    shards: int
+    checks: tuple[Check, ...]
+    """In the order in which a run is made."""
+    alarms: Alarms | None
+    """Null where they cannot be read: a check says why."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duecourse.ports.alarms import AlarmsUnavailableError, StageAlarms
 from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
 from duecourse.ports.cursors import (
     BrokenCursor,

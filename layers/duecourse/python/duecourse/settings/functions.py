@@ -115,6 +115,7 @@ class ApiSettings(_Rounds):
     private_targets: str
     allowed_targets: AllowedTargets
     results_bucket: str
+    region: str
     auth: str
     tenant_claim: str
     job_quota: int

@@ -8,11 +8,12 @@ from functools import cached_property
 
 from duecourse.api.api import Api
 from duecourse.api.wiring import ApiPorts, api_of
+from duecourse.checks.facts import Alarms
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
-from duecourse.ports import RegisteredTask
+from duecourse.ports import AlarmsUnavailableError, RegisteredTask
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.tables import MemoryTables
@@ -66,6 +67,7 @@ def settings_of_a_test(actions: tuple[str, ...] = ()) -> ApiSettings:
             roles=_ANY,
         ),
         results_bucket="results",
+        region="eu-central-1",
         auth="none",
         tenant_claim="tenant",
         job_quota=100_000,
@@ -86,6 +88,15 @@ class NoTasks:
         """See Tasks."""
         del name
         return None
+
+
+@dataclass
+class NoAlarms:
+    """ports.StageAlarms of a stage without CloudWatch."""
+
+    def alarms(self) -> Alarms:
+        """See StageAlarms."""
+        raise AlarmsUnavailableError("a stage in memory has none")
 
 
 class FaultError(RuntimeError):
@@ -127,6 +138,7 @@ class Stage:
             depths=self.wheel,
             counters=tables.limits(),
             mark=self._mark,
+            alarms=NoAlarms(),
             tasks=NoTasks(),
             results=self.results,
             clock=clock,

@@ -16,6 +16,7 @@ from duecourse.api.routes import (  # noqa: F401
     run_lists,
     runs,
     service,
+    stage,
     upcoming,
     workflows,
 )

@@ -29,7 +29,7 @@ def doctor(stage: str, as_json: bool) -> None:
     The exit status is 0 if nothing is bad, 1 if something is, 2 if the stage or a part of it could not be checked and
     nothing else is bad.
     """
-    from duecourse.cli.doctor.check import exit_status
+    from duecourse.checks.check import exit_status
     from duecourse.cli.doctor.examine import Examined, examine
     from duecourse.cli.doctor.stage import clients_for, find_stage
     from duecourse.cli.output.values import print_json

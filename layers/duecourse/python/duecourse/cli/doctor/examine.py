@@ -9,9 +9,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse.checks import verdicts as shared
+from duecourse.checks.check import Check, unknown
+from duecourse.checks.facts import Queue
 from duecourse.cli.doctor import metrics, queues, surroundings, tables, verdicts
-from duecourse.cli.doctor.check import Check, unknown
-from duecourse.cli.doctor.facts import Queue
 from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.doctor.tables import audit, patrol
 
@@ -43,19 +44,19 @@ def examinations(stage: Stage) -> Iterator[Examination]:
     yield Examination("tick", tables.tick, verdicts.tick)
     yield Examination("rules", queues.rules, verdicts.rules)
     yield Examination("event sources", queues.sources, verdicts.event_sources)
-    yield Examination("shards", tables.shards, verdicts.shards)
-    yield Examination("watermarks", tables.watermarks, verdicts.watermarks)
+    yield Examination("shards", tables.shards, shared.shards)
+    yield Examination("watermarks", tables.watermarks, shared.watermarks)
     yield Examination("due index", tables.due, verdicts.due)
     yield Examination("cursors", tables.cursors, verdicts.cursors)
     yield Examination("shard queue", _rounds, lambda found: surroundings.shard_queue(*found))
     for name, output in queues.lanes(stage).items():
-        yield Examination(f"lane {name}", partial(queues.queue, name=name, output=output), surroundings.lane)
+        yield Examination(f"lane {name}", partial(queues.queue, name=name, output=output), shared.lane)
     letters = partial(queues.queue, name="dead letters", output="DeadLetterQueueUrl")
     yield Examination("dead letters", letters, surroundings.dead_letters)
     if "ArchiveFailuresQueueUrl" in stage.outputs:
         letters = partial(queues.queue, name="archive", output="ArchiveFailuresQueueUrl")
         yield Examination("archive", letters, surroundings.archive_letters)
-    yield Examination("alarms", metrics.alarms, surroundings.alarms)
+    yield Examination("alarms", metrics.alarms, shared.alarms)
     if "AuditFunction" in stage.outputs:
         yield Examination("audit", audit, surroundings.audit)
     if "PatrolFunction" in stage.outputs:

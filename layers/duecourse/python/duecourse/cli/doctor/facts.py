@@ -41,23 +41,6 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Shards:
-    """`highest` count ever used (None: not recorded), and the count that each function has been given."""
-
-    highest: int | None
-    configured: Mapping[str, int]
-    stack_age: float
-
-
-@dataclass(frozen=True, slots=True)
-class Watermarks:
-    """By shard, how far its watermark is behind where it could stand (0: it is there; None: no round has ended)."""
-
-    behind: Mapping[int, int | None]
-    stack_age: float
-
-
-@dataclass(frozen=True, slots=True)
 class Slot:
     """Entries of a slot that are due already: how many (`more`: at least so many) and how late the oldest is."""
 
@@ -92,34 +75,6 @@ class Cursors:
     aside: Sequence[QuarantinedCursor]
     looked_at: int
     complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """Messages of a queue, about; `oldest` is None where nobody keeps that figure."""
-
-    name: str
-    visible: int
-    delayed: int
-    in_flight: int
-    oldest: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm:
-    """One that is in the state ALARM; `runbook` is the page and section that its description names."""
-
-    name: str
-    description: str
-    runbook: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alarms:
-    """Of all alarms of the stage those that ring, and how many there are."""
-
-    ringing: Sequence[Alarm]
-    all: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from duecourse.cli.doctor.check import RUNBOOKS
-from duecourse.cli.doctor.facts import Alarm, Alarms, Function, Table
+from duecourse.checks.alarms import alarms_of
+from duecourse.checks.facts import Alarms
+from duecourse.cli.doctor.facts import Function, Table
 from duecourse.cli.doctor.stage import Stage
 
 Key = TypeVar("Key")
 
 HOUR = 3600
 PERIOD = 60
-SECTION = re.compile(r"\S*runbooks\.md#[\w-]+$")
 RECENT = 600
 """How far back (s) the newest figure of a queue is looked for: SQS tells CloudWatch every minute, if it is in use."""
 
@@ -39,13 +38,7 @@ def alarms(stage: Stage) -> Alarms:
     prefix = f"Duecourse/{stage.name}/"
     pages = stage.clients("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
     found = [each for page in pages for each in page.get("MetricAlarms", ())]
-    return Alarms([_alarm(each, prefix) for each in found if each["StateValue"] == "ALARM"], len(found))
-
-
-def _alarm(found: Mapping[str, Any], prefix: str) -> Alarm:
-    described = str(found.get("AlarmDescription") or "it has no description")
-    section = SECTION.search(described)
-    return Alarm(found["AlarmName"].removeprefix(prefix), described, RUNBOOKS if section is None else section.group())
+    return alarms_of(found, prefix)
 
 
 def functions(stage: Stage) -> list[Function]:

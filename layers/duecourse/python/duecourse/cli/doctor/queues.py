@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from duecourse.checks.facts import Queue
 from duecourse.cli.doctor import metrics
-from duecourse.cli.doctor.facts import ClockRules, Queue, Quotas, Source
+from duecourse.cli.doctor.facts import ClockRules, Quotas, Source
 from duecourse.cli.doctor.stage import Stage
 
 LANES = ("high", "normal", "low", "long")

@@ -1,26 +1,16 @@
-"""What the facts about queues, alarms, functions, tables, quotas, audit and index repair mean. Pure."""
+"""What the facts about queues, functions, tables, quotas, audit and index repair mean. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from duecourse.cli.doctor.check import Check, CheckStatus, bad, fine, runbook, span, warning
-from duecourse.cli.doctor.facts import Alarms, AuditState, Function, Queue, Quotas, RepairState, Table
-
-PATIENCE: Mapping[str, float] = {"high": 300.0, "normal": 300.0, "low": 3_600.0, "long": 3_600.0}
-"""How long (s) the oldest message of a lane may be there beyond the time for which it may have been held back. A
-stage's alarms have the same numbers unless its configuration says otherwise (`patience_seconds`)."""
-
-HELD_SECONDS = 900.0
-"""CloudWatch counts a message's age from its sending, and SQS holds it back for so long at most."""
-
-IN_FLIGHT_QUOTA = 120_000
-"""Of a standard queue (Amazon SQS Developer Guide, "Amazon SQS standard queue quotas")."""
+from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span, warning
+from duecourse.checks.facts import Queue
+from duecourse.cli.doctor.facts import AuditState, Function, Quotas, RepairState, Table
 
 ROUND_SECONDS = 150.0
 """A round takes up to 46 s, and the next tick of its shard waits for its end."""
 
-CROWD = 1_000
 CONCURRENCY_SHARE = 0.8
 MIN_CONCURRENCY = 100
 """New accounts have less than the usual 1,000 (AWS Lambda Developer Guide, "Lambda quotas"); AWS keeps 100 unreserved
@@ -39,28 +29,6 @@ PATROL_FINDS: Mapping[str, str] = {
     "CursorsSetAsideFound": "cursors quarantined",
 }
 """What index repair counts, worst first; each has an alarm of its name."""
-
-
-def lane(found: Queue) -> Check:
-    """Whether the workers of a lane keep up."""
-    name = f"lane {found.name}"
-    said = f"{found.visible} wait, {found.delayed} are held until their second, {found.in_flight} are being worked on"
-    where = runbook("oldestmessage")
-    if found.in_flight > CONCURRENCY_SHARE * IN_FLIGHT_QUOTA:
-        why = f"{said}: SQS hands out {IN_FLIGHT_QUOTA} at once and no more"
-        return bad(name, why, "spread the jobs over other lanes", where)
-    allowed = HELD_SECONDS + PATIENCE.get(found.name, 300.0)
-    if found.visible and found.oldest is not None and found.oldest > allowed:
-        return Check(
-            name,
-            CheckStatus.BAD if found.oldest > 2 * allowed else CheckStatus.WARNING,
-            f"{said}; the oldest was sent {span(found.oldest)} ago: runs of this lane start late",
-            "are its workers throttled, failing, or at their maximum concurrency? Are its targets slow?",
-            where,
-        )
-    if found.visible > CROWD and found.oldest is None:
-        return warning(name, said, "look again in a minute: does the number fall?", where)
-    return fine(name, said)
 
 
 def shard_queue(found: Queue, shards: int | None) -> Check:
@@ -100,27 +68,6 @@ def archive_letters(found: Queue) -> Check:
         f"batches of expired runs that could not be archived: {count}; the stream forgets them after 24 hours",
         "mend the cause, then give them to the archive function again, as the runbook says",
         runbook("archiveletterswaiting"),
-    )
-
-
-def alarms(found: Alarms) -> Check:
-    """What CloudWatch says by itself."""
-    if not found.all:
-        return Check(
-            "alarms",
-            CheckStatus.UNKNOWN,
-            "no alarm of this stage was found: nobody learns of it when it stands still",
-            "look at the alarms in CloudWatch; deploy the stage again if they are gone",
-            "docs/operations.md#alarms-and-notices",
-        )
-    if not found.ringing:
-        return fine("alarms", f"none of {found.all} rings")
-    named = " | ".join(f"{each.name}: {each.description}" for each in found.ringing)
-    return bad(
-        "alarms",
-        f"{len(found.ringing)} of {found.all} ring: {named}",
-        "each has a section in the runbooks",
-        ", ".join(sorted({each.runbook for each in found.ringing})),
     )
 
 

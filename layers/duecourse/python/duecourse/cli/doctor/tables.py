@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
+from duecourse.checks.facts import Shards, Watermarks
 from duecourse.cli.doctor.facts import (
     AuditState,
     Cursors,
@@ -19,9 +20,7 @@ from duecourse.cli.doctor.facts import (
     LastTick,
     QuarantinedCursor,
     RepairState,
-    Shards,
     Slot,
-    Watermarks,
 )
 from duecourse.cli.doctor.queues import rule_of
 from duecourse.cli.doctor.stage import Stage

@@ -1,23 +1,15 @@
-"""What the facts about clock, tick, shards and the due index mean. Pure."""
+"""What the facts about clock, rules, event sources and the due index mean. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from duecourse.cli.doctor.check import Check, CheckStatus, bad, fine, runbook, span, warning
-from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Shards, Skew, Source, Watermarks
+from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span
+from duecourse.checks.verdicts import ticked
+from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Skew, Source
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """AWS refuses a signature that is five minutes old (AWS General Reference, "Signing AWS API requests")."""
-
-TICK_WARNING, TICK_BAD = 120.0, 180.0
-"""One tick a minute; what is due within the lookahead of five minutes is enqueued already. So the API's health."""
-
-FRESH = 300.0
-"""A stack so young may still wait for its first tick."""
-
-WATERMARK_OK, WATERMARK_BAD = 3_600, 4 * 3_600
-"""It moves once an hour, in the first round after the hour."""
 
 OVERDUE_OK, OVERDUE_BAD = 120.0, 300.0
 """The API sends what is due at once and leaves the claim to the next round, a minute later."""
@@ -48,26 +40,15 @@ def clock(found: Skew) -> Check:
 
 def tick(found: LastTick) -> Check:
     """Whether the stage's own clock goes."""
-    where = runbook("ticks-missing")
     if found.rule != "ENABLED":
         state = "is missing" if found.rule is None else f"is {found.rule}"
         return bad(
             "tick",
             f"the rule that starts the tick once a minute {state}: nothing fires beyond what is enqueued (14 minutes)",
             "enable the rule (aws events enable-rule), or deploy the stage again if it is missing",
-            where,
+            runbook("ticks-missing"),
         )
-    if found.age is None:
-        if found.stack_age < FRESH:
-            said = f"no tick has come since the stack was made {span(found.stack_age)} ago; one comes every minute"
-            return fine("tick", f"{said}; runs until then are those that the API has sent at once")
-        return bad("tick", "no tick has ever come: nothing fires", "look at the tick's log", where)
-    said = f"the last tick came {span(found.age)} ago"
-    if found.age <= TICK_WARNING:
-        return fine("tick", said)
-    verdict = CheckStatus.BAD if found.age > TICK_BAD else CheckStatus.WARNING
-    more = "; it comes once a minute, and what it has not enqueued by its second is late"
-    return Check("tick", verdict, said + more, "look at the tick's log, errors and throttles", where)
+    return ticked(found.age, found.stack_age)
 
 
 def rules(found: ClockRules) -> Check:
@@ -104,67 +85,6 @@ def event_sources(found: Sequence[Source]) -> Check:
         "enable it (aws lambda update-event-source-mapping), give back its rights, or make it again: see the runbook",
         where.get(first, runbook("workersidle")),
     )
-
-
-def shards(found: Shards) -> Check:
-    """Whether every shard that cursors may stand in is ticked."""
-    where = "docs/sizing.md#raising-them"
-    configured = set(found.configured.values())
-    if found.highest is None:
-        if found.stack_age < FRESH:
-            return fine("shards", "the stack is new; no shard has been used yet")
-        return bad(
-            "shards",
-            "the record of the largest shard count ever used (SHARDS/HIGHEST) is missing: jobs in shards beyond the "
-            f"configured {max(configured, default=0)} would never be found",
-            "if the count was ever larger, put the record back from a backup of the table",
-            where,
-        )
-    if len(configured) > 1:
-        told = ", ".join(f"{name} {count}" for name, count in sorted(found.configured.items()))
-        return warning(
-            "shards",
-            f"the functions have different shard counts ({told}): a deployment is under way, or was broken off",
-            "no job is lost by it; finish the deployment",
-            where,
-        )
-    now = max(configured, default=found.highest)
-    if found.highest < now:
-        return warning(
-            "shards",
-            f"{now} shards are configured, {found.highest} have been used: the next tick records it",
-            "look again in two minutes; if it stays, look at the tick",
-            where,
-        )
-    more = "" if found.highest == now else f"; {found.highest} were used once and all of them are ticked"
-    return fine("shards", f"{now} configured{more}")
-
-
-def watermarks(found: Watermarks) -> Check:
-    """Whether rounds come to their end in every shard."""
-    where = runbook("watermark-behind")
-    silent = sorted(shard for shard, behind in found.behind.items() if behind is None)
-    known = ((behind, shard) for shard, behind in found.behind.items() if behind is not None)
-    late = sorted((each for each in known if each[0] > WATERMARK_OK), reverse=True)
-    if late:
-        worst = ", ".join(f"shard {shard} by {span(behind)}" for behind, shard in late[:SHOWN])
-        verdict = CheckStatus.BAD if late[0][0] > WATERMARK_BAD else CheckStatus.WARNING
-        return Check(
-            "watermarks",
-            verdict,
-            f"{len(late)} of {len(found.behind)} shards are behind ({worst}): old entries of the index cannot be "
-            "worked off, and every round reads through them",
-            "look at what the rounds of that shard log (actions dispatched, round_stopped, claims_refused)",
-            where,
-        )
-    if silent and found.stack_age > FRESH:
-        return warning(
-            "watermarks",
-            f"no round has ended yet in {len(silent)} of {len(found.behind)} shards (first: {silent[0]})",
-            "normal for minutes after the count was raised; otherwise look at the dispatcher's log",
-            where,
-        )
-    return fine("watermarks", f"none of {len(found.behind)} shards is behind")
 
 
 def due(found: Due) -> Check:

@@ -44,15 +44,12 @@ def bad(name: str, says: str, do: str, runbook: str | None = None) -> Check:
     return Check(name, CheckStatus.BAD, says, do, runbook)
 
 
-def unknown(name: str, why: str) -> Check:
+RIGHTS = "see that your credentials may read it, and look again"
+
+
+def unknown(name: str, why: str, do: str = RIGHTS, runbook: str = "docs/operations.md#rights-of-the-doctor") -> Check:
     """It could not be looked at; `why` is an error's text."""
-    return Check(
-        name,
-        CheckStatus.UNKNOWN,
-        f"could not be looked at: {why}",
-        "see that your credentials may read it, and look again",
-        "docs/operations.md#rights-of-the-doctor",
-    )
+    return Check(name, CheckStatus.UNKNOWN, f"could not be looked at: {why}", do, runbook)
 
 
 def runbook(anchor: str) -> str:

@@ -1,0 +1,76 @@
+import Alert from "@cloudscape-design/components/alert";
+import Box from "@cloudscape-design/components/box";
+import ColumnLayout from "@cloudscape-design/components/column-layout";
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import type { Schemas } from "../api/client";
+import { Time } from "../shared/Time";
+import { Runbook } from "../stage/Runbook";
+import "./overview.css";
+
+/** Whether the clock ticks, and how full the lanes are. */
+export function ClockBox({ stats }: { stats: Schemas["Stats"] | undefined }) {
+  return (
+    <Container header={<Header variant="h2">Clock and lanes</Header>}>
+      {stats === undefined ? (
+        <StatusIndicator type="loading">Loading</StatusIndicator>
+      ) : (
+        <ColumnLayout columns={2}>
+          <Clock stats={stats} />
+          <Lanes lanes={stats.lanes} />
+        </ColumnLayout>
+      )}
+    </Container>
+  );
+}
+
+function Clock({ stats }: { stats: Schemas["Stats"] }) {
+  const last = stats.tick.last === null ? "none yet" : <Time at={stats.tick.last} />;
+  if (stats.status === "ok") {
+    return (
+      <div>
+        <StatusIndicator type="success">The clock ticks</StatusIndicator>
+        <Box color="text-body-secondary">Last tick: {last}</Box>
+      </div>
+    );
+  }
+  return (
+    <Alert type="error" header="The clock does not tick">
+      A tick comes every minute. Last tick: {last}. Five minutes after the last one runs begin to be late. See
+      whether the rule that starts the function Tick is enabled, and the function's errors and throttles:{" "}
+      <Runbook page="docs/runbooks.md#ticks-missing" />
+    </Alert>
+  );
+}
+
+function Lanes({ lanes }: { lanes: Schemas["Stats"]["lanes"] }) {
+  return (
+    <table className="lanes">
+      <caption>Messages in the lanes, of all tenants (about)</caption>
+      <thead>
+        <tr>
+          <th scope="col">Lane</th>
+          <th scope="col">Due, waiting</th>
+          <th scope="col">In flight</th>
+          <th scope="col">Delayed until due</th>
+        </tr>
+      </thead>
+      <tbody>
+        {Object.entries(lanes).map(([lane, depth]) => (
+          <tr key={lane}>
+            <th scope="row">{lane}</th>
+            {depth === null ? (
+              <td colSpan={3}>not known: SQS did not answer</td>
+            ) : (
+              [depth.waiting, depth.in_flight, depth.delayed].map((count, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the columns stay where they are
+                <td key={column}>{count.toLocaleString("en-GB")}</td>
+              ))
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

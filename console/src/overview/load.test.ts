@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { loadOf } from "./load";
+
+const page = (buckets: { at: string; runs: number; jobs: { id: string; runs: number }[] }[]) => ({
+  from: "2026-03-28T12:00:00Z",
+  to: "2026-03-28T13:00:00Z",
+  buckets,
+  jobs: 100,
+  uncounted: 1,
+});
+const at = (minute: string, runs: number, id: string) => ({
+  at: `2026-03-28T12:${minute}:00Z`,
+  runs,
+  jobs: [{ id, runs }],
+});
+
+test("every ten minutes have a bar, and the pages are added up", () => {
+  const load = loadOf([page([at("05", 2, "a"), at("31", 1, "a")]), page([at("05", 3, "b")])]);
+  expect(load.bars.map((bar) => bar.runs)).toEqual([5, 0, 0, 1, 0, 0]);
+  expect([load.runs, load.jobs, load.uncounted]).toEqual([6, 200, 2]);
+});
+
+test("the fullest minutes are marked, with the jobs that have the most runs in them first", () => {
+  const load = loadOf([page([at("05", 2, "a"), at("31", 1, "a")]), page([at("05", 3, "b")])]);
+  expect(load.bars.map((bar) => bar.hot)).toEqual([true, false, false, false, false, false]);
+  expect(load.hot.map((minute) => [minute.runs, minute.jobs.map((job) => job.id)])).toEqual([
+    [5, ["b", "a"]],
+  ]);
+});
+
+test("where there is little room a bar stands for more", () => {
+  const load = loadOf([page([at("05", 2, "a"), at("31", 1, "a")])], 30);
+  expect(load.bars.map((bar) => bar.runs)).toEqual([2, 1]);
+});
+
+test("without pages there is nothing", () => {
+  expect(loadOf([])).toEqual({ bars: [], hot: [], runs: 0, jobs: 0, uncounted: 0 });
+});

@@ -1,0 +1,54 @@
+import Box from "@cloudscape-design/components/box";
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import type { Schemas } from "../api/client";
+import { Time } from "../shared/Time";
+import { Runbook } from "./Runbook";
+
+/** The alarms that ring, since when, and what to do. */
+export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
+  const alarms = stage?.alarms;
+  return (
+    <Container
+      header={
+        <Header
+          variant="h2"
+          counter={alarms ? `(${alarms.ringing.length} of ${alarms.count})` : undefined}
+          description={
+            alarms && alarms.without_data > 0 ? `${alarms.without_data} have no data yet.` : undefined
+          }
+        >
+          Alarms that ring
+        </Header>
+      }
+    >
+      {stage === undefined && <StatusIndicator type="loading">Asking</StatusIndicator>}
+      {alarms === null && (
+        <StatusIndicator type="pending">
+          Not known: the check "alarms" says why. Look at them in CloudWatch.
+        </StatusIndicator>
+      )}
+      {alarms?.ringing.length === 0 && <StatusIndicator type="success">None rings.</StatusIndicator>}
+      <SpaceBetween size="m">
+        {alarms?.ringing.map((alarm) => (
+          <section key={alarm.name} aria-label={alarm.name}>
+            <StatusIndicator type="error">{alarm.name}</StatusIndicator>
+            <Box>
+              Since <Time at={alarm.since} />
+            </Box>
+            <Box>
+              <span className="text">{alarm.description}</span>
+            </Box>
+            {alarm.runbook !== null && (
+              <Box>
+                Runbook: <Runbook page={alarm.runbook} />
+              </Box>
+            )}
+          </section>
+        ))}
+      </SpaceBetween>
+    </Container>
+  );
+}

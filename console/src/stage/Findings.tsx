@@ -1,0 +1,71 @@
+import Box from "@cloudscape-design/components/box";
+import Container from "@cloudscape-design/components/container";
+import ExpandableSection from "@cloudscape-design/components/expandable-section";
+import Header from "@cloudscape-design/components/header";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import type { Schemas } from "../api/client";
+import { INDICATORS, sorted, summary } from "./findings";
+import { Runbook } from "./Runbook";
+
+/** What a look at each part of the stage came to, and what to do first. */
+export function Findings({ checks }: { checks: readonly Schemas["Check"][] | undefined }) {
+  if (checks === undefined) {
+    return (
+      <Container header={<Header variant="h2">Findings</Header>}>
+        <StatusIndicator type="loading">Looking</StatusIndicator>
+      </Container>
+    );
+  }
+  const { wrong, fine } = sorted(checks);
+  return (
+    <Container
+      header={
+        <Header variant="h2" description={summary(checks)}>
+          Findings
+        </Header>
+      }
+    >
+      <SpaceBetween size="m">
+        {wrong.length === 0 && <StatusIndicator type="success">Nothing is wrong.</StatusIndicator>}
+        {wrong.map((check) => (
+          <Finding key={check.name} check={check} />
+        ))}
+        {fine.length > 0 && (
+          <ExpandableSection headerText={`${fine.length} in order`}>
+            {fine.map((check) => (
+              <Finding key={check.name} check={check} />
+            ))}
+          </ExpandableSection>
+        )}
+      </SpaceBetween>
+    </Container>
+  );
+}
+
+function Finding({ check }: { check: Schemas["Check"] }) {
+  return (
+    <section aria-label={check.name}>
+      <StatusIndicator type={INDICATORS[check.verdict] ?? "info"}>{check.name}</StatusIndicator>
+      <Box>
+        <span className="text">{check.says}</span>
+      </Box>
+      {check.do !== null && (
+        <Box color="text-body-secondary">
+          First: <span className="text">{check.do}</span>
+          {check.runbook !== null && <Runbooks pages={check.runbook} />}
+        </Box>
+      )}
+    </section>
+  );
+}
+
+/** A check of several alarms names several pages. */
+function Runbooks({ pages }: { pages: string }) {
+  return pages.split(", ").map((page) => (
+    <span key={page}>
+      {" "}
+      <Runbook page={page} />
+    </span>
+  ));
+}

@@ -1,0 +1,60 @@
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
+import ProgressBar from "@cloudscape-design/components/progress-bar";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import type { Schemas } from "../api/client";
+import { duration } from "../shared/time";
+
+const number = (count: number) => count.toLocaleString("en-GB");
+
+/** What the tenant has, and what it may still have. */
+export function Limits({ stats }: { stats: Schemas["Stats"] | undefined }) {
+  return (
+    <Container header={<Header variant="h2">Limits and use of the tenant</Header>}>
+      {stats === undefined ? (
+        <StatusIndicator type="loading">Loading</StatusIndicator>
+      ) : (
+        <KeyValuePairs
+          columns={3}
+          items={[
+            {
+              type: "pair",
+              label: "Jobs",
+              value: <Use used={stats.jobs.count} of={stats.jobs.quota} what="jobs" />,
+            },
+            {
+              type: "pair",
+              label: "Requests at once",
+              value: (
+                <Use
+                  used={stats.requests.burst - stats.requests.left}
+                  of={stats.requests.burst}
+                  what="requests"
+                />
+              ),
+            },
+            { type: "pair", label: "Requests a second", value: number(stats.requests.per_second) },
+            {
+              type: "pair",
+              label: "Smallest interval of a schedule",
+              value: duration(stats.limits.smallest_interval_seconds),
+            },
+            { type: "pair", label: "Runs of a backfill, at most", value: number(stats.limits.backfill) },
+          ]}
+        />
+      )}
+    </Container>
+  );
+}
+
+function Use({ used, of, what }: { used: number; of: number; what: string }) {
+  const share = of === 0 ? 100 : Math.min((used / of) * 100, 100);
+  return (
+    <ProgressBar
+      value={share}
+      ariaLabel={`Use of ${what}`}
+      additionalInfo={`${number(used)} of ${number(of)} ${what}, ${number(Math.max(of - used, 0))} left`}
+    />
+  );
+}

@@ -1,0 +1,60 @@
+import Container from "@cloudscape-design/components/container";
+import Header from "@cloudscape-design/components/header";
+import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
+import type { Schemas } from "../api/client";
+import { useStage } from "../app/context";
+
+const AUTH: Record<string, string> = {
+  none: "nobody is asked who they are (the local stack)",
+  iam: "signed requests of the account",
+  jwt: "tokens of an issuer",
+};
+
+/** The release and the settings of the stage. */
+export function Settings({ stage }: { stage: Schemas["Stage"] | undefined }) {
+  const { settings } = useStage();
+  const pairs: [string, string][] = [
+    ["Stage", settings.stage],
+    ["Region", settings.region],
+    ["Release of this page", settings.version],
+    ["Workflows", settings.workflows],
+    ...(stage === undefined
+      ? []
+      : ([
+          [
+            "Release of the API",
+            stage.version === settings.version
+              ? stage.version
+              : `${stage.version}: a deployment is under way, or this page is old; load it again`,
+          ],
+          ["Callers", AUTH[stage.auth] ?? stage.auth],
+          ["Shards", String(stage.shards)],
+          ["Precision of jobs that say none", stage.default_precision],
+        ] satisfies [string, string][])),
+  ];
+  return (
+    <Container header={<Header variant="h2">Release and settings</Header>}>
+      <KeyValuePairs
+        columns={3}
+        items={pairs.map(([label, value]) => ({ type: "pair" as const, label, value }))}
+      />
+    </Container>
+  );
+}
+
+/** Who looks, and what they may do. */
+export function Login() {
+  const { session } = useStage();
+  return (
+    <Container header={<Header variant="h2">Your login</Header>}>
+      <KeyValuePairs
+        columns={3}
+        items={[
+          { type: "pair", label: "Name", value: session.name ?? "none: the stage asks nobody" },
+          { type: "pair", label: "Tenant", value: session.tenant ?? "default" },
+          { type: "pair", label: "Scopes", value: session.scopes.join(", ") || "none" },
+        ]}
+      />
+    </Container>
+  );
+}

@@ -1,0 +1,101 @@
+"""GET /v1/stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Literal, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from duecourse.api.answers import Count, Second
+from duecourse.api.api import Answer, Api, route
+from duecourse.api.identity import OPS
+from duecourse.api.problems.problems import bad_parameter
+from duecourse.api.request import Request
+from duecourse.checks.check import CheckStatus
+from duecourse.domain.jobs.policies import Precision
+from duecourse.version import VERSION
+
+_Page = Annotated[str | None, Field(description="The page of the documentation, with its section.")]
+
+
+class CheckAnswer(TypedDict):
+    """What a look at one thing came to. `do` is the first step where there is one."""
+
+    name: str
+    verdict: Annotated[CheckStatus, Field(description="`unknown`: it could not be looked at.")]
+    says: str
+    do: str | None
+    runbook: _Page
+
+
+class AlarmAnswer(TypedDict):
+    """An alarm that rings."""
+
+    name: str
+    since: Annotated[Second | None, Field(description="When it began to ring.")]
+    description: str
+    runbook: _Page
+
+
+class AlarmsAnswer(TypedDict):
+    """The stage's alarms: how many there are, how many have no data to judge, and those that ring."""
+
+    count: Count
+    without_data: Count
+    ringing: list[AlarmAnswer]
+
+
+class StageAnswer(TypedDict):
+    """What the stage is, and the first look at it."""
+
+    stage: str
+    version: str
+    region: str
+    auth: Annotated[Literal["none", "iam", "jwt"], Field(description="How callers are known.")]
+    workflows: Literal["on", "off"]
+    default_precision: Precision
+    shards: Count
+    checks: Annotated[list[CheckAnswer], Field(description="In the order in which a run is made.")]
+    alarms: Annotated[AlarmsAnswer | None, Field(description="Null where they cannot be read: a check says why.")]
+
+
+@route("GET", "/v1/stage", "service", {200: StageAnswer}, only_for=frozenset({OPS}), problems=("bad-parameter",))
+def get_stage(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """Look at the stage.
+
+    Its release and settings; whether its clock ticks, its rounds end and its lanes are worked off, and which of its
+    alarms ring, each with its runbook. `duecourse doctor` looks at more, with an operator's rights. What cannot be read
+    is a check with the verdict `unknown`.
+    """
+    for name in request.query or {}:
+        raise bad_parameter(name, "is not known here; there are no parameters")
+    settings, look = api.settings, api.stage_checks.look()
+    alarms = look.alarms
+    body: StageAnswer = {
+        "stage": settings.stage,
+        "version": VERSION,
+        "region": settings.region,
+        "auth": cast(Literal["none", "iam", "jwt"], settings.auth),
+        "workflows": cast(Literal["on", "off"], settings.workflows),
+        "default_precision": settings.default_precision,
+        "shards": settings.shards,
+        "checks": [
+            {"name": each.name, "verdict": each.verdict, "says": each.says, "do": each.do, "runbook": each.runbook}
+            for each in look.checks
+        ],
+        "alarms": None
+        if alarms is None
+        else {
+            "count": alarms.all,
+            "without_data": alarms.without_data,
+            "ringing": [
+                {"name": each.name, "since": each.since, "description": each.description, "runbook": each.runbook}
+                for each in alarms.ringing
+            ],
+        },
+    }
+    wrong = [each.name for each in look.checks if each.verdict is not CheckStatus.OK]
+    return Answer(HTTPStatus.OK, "stage_read", body, facts={"wrong": wrong})

@@ -1,0 +1,77 @@
+"""The stage's page: findings, alarms with their runbooks, limits, release, and what the login may do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.console.conftest import Open
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+
+def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
+    sampled: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(sampled, "/stage")
+    alarms = page.get_by_role("region", name="alarms")
+    expect(alarms).to_contain_text("could not be looked at: a stage in memory has none")
+    expect(page.get_by_text('Not known: the check "alarms" says why.')).to_be_visible()
+    page.get_by_role("button", name="in order").click()
+    expect(page.get_by_role("region", name="tick")).to_contain_text("the last tick came")
+    expect(page.get_by_text("of 100,000 jobs")).to_be_visible()
+    expect(page.get_by_text("jobs:read, jobs:write, ops")).to_be_visible()
+    expect(page.get_by_text("Release of the API")).to_be_visible()
+
+
+def test_an_alarm_that_rings_says_since_when_and_where_its_runbook_is(sampled: ServedConsole, open_page: Open) -> None:
+    page = _at_stage(
+        open_page(sampled, "/nowhere"),
+        alarms={
+            "count": 41,
+            "without_data": 2,
+            "ringing": [
+                {
+                    "name": "runs-dying",
+                    "since": "2026-03-28T11:00:00Z",
+                    "description": "[page] runs <b>died</b>",
+                    "runbook": "https://docs.example/runbooks.md#runs-dying",
+                }
+            ],
+        },
+    )
+    alarm = page.get_by_role("region", name="runs-dying")
+    expect(alarm).to_contain_text("2026-03-28 12:00:00 Europe/Berlin (1 h ago)")
+    expect(alarm).to_contain_text("runs <b>died</b>")
+    expect(alarm.get_by_role("link", name="runs-dying")).to_have_attribute(
+        "href", "https://docs.example/runbooks.md#runs-dying"
+    )
+    expect(page.get_by_text("(1 of 41)")).to_be_visible()
+    expect(page.get_by_text("2 have no data yet.")).to_be_visible()
+
+
+def test_another_release_of_the_api_is_told(sampled: ServedConsole, open_page: Open) -> None:
+    page = _at_stage(open_page(sampled, "/nowhere"), version="9.9.9")
+    expect(page.get_by_text("9.9.9: a deployment is under way, or this page is old")).to_be_visible()
+
+
+def test_the_stage_fits_a_phone(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/nowhere")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{sampled.url}#/stage")
+    expect(page.get_by_text("of 100,000 jobs")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def _at_stage(page: Page, **changes: Any) -> Page:
+    """The page of a stage whose answer has these fields."""
+
+    def answer(route: Route) -> None:
+        route.fulfill(json={**route.fetch().json(), **changes})
+
+    page.route("**/v1/stage", answer)
+    page.get_by_role("navigation").get_by_role("link", name="Stage").click()
+    return page

@@ -1,0 +1,78 @@
+"""GET /v1/stage: what the stage is, and the first look at it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from duecourse.checks.facts import Alarm, Alarms
+from duecourse.domain.jobs.policies import Lane
+from duecourse.ports import Depth
+from duecourse.version import VERSION
+from tests.support.api import Answered, api_settings, untouchable_client
+from tests.support.api_events import jwt_caller
+from tests.support.jobs import NOON
+from tests.support.limits import FixedAlarms, FixedDepths, MemoryMark
+
+QUIET = FixedAlarms(Alarms([], 40))
+IDLE = FixedDepths(dict.fromkeys(Lane, Depth(0, 0, 0)))
+TICKING = MemoryMark(at=NOON - 12, watermarks={0: "2199-01-01T00"})
+
+
+def looked(**changes: Any) -> Answered:
+    parts = {"alarms": QUIET, "depths": IDLE, "mark": TICKING, **changes}
+    return untouchable_client(**parts).get("/v1/stage")
+
+
+def verdicts(answer: Answered) -> dict[str, str]:
+    return {check["name"]: check["verdict"] for check in answer.json["checks"]}
+
+
+def test_a_stage_that_works_says_what_it_is_and_that_nothing_is_wrong() -> None:
+    answer = looked()
+    assert answer.status == 200
+    said = answer.json
+    assert (said["stage"], said["version"], said["region"], said["auth"]) == ("test", VERSION, "eu-central-1", "none")
+    assert set(verdicts(answer).values()) == {"ok"}
+    assert said["alarms"] == {"count": 40, "without_data": 0, "ringing": []}
+
+
+def test_an_alarm_that_rings_is_told_with_its_time_and_its_runbook() -> None:
+    alarm = Alarm("runs-dying", "runs died", "docs/runbooks.md#runs-dying", "2026-11-21T09:55:00Z")
+    answer = looked(alarms=FixedAlarms(Alarms([alarm], 40, 2)))
+    (ringing,) = answer.json["alarms"]["ringing"]
+    assert ringing == {
+        "name": "runs-dying",
+        "since": "2026-11-21T09:55:00Z",
+        "description": "runs died",
+        "runbook": "docs/runbooks.md#runs-dying",
+    }
+    assert verdicts(answer)["alarms"] == "bad"
+
+
+def test_what_aws_refuses_is_not_known_and_hides_nothing_else() -> None:
+    depths = FixedDepths({**IDLE.known, Lane.HIGH: None})
+    answer = looked(alarms=FixedAlarms("AccessDenied: not authorized to DescribeAlarms"), depths=depths)
+    assert answer.status == 200
+    assert answer.json["alarms"] is None
+    found = {check["name"]: check for check in answer.json["checks"]}
+    assert (found["alarms"]["verdict"], found["lane high"]["verdict"]) == ("unknown", "unknown")
+    assert "AccessDenied" in found["alarms"]["says"]
+    assert found["tick"]["verdict"] == found["lane low"]["verdict"] == "ok"
+
+
+def test_a_clock_that_stands_is_bad_and_one_that_has_not_begun_is_not() -> None:
+    assert verdicts(looked(mark=MemoryMark(NOON - 600, {0: None})))["tick"] == "bad"
+    young = verdicts(looked(mark=MemoryMark()))
+    assert (young["tick"], young["shards"], young["watermarks"]) == ("ok", "ok", "ok")
+
+
+def test_only_callers_with_the_scope_ops_may_look() -> None:
+    def asks(*scopes: str) -> int:
+        return looked(caller=jwt_caller("acme", *scopes), settings=api_settings(auth="jwt")).status
+
+    assert (asks("jobs:read", "jobs:write"), asks("ops")) == (403, 200)
+
+
+def test_there_are_no_parameters() -> None:
+    answer = untouchable_client().get("/v1/stage", verbose="yes")
+    assert (answer.status, answer.errors) == (400, {"verbose": "is not known here; there are no parameters"})
