@@ -14,7 +14,17 @@ from tests.support.console import ServedConsole
 
 pytestmark = pytest.mark.long
 
-PAGES = ("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere")
+PAGES = (
+    "/",
+    "/jobs",
+    "/jobs/new",
+    "/jobs/nightly-report/edit",
+    "/runs",
+    "/workflows",
+    "/dead-letters",
+    "/stage",
+    "/nowhere",
+)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

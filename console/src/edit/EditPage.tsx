@@ -24,7 +24,8 @@ export default function EditPage() {
     gcTime: 0,
     refetchOnWindowFocus: false,
   });
-  if (stored.error !== null) {
+  if (stored.data === undefined) {
+    if (stored.error === null) return <Spinner size="large" />;
     const gone = asProblem(stored.error).status === 404;
     return gone ? (
       <NotFound what="job" list={{ href: "#/jobs", text: "All jobs" }} />
@@ -32,7 +33,6 @@ export default function EditPage() {
       <ProblemBox error={stored.error} retry={() => void stored.refetch()} />
     );
   }
-  if (stored.data === undefined) return <Spinner size="large" />;
   if (stored.data.job.target.type === "workflow") {
     return (
       <Alert type="info" header="This job is a workflow">

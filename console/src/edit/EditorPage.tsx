@@ -11,6 +11,7 @@ import { useRefusal } from "../app/context";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Time } from "../shared/Time";
 import { useFilters } from "../shared/useFilters";
+import { inexact } from "./document";
 import { JobForm } from "./JobForm";
 import { JsonSide } from "./JsonSide";
 import { usePreview } from "./Preview";
@@ -50,7 +51,11 @@ export function EditorPage({
 
   const { syntax, broken } = editor.written;
   const unreadable = syntax !== null || Object.keys(broken).length > 0;
-  const why = refusal ?? (unreadable ? "Something is not JSON; it is marked." : undefined);
+  const rounded = inexact(editor.doc).length > 0;
+  const why =
+    refusal ??
+    (unreadable ? "Something is not JSON; it is marked." : undefined) ??
+    (rounded ? "A number would be rounded; it is named beside the JSON." : undefined);
   const shown: Editor = {
     ...editor,
     errors: [

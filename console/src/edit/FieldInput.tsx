@@ -1,10 +1,11 @@
 import Checkbox from "@cloudscape-design/components/checkbox";
 import ColumnLayout from "@cloudscape-design/components/column-layout";
+import ExpandableSection from "@cloudscape-design/components/expandable-section";
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
 import Select from "@cloudscape-design/components/select";
 import Textarea from "@cloudscape-design/components/textarea";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { same, valueAt } from "./document";
 import type { Field } from "./fields";
 import { meant, shown } from "./texts";
@@ -27,6 +28,28 @@ export function Fields({
         <FieldInput key={each.path.join("/")} field={each} editor={editor} />
       ))}
     </ColumnLayout>
+  );
+}
+
+/** Fields that few need, closed until somebody opens them or one of them is refused. */
+export function RareFields({
+  text,
+  fields,
+  editor,
+}: {
+  text: string;
+  fields: readonly Field[];
+  editor: Editor;
+}) {
+  const [open, setOpen] = useState(false);
+  const refused = fields.some(({ path }) => errorOf(editor.errors, path) !== undefined);
+  useEffect(() => {
+    if (refused) setOpen(true);
+  }, [refused]);
+  return (
+    <ExpandableSection headerText={text} expanded={open} onChange={({ detail }) => setOpen(detail.expanded)}>
+      <Fields fields={fields} editor={editor} />
+    </ExpandableSection>
   );
 }
 

@@ -1,10 +1,9 @@
 import Container from "@cloudscape-design/components/container";
-import ExpandableSection from "@cloudscape-design/components/expandable-section";
 import FormField from "@cloudscape-design/components/form-field";
 import Header from "@cloudscape-design/components/header";
 import Input from "@cloudscape-design/components/input";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { Fields } from "./FieldInput";
+import { Fields, RareFields } from "./FieldInput";
 import { PEOPLE, RARE, RUNNING } from "./fields";
 import { Overlap } from "./Overlap";
 import type { usePreview } from "./Preview";
@@ -22,7 +21,6 @@ export function JobForm({
   preview: ReturnType<typeof usePreview>;
   member: string | null;
 }) {
-  const wrongInside = RARE.some((each) => errorOf(editor.errors, each.path) !== undefined);
   return (
     <fieldset
       disabled={editor.written.syntax !== null}
@@ -42,13 +40,7 @@ export function JobForm({
             <Fields fields={RUNNING} editor={editor}>
               <Overlap editor={editor} />
             </Fields>
-            <ExpandableSection
-              headerText="Retries, callbacks, deadlines, events"
-              key={String(wrongInside)}
-              defaultExpanded={wrongInside}
-            >
-              <Fields fields={RARE} editor={editor} />
-            </ExpandableSection>
+            <RareFields text="Retries, callbacks, deadlines, events" fields={RARE} editor={editor} />
           </SpaceBetween>
         </Container>
       </SpaceBetween>

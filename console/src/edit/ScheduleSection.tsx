@@ -1,7 +1,6 @@
 import ColumnLayout from "@cloudscape-design/components/column-layout";
 import Container from "@cloudscape-design/components/container";
 import DatePicker from "@cloudscape-design/components/date-picker";
-import ExpandableSection from "@cloudscape-design/components/expandable-section";
 import FormField from "@cloudscape-design/components/form-field";
 import Header from "@cloudscape-design/components/header";
 import Input from "@cloudscape-design/components/input";
@@ -10,7 +9,7 @@ import Select from "@cloudscape-design/components/select";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import TimeInput from "@cloudscape-design/components/time-input";
 import { HERE } from "../shared/time";
-import { Fields } from "./FieldInput";
+import { RareFields } from "./FieldInput";
 import { SHAPE } from "./fields";
 import { Preview, type usePreview } from "./Preview";
 import {
@@ -45,7 +44,6 @@ export function ScheduleSection({
   const kind = kindOf(schedule);
   const zone = typeof doc.timezone === "string" ? doc.timezone : "UTC";
   const write = (text: string | null) => set(["schedule"], text);
-  const wrongInside = SHAPE.some((each) => errorOf(editor.errors, each.path) !== undefined);
   return (
     <Container header={<Header variant="h2">Schedule</Header>}>
       <SpaceBetween size="m">
@@ -81,13 +79,7 @@ export function ScheduleSection({
         </FormField>
         {member === null && <Preview doc={doc} preview={preview} />}
         {member === null && (
-          <ExpandableSection
-            headerText="Daylight saving, bounds, missed runs"
-            key={String(wrongInside)}
-            defaultExpanded={wrongInside}
-          >
-            <Fields fields={SHAPE} editor={editor} />
-          </ExpandableSection>
+          <RareFields text="Daylight saving, bounds, missed runs" fields={SHAPE} editor={editor} />
         )}
       </SpaceBetween>
     </Container>

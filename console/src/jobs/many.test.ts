@@ -47,6 +47,15 @@ test("what is refused for good is told per job, what passes is tried again after
   expect(waits).toEqual([3]);
 });
 
+test("an expired login ends it: those that have not begun are left", async () => {
+  const expired = async () => {
+    throw new ApiProblem(401, "Your login has expired", "");
+  };
+  expect(await forEach(IDS, expired, { wait, width: 1 })).toEqual([
+    { id: "job-0", why: "Your login has expired" },
+  ]);
+});
+
 test("what has not begun when somebody stops it is left", async () => {
   let done = 0;
   await forEach(IDS, async () => {}, {

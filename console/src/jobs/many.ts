@@ -28,6 +28,7 @@ export async function forEach(
   const failures: Failure[] = [];
   let begun = 0;
   let done = 0;
+  let expired = false;
   const one = async (id: string): Promise<void> => {
     for (let tried = 1; ; tried += 1) {
       try {
@@ -37,6 +38,7 @@ export async function forEach(
         const problem = asProblem(error);
         if (!problem.passes || tried === tries || stopped()) {
           failures.push({ id, why: problem.detail || problem.title });
+          expired ||= problem.status === 401; // the others would fail alike
           return;
         }
         await wait(problem.retryAfter ?? 2 ** (tried - 1));
@@ -44,7 +46,7 @@ export async function forEach(
     }
   };
   const worker = async (): Promise<void> => {
-    while (begun < ids.length && !stopped()) {
+    while (begun < ids.length && !stopped() && !expired) {
       const id = ids[begun] as string;
       begun += 1;
       await one(id);
