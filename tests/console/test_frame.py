@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -16,21 +15,21 @@ pytestmark = pytest.mark.long
 
 PAGES = (
     *("/", "/jobs", "/jobs/new", "/runs", "/workflows", "/dead-letters", "/stage", "/nowhere"),
-    "/runs/refunds.20260322T060000Z",
-    *("/jobs/broken-export", "/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
+    *("/jobs/broken-export", "/jobs/nightly-report/edit", "/runs/refunds.20260322T060000Z"),
+    *("/workflows/month-end", "/workflows/month-end/runs/20260322T060000Z"),
 )
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_no_serious_fault(
-    sampled: ServedConsole, open_page: Open, path: str, theme: Literal["light", "dark"]
-) -> None:
-    page = open_page(sampled, path, theme)
+def test_axe_finds_no_serious_fault_in_either_theme(sampled: ServedConsole, open_page: Open, path: str) -> None:
+    page = open_page(sampled, path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.wait_for_load_state("networkidle")
+    light = accessibility_faults(page)
+    page.get_by_role("button", name="Use the dark theme").click()
+    expect(page.get_by_role("button", name="Use the light theme")).to_be_visible()
 
-    assert accessibility_faults(page) == []
+    assert (light, accessibility_faults(page)) == ([], [])
 
 
 def test_the_menu_leads_to_every_page(sampled: ServedConsole, open_page: Open) -> None:

@@ -1,5 +1,87 @@
-import Header from "@cloudscape-design/components/header";
+import Alert from "@cloudscape-design/components/alert";
+import Link from "@cloudscape-design/components/link";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import Spinner from "@cloudscape-design/components/spinner";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "react-router";
+import type { Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { to } from "../app/routes";
+import { NotFound } from "../shared/NotFound";
+import { ProblemBox } from "../shared/ProblemBox";
+import { EditorPage } from "./EditorPage";
+import { readStored, type Stored } from "./stored";
+import { useEditor } from "./useEditor";
+import { useSaving } from "./useSaving";
 
 export default function EditPage() {
-  return <Header variant="h1">Edit a job</Header>;
+  const { jobId = "" } = useParams();
+  // Read once: what is edited does not change under whoever edits it. Saving says what has changed.
+  const stored = useQuery({
+    queryKey: ["edit", jobId],
+    queryFn: ({ signal }) => readStored(jobId, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  });
+  if (stored.data === undefined) {
+    if (stored.error === null) return <Spinner size="large" />;
+    const gone = asProblem(stored.error).status === 404;
+    return gone ? (
+      <NotFound what="job" list={{ href: "#/jobs", text: "All jobs" }} />
+    ) : (
+      <ProblemBox error={stored.error} retry={() => void stored.refetch()} />
+    );
+  }
+  if (stored.data.job.target.type === "workflow") {
+    return (
+      <Alert type="info" header="This job is a workflow">
+        It is changed as a workflow: <Link href={to.workflow(jobId)}>{jobId}</Link>.
+      </Alert>
+    );
+  }
+  return <Edit key={jobId} stored={stored.data} />;
+}
+
+function Edit({ stored }: { stored: Stored }) {
+  const { job } = stored;
+  const editor = useEditor(job.id, stored.doc, { doc: stored.doc, etag: stored.etag });
+  const saving = useSaving(job.id, editor);
+  return (
+    <>
+      {saving.modal}
+      <EditorPage
+        title={`Edit ${job.id}`}
+        editor={editor}
+        member={job.workflow}
+        notes={<Notes job={job} />}
+        save={{
+          text: "Review changes",
+          busy: saving.busy,
+          error: saving.error,
+          run: saving.review,
+          cancel: to.job(job.id),
+        }}
+      />
+    </>
+  );
+}
+
+/** What of a job cannot be edited, or not as one might think. */
+function Notes({ job }: { job: Schemas["Job"] }) {
+  return (
+    <SpaceBetween size="s">
+      {job.state === "COMPLETED" && (
+        <Alert type="info" header="This job is completed">
+          Its schedule has ended. It runs again only with a schedule that names a time to come.
+        </Alert>
+      )}
+      {job.workflow !== null && (
+        <Alert type="info" header="This job belongs to a workflow">
+          When it runs is said by <Link href={to.workflow(job.workflow)}>{job.workflow}</Link>: it can have no
+          schedule here, and cannot be deleted. What it calls, and how, can be changed.
+        </Alert>
+      )}
+    </SpaceBetween>
+  );
 }

@@ -1,46 +1,238 @@
+import Badge from "@cloudscape-design/components/badge";
+import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
+import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
+import CollectionPreferences from "@cloudscape-design/components/collection-preferences";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
-import { fetcher } from "../api/client";
+import PropertyFilter from "@cloudscape-design/components/property-filter";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import type { TableProps } from "@cloudscape-design/components/table";
+import { useState } from "react";
+import { fetcher, type Schemas } from "../api/client";
+import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
 import { PagedTable } from "../shared/PagedTable";
 import { JobStatus } from "../shared/Status";
 import { Time } from "../shared/Time";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { FILTERS, filtersOf, PROPERTIES, queryOf } from "./filter";
+import { LastRuns } from "./LastRuns";
+import { targetText } from "./texts";
+import { useColumns } from "./useColumns";
+import { useManyJobs } from "./useManyJobs";
+
+type Job = Schemas["Job"];
+
+const COLUMNS: TableProps.ColumnDefinition<Job>[] = [
+  {
+    id: "id",
+    header: "Job",
+    minWidth: 140,
+    isRowHeader: true,
+    cell: (job) => (
+      <>
+        <Link href={to.job(job.id)}>{job.id}</Link>
+        {job.name !== "" && <div className="text">{job.name}</div>}
+      </>
+    ),
+  },
+  {
+    id: "state",
+    header: "State",
+    minWidth: 120,
+    cell: (job) => (
+      <>
+        <JobStatus state={job.state} />
+        {(job.paused_because ?? job.error) !== null && (
+          <Box variant="small" display="block">
+            <span className="text">{job.error ?? job.paused_because}</span>
+          </Box>
+        )}
+      </>
+    ),
+  },
+  { id: "last", header: "Last runs", minWidth: 100, cell: (job) => <LastRuns job={job} /> },
+  {
+    id: "next",
+    header: "Next run",
+    minWidth: 170,
+    cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} />,
+  },
+  {
+    id: "schedule",
+    header: "Schedule",
+    minWidth: 150,
+    cell: (job) => <span className="text">{job.understood_as ?? "only on request"}</span>,
+  },
+  {
+    id: "target",
+    header: "Target",
+    minWidth: 150,
+    cell: (job) => <span className="text">{targetText(job.target)}</span>,
+  },
+  {
+    id: "owner",
+    header: "Owner",
+    minWidth: 90,
+    cell: (job) => <span className="text">{job.owner || "-"}</span>,
+  },
+  {
+    id: "tags",
+    header: "Tags",
+    minWidth: 90,
+    cell: (job) => (
+      <SpaceBetween direction="horizontal" size="xxs">
+        {job.tags.map((tag) => (
+          <Badge key={tag}>{tag}</Badge>
+        ))}
+      </SpaceBetween>
+    ),
+  },
+];
+const STANDARD = {
+  pageSize: 50,
+  contentDisplay: COLUMNS.map((each) => ({ id: each.id as string, visible: true })),
+};
 
 export default function JobsPage() {
-  const [filters] = useFilters(["tag", "state", "owner", "prefix"]);
-  const pages = usePages(["jobs", filters], async (cursor, signal) => {
-    const { data } = await fetcher.GET("/v1/jobs", { params: { query: { limit: 50, cursor } }, signal });
+  const [filters, setFilters] = useFilters(FILTERS);
+  const [columns, setColumns] = useColumns(STANDARD);
+  const [chosen, setChosen] = useState<readonly Job[]>([]);
+  const refusal = useRefusal("jobs:write");
+  const many = useManyJobs((failed) => setChosen((all) => all.filter((job) => failed.includes(job.id))));
+  const pages = usePages(["jobs", "list", filters, columns.pageSize], async (cursor, signal) => {
+    const query = { ...filters, limit: columns.pageSize, cursor } as { limit: number };
+    const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
     if (data === undefined) throw new SyntaxError("an empty answer");
     return data;
   });
+  const filtered = FILTERS.some((name) => filters[name] !== undefined);
+  const ids = chosen.map((job) => job.id);
+  const why = refusal ?? (ids.length === 0 ? "Choose jobs first." : undefined);
+  const deeds = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
+  const search = (changes: Parameters<typeof setFilters>[0]) => {
+    setChosen([]); // nothing is done to jobs that are not seen any more
+    setFilters(changes);
+  };
   return (
-    <PagedTable
-      pages={pages}
-      header={
-        <Header
-          variant="h1"
-          actions={
-            <Button href="#/jobs/new" variant="primary">
-              Create job
-            </Button>
-          }
-        >
-          Jobs
-        </Header>
-      }
-      columnDefinitions={[
-        { id: "id", header: "Job", cell: (job) => <Link href={to.job(job.id)}>{job.id}</Link> },
-        { id: "state", header: "State", cell: (job) => <JobStatus state={job.state} /> },
-        {
-          id: "next",
-          header: "Next run",
-          cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} />,
-        },
-      ]}
-      empty="There are no jobs yet."
-    />
+    <>
+      {many.modal}
+      <PagedTable
+        pages={pages}
+        trackBy="id"
+        selectionType="multi"
+        selectedItems={[...chosen]}
+        onSelectionChange={({ detail }) => setChosen(detail.selectedItems)}
+        ariaLabels={{
+          tableLabel: "Jobs",
+          selectionGroupLabel: "Choose jobs",
+          allItemsSelectionLabel: () => "Choose all jobs of this page",
+          itemSelectionLabel: (_, job) => `Choose ${job.id}`,
+        }}
+        columnDefinitions={COLUMNS}
+        columnDisplay={columns.contentDisplay}
+        header={
+          <Header
+            variant="h1"
+            counter={ids.length > 0 ? `(${ids.length} chosen)` : undefined}
+            actions={
+              <SpaceBetween direction="horizontal" size="xs">
+                <ButtonDropdown
+                  disabled={why !== undefined}
+                  disabledReason={why}
+                  items={[
+                    { id: "run", text: "Run now" },
+                    { id: "pause", text: "Pause" },
+                    { id: "resume", text: "Resume" },
+                    { id: "delete", text: "Delete" },
+                  ]}
+                  onItemClick={({ detail }) => deeds[detail.id as keyof typeof deeds](ids)}
+                >
+                  Actions
+                </ButtonDropdown>
+                <Button
+                  href={ids.length === 1 && refusal === undefined ? to.editJob(ids[0] as string) : undefined}
+                  disabled={ids.length !== 1 || refusal !== undefined}
+                  disabledReason={refusal ?? "Choose one job."}
+                >
+                  Edit
+                </Button>
+                <Button
+                  href="#/jobs/new"
+                  variant="primary"
+                  disabled={refusal !== undefined}
+                  disabledReason={refusal}
+                >
+                  Create job
+                </Button>
+              </SpaceBetween>
+            }
+          >
+            Jobs
+          </Header>
+        }
+        filter={
+          <PropertyFilter
+            query={queryOf(filters)}
+            onChange={({ detail }) => search(filtersOf(detail))}
+            filteringProperties={PROPERTIES}
+            filteringOptions={optionsOf(pages.items)}
+            freeTextFiltering={{ operators: ["^"], defaultOperator: "^" }}
+            hideOperations
+            filteringAriaLabel="Find jobs"
+            filteringPlaceholder="Find jobs by the beginning of their id, by tag, state or owner"
+          />
+        }
+        preferences={
+          <CollectionPreferences
+            title="Table"
+            confirmLabel="Use"
+            cancelLabel="Cancel"
+            preferences={columns}
+            onConfirm={({ detail }) => setColumns(detail)}
+            pageSizePreference={{
+              title: "Jobs per page",
+              options: [{ value: 20 }, { value: 50 }, { value: 100 }],
+            }}
+            contentDisplayPreference={{
+              title: "Columns",
+              options: COLUMNS.map((each) => ({
+                id: each.id as string,
+                label: each.header as string,
+                alwaysVisible: each.id === "id",
+              })),
+            }}
+          />
+        }
+        empty={
+          filtered ? (
+            <SpaceBetween size="s">
+              <div>No job is like that.</div>
+              <Button onClick={() => search(filtersOf({ tokens: [], operation: "and" }))}>
+                Show all jobs
+              </Button>
+            </SpaceBetween>
+          ) : (
+            <SpaceBetween size="s">
+              <div>There are no jobs yet. A job says what is called, and when.</div>
+              <Button href="#/jobs/new">Create job</Button>
+            </SpaceBetween>
+          )
+        }
+      />
+    </>
   );
+}
+
+/** What the search offers: states, and the tags and owners of the jobs that are seen. */
+function optionsOf(jobs: readonly Job[]) {
+  const owners = new Set(jobs.map((job) => job.owner).filter((owner) => owner !== ""));
+  const tags = new Set(jobs.flatMap((job) => job.tags));
+  return [
+    ...["ACTIVE", "PAUSED", "COMPLETED"].map((value) => ({ propertyKey: "state", value })),
+    ...[...tags].map((value) => ({ propertyKey: "tag", value })),
+    ...[...owners].map((value) => ({ propertyKey: "owner", value })),
+  ];
 }

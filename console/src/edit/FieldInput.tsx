@@ -1,0 +1,145 @@
+import Checkbox from "@cloudscape-design/components/checkbox";
+import ColumnLayout from "@cloudscape-design/components/column-layout";
+import ExpandableSection from "@cloudscape-design/components/expandable-section";
+import FormField from "@cloudscape-design/components/form-field";
+import Input from "@cloudscape-design/components/input";
+import Select from "@cloudscape-design/components/select";
+import Textarea from "@cloudscape-design/components/textarea";
+import { type ReactNode, useEffect, useState } from "react";
+import { same, valueAt } from "./document";
+import type { Field } from "./fields";
+import { meant, shown } from "./texts";
+import { type Editor, errorOf } from "./useEditor";
+
+/** The fields of a group, two beside each other; `children` stand before them. */
+export function Fields({
+  fields,
+  editor,
+  children,
+}: {
+  fields: readonly Field[];
+  editor: Editor;
+  children?: ReactNode;
+}) {
+  return (
+    <ColumnLayout columns={2}>
+      {children}
+      {fields.map((each) => (
+        <FieldInput key={each.path.join("/")} field={each} editor={editor} />
+      ))}
+    </ColumnLayout>
+  );
+}
+
+/** Fields that few need, closed until somebody opens them or one of them is refused. */
+export function RareFields({
+  text,
+  fields,
+  editor,
+}: {
+  text: string;
+  fields: readonly Field[];
+  editor: Editor;
+}) {
+  const [open, setOpen] = useState(false);
+  const refused = fields.some(({ path }) => errorOf(editor.errors, path) !== undefined);
+  useEffect(() => {
+    if (refused) setOpen(true);
+  }, [refused]);
+  return (
+    <ExpandableSection headerText={text} expanded={open} onChange={({ detail }) => setOpen(detail.expanded)}>
+      <Fields fields={fields} editor={editor} />
+    </ExpandableSection>
+  );
+}
+
+export function FieldInput({ field, editor }: { field: Field; editor: Editor }) {
+  const value = valueAt(editor.doc, field.path);
+  if (field.kind === "flag") {
+    return (
+      <FormField errorText={errorOf(editor.errors, field.path)}>
+        <Checkbox
+          checked={value === true}
+          onChange={({ detail }) => editor.set(field.path, detail.checked || undefined)}
+        >
+          {field.label}
+        </Checkbox>
+      </FormField>
+    );
+  }
+  if (field.kind === "choice") return <Choice field={field} editor={editor} />;
+  return <Text field={field} editor={editor} />;
+}
+
+function Choice({ field, editor }: { field: Field; editor: Editor }) {
+  const value = shown("text", valueAt(editor.doc, field.path) ?? field.standard);
+  const options = (field.options ?? []).map((each) => ({ ...each }));
+  const chosen = options.find((each) => each.value === value) ?? { value, label: value };
+  return (
+    <FormField label={field.label} description={field.hint} errorText={errorOf(editor.errors, field.path)}>
+      <Select
+        selectedOption={chosen}
+        options={options}
+        onChange={({ detail }) => editor.set(field.path, detail.selectedOption.value)}
+      />
+    </FormField>
+  );
+}
+
+/** A text that stands for a value. What was typed stays as it is while it means what is written. */
+function Text({ field, editor }: { field: Field; editor: Editor }) {
+  const { path, kind } = field;
+  const value = valueAt(editor.doc, path);
+  const [typed, setTyped] = useState("");
+  const broken = editor.written.broken[path.join("/")];
+  const text = broken ?? (means(kind, typed, value) ? typed : shown(kind, value));
+  const change = ({ detail }: { detail: { value: string } }) => {
+    setTyped(detail.value);
+    try {
+      editor.set(path, meant(kind, detail.value));
+    } catch {
+      editor.setBroken(path, detail.value);
+    }
+  };
+  const common = {
+    value: text,
+    onChange: change,
+    placeholder: field.standard,
+    spellcheck: kind === "area",
+    autoComplete: false,
+  };
+  return (
+    <FormField
+      label={field.label}
+      description={field.hint}
+      stretch={kind === "json" || kind === "pairs"}
+      errorText={broken === undefined ? errorOf(editor.errors, path) : `This is no JSON: ${reason(broken)}`}
+    >
+      {kind === "area" || kind === "json" || kind === "pairs" ? (
+        <Textarea
+          {...common}
+          rows={kind === "json" ? Math.min(16, Math.max(4, text.split("\n").length)) : 2}
+        />
+      ) : (
+        <Input {...common} inputMode={kind === "number" ? "decimal" : undefined} />
+      )}
+    </FormField>
+  );
+}
+
+function means(kind: Field["kind"], typed: string, value: ReturnType<typeof valueAt>): boolean {
+  try {
+    return same(meant(kind, typed) ?? null, value ?? null);
+  } catch {
+    return false;
+  }
+}
+
+function reason(text: string): string {
+  try {
+    JSON.parse(text);
+    return "";
+  } catch (error) {
+    return (error as SyntaxError).message;
+  }
+}

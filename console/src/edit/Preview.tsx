@@ -1,0 +1,97 @@
+import Box from "@cloudscape-design/components/box";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, type Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { useNow } from "../shared/Time";
+import { relative } from "../shared/time";
+import { type Doc, written } from "./document";
+import { dstNote } from "./schedule";
+
+const PAUSE_MS = 300;
+const ASKED = ["schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"];
+const SHAPING = ["exclude", "jitter_seconds", "max_runs"];
+
+/** What the schedule that is being written means, asked for whenever the writer pauses. */
+export function usePreview(doc: Doc) {
+  const asked = useSettled(written(Object.fromEntries(ASKED.flatMap((name) => entry(doc, name)))));
+  const body = JSON.parse(asked) as Schemas["PreviewRequest"];
+  return api.useQuery(
+    "post",
+    "/v1/schedules/preview",
+    { body },
+    {
+      enabled: typeof body.schedule === "string",
+      placeholderData: keepPreviousData,
+      staleTime: 10_000,
+      retry: (count, error) => count < 3 && asProblem(error).passes,
+    },
+  );
+}
+
+function entry(doc: Doc, name: string) {
+  const value = doc[name];
+  return value === undefined || value === null ? [] : [[name, value]];
+}
+
+/** The next occurrences, with what daylight saving does to them. */
+export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof usePreview> }) {
+  const now = useNow(10_000);
+  if (typeof doc.schedule !== "string") {
+    return <Box color="text-body-secondary">It runs only when somebody asks for it.</Box>;
+  }
+  if (preview.isError) {
+    const { status, title, detail } = asProblem(preview.error);
+    return (
+      <StatusIndicator type={status === 422 ? "warning" : "error"}>
+        {status === 422 ? "What comes next is shown once the schedule is understood." : `${title}. ${detail}`}
+      </StatusIndicator>
+    );
+  }
+  const found = preview.data;
+  if (found === undefined) return <StatusIndicator type="loading">Asking what comes next</StatusIndicator>;
+  const zone = String(doc.timezone ?? "UTC");
+  const shaped = SHAPING.filter(
+    (name) => !["", "0", "null", "undefined", "[]"].includes(written(doc[name] ?? null)),
+  );
+  return (
+    <section aria-label="Next occurrences" aria-busy={preview.isPlaceholderData}>
+      <Box variant="p" fontWeight="bold">
+        <span className="text">Understood as: {found.understood_as}</span>
+      </Box>
+      {found.occurrences.length === 0 && (
+        <StatusIndicator type="warning">It has no occurrence to come.</StatusIndicator>
+      )}
+      <ol>
+        {found.occurrences.map((each) => {
+          const note = dstNote(each, zone);
+          return (
+            <li key={`${each.at} ${each.wall}`}>
+              {each.wall.slice(0, 19).replace("T", " ")} {each.wall.slice(19)} {zone}
+              {each.at !== null && ` (${relative(each.at, now)})`}
+              {note !== null && (
+                <div>
+                  <StatusIndicator type={each.mark === "dropped" ? "stopped" : "warning"}>
+                    {note}
+                  </StatusIndicator>
+                </div>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+      {shaped.length > 0 && <Box variant="small">Without what {shaped.join(", ")} change of it.</Box>}
+    </section>
+  );
+}
+
+/** A text, once it has not changed for a while. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

@@ -1,0 +1,158 @@
+import ColumnLayout from "@cloudscape-design/components/column-layout";
+import Container from "@cloudscape-design/components/container";
+import DatePicker from "@cloudscape-design/components/date-picker";
+import FormField from "@cloudscape-design/components/form-field";
+import Header from "@cloudscape-design/components/header";
+import Input from "@cloudscape-design/components/input";
+import SegmentedControl from "@cloudscape-design/components/segmented-control";
+import Select from "@cloudscape-design/components/select";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import TimeInput from "@cloudscape-design/components/time-input";
+import { HERE } from "../shared/time";
+import { RareFields } from "./FieldInput";
+import { SHAPE } from "./fields";
+import { Preview, type usePreview } from "./Preview";
+import {
+  every,
+  everyOf,
+  firstOf,
+  KINDS,
+  type Kind,
+  kindOf,
+  once,
+  onceOf,
+  PRESETS,
+  UNITS,
+  type Unit,
+} from "./schedule";
+import { type Editor, errorOf } from "./useEditor";
+
+const ZONES = zones();
+
+/** When it runs. `member`: the workflow that runs it instead. */
+export function ScheduleSection({
+  editor,
+  preview,
+  member,
+}: {
+  editor: Editor;
+  preview: ReturnType<typeof usePreview>;
+  member: string | null;
+}) {
+  const { doc, set } = editor;
+  const schedule = typeof doc.schedule === "string" ? doc.schedule : null;
+  const kind = kindOf(schedule);
+  const zone = typeof doc.timezone === "string" ? doc.timezone : "UTC";
+  const write = (text: string | null) => set(["schedule"], text);
+  return (
+    <Container header={<Header variant="h2">Schedule</Header>}>
+      <SpaceBetween size="m">
+        {member !== null ? (
+          <div className="text">
+            The workflow {member} runs it; a job of a workflow has no schedule of its own.
+          </div>
+        ) : (
+          <SegmentedControl
+            label="Kind of schedule"
+            selectedId={kind}
+            options={KINDS}
+            onChange={({ detail }) => write(firstOf(detail.selectedId as Kind, new Date()))}
+          />
+        )}
+        {member === null && kind !== "request" && (
+          <FormField label="When" errorText={errorOf(editor.errors, ["schedule"])} stretch>
+            <When kind={kind} schedule={schedule ?? ""} write={write} />
+          </FormField>
+        )}
+        <FormField
+          label="Time zone"
+          description={`Its clock says when the job is due. Yours is ${HERE}.`}
+          errorText={errorOf(editor.errors, ["timezone"])}
+        >
+          <Select
+            selectedOption={{ value: zone, label: zone }}
+            options={ZONES.map((value) => ({ value, label: value }))}
+            filteringType="auto"
+            virtualScroll
+            onChange={({ detail }) => set(["timezone"], detail.selectedOption.value)}
+          />
+        </FormField>
+        {member === null && <Preview doc={doc} preview={preview} />}
+        {member === null && (
+          <RareFields text="Daylight saving, bounds, missed runs" fields={SHAPE} editor={editor} />
+        )}
+      </SpaceBetween>
+    </Container>
+  );
+}
+
+function When({ kind, schedule, write }: { kind: Kind; schedule: string; write(text: string): void }) {
+  if (kind === "every") {
+    const { count, unit } = everyOf(schedule) ?? { count: "1", unit: "hour" as Unit };
+    return (
+      <SpaceBetween direction="horizontal" size="xs">
+        <Input
+          ariaLabel="How many"
+          inputMode="numeric"
+          value={count}
+          onChange={({ detail }) => write(every(detail.value, unit))}
+        />
+        <Select
+          ariaLabel="Of what"
+          selectedOption={{ value: unit, label: `${unit}s` }}
+          options={UNITS.map((value) => ({ value, label: `${value}s` }))}
+          onChange={({ detail }) => write(every(count, detail.selectedOption.value as Unit))}
+        />
+      </SpaceBetween>
+    );
+  }
+  if (kind === "once") {
+    const { day, time } = onceOf(schedule) ?? { day: "", time: "" };
+    return (
+      <SpaceBetween direction="horizontal" size="xs">
+        <FormField label="Day">
+          <DatePicker
+            value={day}
+            placeholder="YYYY-MM-DD"
+            format="iso"
+            openCalendarAriaLabel={(chosen) =>
+              chosen === null ? "Choose a day" : `Choose a day, now ${chosen}`
+            }
+            onChange={({ detail }) => write(once(detail.value, time))}
+          />
+        </FormField>
+        <FormField label="Time">
+          <TimeInput
+            value={time}
+            format="hh:mm:ss"
+            placeholder="hh:mm:ss"
+            onChange={({ detail }) => write(once(day, detail.value))}
+          />
+        </FormField>
+      </SpaceBetween>
+    );
+  }
+  return (
+    <ColumnLayout columns={2}>
+      <Input
+        ariaLabel="Expression"
+        value={schedule}
+        placeholder="0 3 * * *"
+        spellcheck={false}
+        autoComplete={false}
+        onChange={({ detail }) => write(detail.value)}
+      />
+      <Select
+        ariaLabel="Usual schedules"
+        selectedOption={null}
+        placeholder="Usual schedules"
+        options={PRESETS.map(({ id, text }) => ({ value: id, label: text, description: id }))}
+        onChange={({ detail }) => write(detail.selectedOption.value ?? "")}
+      />
+    </ColumnLayout>
+  );
+}
+
+function zones(): string[] {
+  return [...new Set(["UTC", HERE, ...Intl.supportedValuesOf("timeZone")])];
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { changed, changesOf, conflicts } from "./changes";
+import { type Doc, inexact, read, valueAt, withValue } from "./document";
+
+const JOB: Doc = {
+  id: "nightly",
+  schedule: "0 2 * * *",
+  retry: { max_attempts: 4, backoff: "fixed" },
+  of_tomorrow: { kept: true },
+  target: { type: "http", url: "https://a.example/" },
+};
+
+test("a field is set, and those that nobody knows stay, in their order", () => {
+  const after = withValue(JOB, ["retry", "max_attempts"], 2);
+  expect(valueAt(after, ["retry"])).toEqual({ max_attempts: 2, backoff: "fixed" });
+  expect(after.of_tomorrow).toEqual({ kept: true });
+  expect(Object.keys(after)).toEqual(Object.keys(JOB));
+  expect(withValue(JOB, ["missed", "policy"], "skip").missed).toEqual({ policy: "skip" });
+  expect(withValue(JOB, ["retry", "backoff"], undefined).retry).toEqual({ max_attempts: 4 });
+  expect(valueAt({}, ["constructor", "name"])).toBeUndefined();
+});
+
+test("what is no object is no job", () => {
+  expect(() => read("[1]")).toThrow("a job is an object");
+  expect(() => read("{")).toThrow(SyntaxError);
+});
+
+test("changes are told by their fields, and can be made to another document", () => {
+  const mine = changed(JOB, [
+    { path: ["retry", "max_attempts"], before: 4, after: 9 },
+    { path: ["target"], before: JOB.target, after: { type: "sqs", queue: "orders" } },
+    { path: ["id"], before: "nightly", after: undefined },
+  ]);
+  const changes = changesOf(JOB, mine);
+  expect(changes.map((each) => each.path.join("/"))).toEqual(["id", "retry/max_attempts", "target"]);
+  const theirs = { ...JOB, name: "theirs", retry: { max_attempts: 1, backoff: "fixed" } };
+  expect(changed(theirs, changes)).toEqual({ ...mine, name: "theirs" });
+  expect(conflicts(changes, changesOf(JOB, theirs)).map((each) => each.path.join("/"))).toEqual([
+    "retry/max_attempts",
+  ]);
+  expect(changesOf(JOB, Object.fromEntries(Object.entries(JOB).toReversed()))).toEqual([]);
+});
+
+test("whole numbers that would be sent as others are named", () => {
+  expect(inexact(read('{"payload": {"ids": [1, 12345678901234567890]}, "x": 9007199254740991}'))).toEqual([
+    "/payload/ids/1",
+  ]);
+});

@@ -1,0 +1,47 @@
+import { PAGE } from "../app/settings";
+import type { Doc } from "./document";
+
+/** What is being written: the JSON's text, and the last document that it was. */
+export interface Written {
+  text: string;
+  doc: Doc;
+  /** Why the text is no document; null: it is. */
+  syntax: string | null;
+  /** Texts of single fields that are no JSON, by their places. */
+  broken: Record<string, string>;
+}
+
+/** The stored job that an edit began with. */
+export interface Base {
+  doc: Doc;
+  etag: string;
+}
+
+export interface Draft {
+  written: Written;
+  base: Base | null;
+  /** The key of the creation that was asked for last, and what was sent with it. */
+  sent: { key: string; body: string } | null;
+  at: string;
+}
+
+/** Where the unsaved edit of a job is kept (null: of a new one): in this tab, apart by stage and tenant. */
+export const placeOf = (tenant: string | null, jobId: string | null): string =>
+  `duecourse-draft ${PAGE.pathname} ${tenant ?? ""} ${jobId ?? "(new)"}`;
+
+export function draftAt(place: string): Draft | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(place) ?? "null") as Draft | null;
+  } catch {
+    return null;
+  }
+}
+
+export function keepDraft(place: string, draft: Draft | null): void {
+  try {
+    if (draft === null) sessionStorage.removeItem(place);
+    else sessionStorage.setItem(place, JSON.stringify(draft));
+  } catch {
+    // Too large to be kept: whoever leaves is asked all the same.
+  }
+}

@@ -1,0 +1,209 @@
+import type { Doc, Path } from "./document";
+
+export interface Field {
+  path: Path;
+  label: string;
+  kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag";
+  /** What it means, or an example. */
+  hint?: string;
+  /** What holds where nothing is said. */
+  standard?: string;
+  options?: readonly { value: string; label: string }[];
+}
+
+const field = (place: string, label: string, kind: Field["kind"], more: Partial<Field> = {}): Field => ({
+  path: place.split("/"),
+  label,
+  kind,
+  ...more,
+});
+
+const options = (labels: Record<string, string>) =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }));
+
+export const PEOPLE: Field[] = [
+  field("name", "Name", "text", { hint: "For people; the id is for programs." }),
+  field("description", "Description", "area", { hint: "What it is for, in a line." }),
+  field("owner", "Owner", "text", { hint: "Who answers for it: a team, a person." }),
+  field("tags", "Tags", "list", { hint: "Separated by commas." }),
+  field("runbook_url", "Runbook", "text", { hint: "The address of what to do when it fails." }),
+];
+
+export const SHAPE: Field[] = [
+  field("dst_gap", "When its time does not exist (clocks go forward)", "choice", {
+    standard: "next",
+    options: options({ next: "Run at the first moment after the gap", skip: "Leave it out" }),
+  }),
+  field("dst_fold", "When its time comes twice (clocks go back)", "choice", {
+    standard: "first",
+    options: options({
+      first: "Run at the first time",
+      second: "Run at the second time",
+      both: "Run both times",
+    }),
+  }),
+  field("start", "Not before", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
+  field("end", "Not at or after", "text", { hint: "An instant in UTC." }),
+  field("anchor", "Counted from", "text", { hint: "Of a rate: the instant that it counts from." }),
+  field("exclude", "Excluded", "list", {
+    hint: "Dates, ranges of dates and instants without runs: 2026-12-24/2027-01-06, separated by commas.",
+  }),
+  field("jitter_seconds", "Jitter, in seconds", "number", {
+    standard: "0",
+    hint: "Each run comes up to this much later.",
+  }),
+  field("max_runs", "Runs at most", "number", { standard: "no bound" }),
+  field("missed/policy", "When runs were missed", "choice", {
+    standard: "run_once",
+    options: options({
+      run_once: "Run once for all of them",
+      skip: "Leave them out",
+      run_all: "Run each of them",
+    }),
+  }),
+  field("missed/grace_seconds", "Missed after, in seconds", "number", { standard: "60" }),
+  field("missed/max_missed", "Missed runs at most", "number", {
+    standard: "10",
+    hint: "Of those that are each run.",
+  }),
+];
+
+export const RUNNING: Field[] = [
+  field("timeout_seconds", "Time-out, in seconds", "number", { standard: "30" }),
+  field("priority", "Priority", "choice", {
+    standard: "normal",
+    options: options({ high: "High", normal: "Normal", low: "Low" }),
+  }),
+  field("retry/max_attempts", "Attempts", "number", { standard: "4", hint: "The first one included." }),
+];
+
+export const RARE: Field[] = [
+  field("retry/backoff", "Wait between attempts", "choice", {
+    standard: "exponential",
+    options: options({
+      exponential: "Twice as long each time",
+      linear: "Longer each time",
+      fixed: "The same",
+    }),
+  }),
+  field("retry/min_seconds", "Shortest wait, in seconds", "number", { standard: "2" }),
+  field("retry/max_seconds", "Longest wait, in seconds", "number", { standard: "3600" }),
+  field("retry/max_age_seconds", "Give up after, in seconds", "number", { standard: "never by age" }),
+  field("retry/on", "Try again only after", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
+  field("retry/never", "Never try again after", "list", { hint: "Statuses and codes: 404, 4xx." }),
+  field("completion", "It is done when", "choice", {
+    standard: "response",
+    options: options({ response: "The target has answered", callback: "The target has called back" }),
+  }),
+  field("completion_seconds", "Wait for the callback, in seconds", "number"),
+  field("heartbeat_seconds", "A heartbeat every … seconds", "number"),
+  field("start_deadline_seconds", "Start within, in seconds", "number", {
+    standard: "no bound",
+    hint: "A run that could not start by then is skipped.",
+  }),
+  field("pause_on_failure", "Pause after failed runs in a row", "number", { standard: "never" }),
+  field("estimated_seconds", "Usually takes, in seconds", "number"),
+  field("delivery", "Delivery", "choice", {
+    standard: "at_least_once",
+    options: options({
+      at_least_once: "At least once",
+      at_most_once: "At most once: never a second attempt",
+    }),
+  }),
+  field("idempotency_key", "Idempotency key", "text", {
+    hint: "A template; the same for every attempt of a run.",
+  }),
+  field("precision", "Precision", "choice", {
+    standard: "second",
+    options: options({ second: "To the second", exact: "Exact" }),
+  }),
+  field("events", "Events on the bus", "list", { hint: "deaths, failures, late, all" }),
+];
+
+const GROUP = field("target/group", "Message group", "text", { hint: "Of FIFO only." });
+
+/** The kinds of targets: their fields, and what a new one says. */
+export const TARGETS: Record<string, { label: string; fields: Field[]; first: Doc }> = {
+  http: {
+    label: "HTTP request",
+    first: { url: "https://" },
+    fields: [
+      field("target/url", "URL", "text", { hint: "Begins with https://" }),
+      field("target/method", "Method", "choice", {
+        standard: "POST",
+        options: options(
+          Object.fromEntries(["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD"].map((each) => [each, each])),
+        ),
+      }),
+      field("target/headers", "Headers", "pairs", { hint: "A line each: X-Team: sales" }),
+      field("target/expect", "Success is", "list", { standard: "2xx", hint: "Statuses: 2xx, 404" }),
+      field("target/sign/secret", "Signed with the secret", "text", { hint: "Its name in the stage." }),
+    ],
+  },
+  sqs: {
+    label: "SQS queue",
+    first: { queue: "" },
+    fields: [field("target/queue", "Queue", "text", { hint: "Its name, no ARN." }), GROUP],
+  },
+  lambda: {
+    label: "Lambda function",
+    first: { function: "" },
+    fields: [
+      field("target/function", "Function", "text", { hint: "Its name, no ARN." }),
+      field("target/mode", "Mode", "choice", {
+        standard: "sync",
+        options: options({ sync: "Wait for its answer", async: "Only start it" }),
+      }),
+    ],
+  },
+  task: {
+    label: "Registered task",
+    first: { name: "" },
+    fields: [field("target/name", "Task", "text", { hint: "As a worker has registered it." })],
+  },
+  sns: {
+    label: "SNS topic",
+    first: { topic: "" },
+    fields: [
+      field("target/topic", "Topic", "text", { hint: "Its name, no ARN." }),
+      field("target/subject", "Subject", "text"),
+      GROUP,
+    ],
+  },
+  eventbridge: {
+    label: "EventBridge bus",
+    first: { bus: "default" },
+    fields: [
+      field("target/bus", "Bus", "text"),
+      field("target/source", "Source", "text", { standard: "duecourse.jobs" }),
+      field("target/detail_type", "Detail type", "text", { standard: "Scheduled Run" }),
+    ],
+  },
+  stepfunctions: {
+    label: "Step Functions state machine",
+    first: { machine: "" },
+    fields: [field("target/machine", "State machine", "text", { hint: "Its name, no ARN." })],
+  },
+  ecs: {
+    label: "ECS task",
+    first: { cluster: "", task_definition: "", container: "", subnets: [] },
+    fields: [
+      field("target/cluster", "Cluster", "text"),
+      field("target/task_definition", "Task definition", "text"),
+      field("target/container", "Container", "text", { hint: "The one that gets the event." }),
+      field("target/subnets", "Subnets", "list"),
+      field("target/security_groups", "Security groups", "list"),
+      field("target/public_ip", "Public address", "flag"),
+    ],
+  },
+  aws: {
+    label: "AWS API call",
+    first: { service: "", action: "", parameters: {}, role: "" },
+    fields: [
+      field("target/service", "Service", "text", { hint: "ecs" }),
+      field("target/action", "Action", "text", { hint: "UpdateService" }),
+      field("target/parameters", "Parameters", "json"),
+      field("target/role", "Role", "text", { hint: "Its name, no ARN." }),
+    ],
+  },
+};

@@ -1,0 +1,76 @@
+import type { Schemas } from "../api/client";
+
+export type Kind = "expression" | "every" | "once" | "request";
+
+export const KINDS: { id: Kind; text: string }[] = [
+  { id: "expression", text: "Cron" },
+  { id: "every", text: "Every" },
+  { id: "once", text: "Once" },
+  { id: "request", text: "On request" },
+];
+
+/** Schedules that many want. */
+export const PRESETS = [
+  { id: "0 * * * *", text: "Every hour" },
+  { id: "*/15 * * * *", text: "Every quarter of an hour" },
+  { id: "0 3 * * *", text: "Every day at 03:00" },
+  { id: "0 9 * * MON-FRI", text: "Monday to Friday at 09:00" },
+  { id: "0 6 * * MON", text: "Every Monday at 06:00" },
+  { id: "0 4 1 * *", text: "On the first of each month at 04:00" },
+  { id: "0 4 L * *", text: "On the last of each month at 04:00" },
+];
+
+export const UNITS = ["second", "minute", "hour", "day"] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** Which of the form's fields shows a schedule; whatever the others cannot show is an expression. */
+export function kindOf(schedule: string | null): Kind {
+  if (schedule === null) return "request";
+  if (everyOf(schedule) !== null) return "every";
+  if (onceOf(schedule) !== null) return "once";
+  return "expression";
+}
+
+/** The number, as it is written, and the unit of `rate(5 minutes)`. */
+export function everyOf(schedule: string): { count: string; unit: Unit } | null {
+  const found = /^\s*rate\(\s*(\S*)\s+(second|minute|hour|day)s?\s*\)\s*$/i.exec(schedule);
+  return found === null ? null : { count: found[1] ?? "", unit: (found[2] ?? "").toLowerCase() as Unit };
+}
+
+export function every(count: string, unit: Unit): string {
+  return `rate(${count.trim()} ${unit}${count.trim() === "1" ? "" : "s"})`;
+}
+
+/** Day and time of `at(2026-12-31T09:00:00)`, as they are written. */
+export function onceOf(schedule: string): { day: string; time: string } | null {
+  const found = /^\s*at\(([^T]*)T([^)Z+]*)\)\s*$/i.exec(schedule);
+  return found === null ? null : { day: found[1] ?? "", time: found[2] ?? "" };
+}
+
+export const once = (day: string, time: string): string => `at(${day}T${time})`;
+
+/** What stands there first when another kind is chosen. */
+export function firstOf(kind: Kind, now: Date): string | null {
+  const tomorrow = new Date(now.getTime() + 86_400_000).toISOString().slice(0, 10);
+  return {
+    expression: "0 3 * * *",
+    every: every("1", "hour"),
+    once: once(tomorrow, "09:00:00"),
+    request: null,
+  }[kind];
+}
+
+/** What daylight saving does to an occurrence, in words; null where it does nothing. */
+export function dstNote({ mark, named, wall }: Schemas["Occurrence"], zone: string): string | null {
+  const clock = (text: string) => text.slice(11, 16);
+  switch (mark) {
+    case "moved":
+      return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. It runs at ${clock(wall)}, the first moment after the gap.`;
+    case "dropped":
+      return `Left out: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
+    case "repeated":
+      return `The clocks of ${zone} go back: it is ${clock(wall)} a second time.`;
+    default:
+      return mark; // one that a newer release has, or none
+  }
+}

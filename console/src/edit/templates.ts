@@ -1,0 +1,63 @@
+import type { Doc } from "./document";
+
+export interface Template {
+  id: string;
+  text: string;
+  description: string;
+  doc: Doc;
+}
+
+const http = (url: string): Doc => ({ type: "http", url });
+
+/** What a new job says first. */
+export const FIRST: Doc = { schedule: "0 3 * * *", timezone: "UTC", target: http("https://") };
+
+/** Beginnings of usual jobs; each keeps what it does not say. */
+export const TEMPLATES: Template[] = [
+  {
+    id: "http",
+    text: "Call a URL",
+    description: "Every night at 03:00",
+    doc: { schedule: "0 3 * * *", target: http("https://example.com/hook"), payload: { due: "{{due_at}}" } },
+  },
+  {
+    id: "sqs",
+    text: "Send a message to a queue",
+    description: "Every five minutes",
+    doc: {
+      schedule: "rate(5 minutes)",
+      target: { type: "sqs", queue: "orders" },
+      payload: { due: "{{due_at}}" },
+    },
+  },
+  {
+    id: "lambda",
+    text: "Invoke a Lambda function",
+    description: "Every hour",
+    doc: { schedule: "0 * * * *", target: { type: "lambda", function: "report" } },
+  },
+  {
+    id: "task",
+    text: "Run a registered task",
+    description: "Monday to Friday at 09:00",
+    doc: { schedule: "0 9 * * MON-FRI", target: { type: "task", name: "report" } },
+  },
+  {
+    id: "long",
+    text: "Start long work that calls back",
+    description: "Every night; done once it says so",
+    doc: {
+      schedule: "0 1 * * *",
+      target: http("https://example.com/start"),
+      completion: "callback",
+      completion_seconds: 14_400,
+      heartbeat_seconds: 300,
+    },
+  },
+  {
+    id: "request",
+    text: "Run on request",
+    description: "No schedule; runs wait for one another",
+    doc: { schedule: null, target: http("https://example.com/rebuild"), overlap: "queue" },
+  },
+];

@@ -1,0 +1,204 @@
+import Box from "@cloudscape-design/components/box";
+import Button from "@cloudscape-design/components/button";
+import Modal from "@cloudscape-design/components/modal";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { useNavigate } from "react-router";
+import { fetcher, type Schemas } from "../api/client";
+import { asProblem } from "../api/problem";
+import { useNotices } from "../app/notices";
+import { to } from "../app/routes";
+import { ChangesTable } from "./ChangesTable";
+import { changed, changesOf, conflicts } from "./changes";
+import { type Doc, definitionOf } from "./document";
+import type { Base } from "./draft";
+import { readStored, type Stored } from "./stored";
+import type { Editor } from "./useEditor";
+
+type Step = { is: "review"; wanted: Schemas["Job"] } | { is: "meanwhile"; theirs: Stored } | null;
+
+/** Saving an edit: what would be is shown first; a job that somebody else changed meanwhile is decided about anew. */
+export function useSaving(jobId: string, editor: Editor) {
+  const [step, setStep] = useState<Step>(null);
+  const client = useQueryClient();
+  const notices = useNotices();
+  const navigate = useNavigate();
+  const base = editor.base as Base;
+
+  const put = async (dryRun: boolean) => {
+    const { data } = await fetcher.PUT("/v1/jobs/{job_id}", {
+      params: {
+        path: { job_id: jobId },
+        query: dryRun ? { dry_run: "true" } : {},
+        header: { "If-Match": base.etag },
+      },
+      body: editor.doc as unknown as Schemas["JobRequest"],
+    });
+    if (data === undefined) throw new SyntaxError("an empty answer");
+    return data;
+  };
+  const refused = async (error: unknown) => {
+    setStep(null);
+    if (asProblem(error).status === 412) setStep({ is: "meanwhile", theirs: await readStored(jobId) });
+    else editor.refuse(asProblem(error).fields);
+  };
+  const trial = useMutation({
+    mutationFn: () => put(true),
+    onSuccess: (wanted) => setStep({ is: "review", wanted }),
+    onError: refused,
+  });
+  const saving = useMutation({
+    mutationFn: () => put(false),
+    onSuccess: (job) => {
+      editor.saved();
+      notices.done(`Saved ${job.id}`);
+      void client.invalidateQueries();
+      void navigate(to.job(job.id).slice(1));
+    },
+    onError: refused,
+  });
+  const failed = saving.error ?? trial.error;
+  const close = () => setStep(null);
+  const decide = (doc: Doc, theirs: Stored) => {
+    editor.replace(doc, { doc: theirs.doc, etag: theirs.etag });
+    trial.reset();
+    saving.reset();
+    close();
+  };
+
+  return {
+    busy: trial.isPending || saving.isPending,
+    error: failed === null || asProblem(failed).status === 412 ? null : failed,
+    review() {
+      saving.reset();
+      trial.mutate();
+    },
+    modal:
+      step?.is === "review" ? (
+        <Review
+          base={base}
+          wanted={step.wanted}
+          busy={saving.isPending}
+          close={close}
+          save={() => saving.mutate()}
+        />
+      ) : step?.is === "meanwhile" ? (
+        <Meanwhile base={base} mine={editor.doc} theirs={step.theirs} close={close} decide={decide} />
+      ) : null,
+  };
+}
+
+function Review({
+  base,
+  wanted,
+  busy,
+  close,
+  save,
+}: {
+  base: Base;
+  wanted: Schemas["Job"];
+  busy: boolean;
+  close(): void;
+  save(): void;
+}) {
+  const changes = changesOf(base.doc, definitionOf(wanted));
+  return (
+    <Question
+      header={`Save ${wanted.id}?`}
+      close={close}
+      buttons={
+        <Button
+          variant="primary"
+          loading={busy}
+          disabled={changes.length === 0}
+          disabledReason="No field is changed."
+          onClick={save}
+        >
+          Save
+        </Button>
+      }
+    >
+      {changes.some((each) => each.path[0] === "schedule") && (
+        <Box>
+          Then it is due <span className="text">{wanted.understood_as ?? "on request only"}</span>. What came
+          due before still runs.
+        </Box>
+      )}
+      <ChangesTable changes={changes} />
+    </Question>
+  );
+}
+
+function Meanwhile({
+  base,
+  mine,
+  theirs,
+  close,
+  decide,
+}: {
+  base: Base;
+  mine: Doc;
+  theirs: Stored;
+  close(): void;
+  decide(doc: Doc, theirs: Stored): void;
+}) {
+  const others = changesOf(base.doc, theirs.doc);
+  const own = changesOf(base.doc, mine);
+  const both = conflicts(own, others);
+  return (
+    <Question
+      header="Somebody changed this job meanwhile"
+      close={close}
+      buttons={
+        <>
+          <Button onClick={() => decide(theirs.doc, theirs)}>Take theirs, drop mine</Button>
+          <Button variant="primary" onClick={() => decide(changed(theirs.doc, own), theirs)}>
+            Put mine on top of theirs
+          </Button>
+        </>
+      }
+    >
+      <Box>
+        {others.length === 0
+          ? `No field of it is another; it is ${theirs.job.state} now.`
+          : "This is what they changed. Nothing of yours has been saved."}
+      </Box>
+      {others.length > 0 && <ChangesTable changes={others} marked={both} />}
+      <Box>{both.length > 0 && "Where both changed a field, yours counts if you put it on top."}</Box>
+    </Question>
+  );
+}
+
+function Question({
+  header,
+  buttons,
+  close,
+  children,
+}: {
+  header: string;
+  buttons: ReactNode;
+  close(): void;
+  children: ReactNode;
+}) {
+  return (
+    <Modal
+      visible
+      size="large"
+      header={header}
+      onDismiss={close}
+      footer={
+        <Box float="right">
+          <SpaceBetween direction="horizontal" size="xs">
+            <Button variant="link" onClick={close}>
+              Back to the form
+            </Button>
+            {buttons}
+          </SpaceBetween>
+        </Box>
+      }
+    >
+      <SpaceBetween size="m">{children}</SpaceBetween>
+    </Modal>
+  );
+}

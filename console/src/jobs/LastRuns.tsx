@@ -1,0 +1,91 @@
+import {
+  colorTextStatusError,
+  colorTextStatusInactive,
+  colorTextStatusInfo,
+  colorTextStatusSuccess,
+  colorTextStatusWarning,
+} from "@cloudscape-design/design-tokens";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { fetcher, LIVE, type Schemas } from "../api/client";
+import { inZone } from "../shared/time";
+import { atMost } from "./many";
+import { stripText } from "./texts";
+
+const MARKS: Record<string, { color: string; height: number }> = {
+  SUCCEEDED: { color: colorTextStatusSuccess, height: 16 },
+  DEAD: { color: colorTextStatusError, height: 16 },
+  RETRYING: { color: colorTextStatusWarning, height: 12 },
+  RUNNING: { color: colorTextStatusInfo, height: 12 },
+  WAITING: { color: colorTextStatusInfo, height: 12 },
+  QUEUED: { color: colorTextStatusInactive, height: 8 },
+};
+const OTHER = { color: colorTextStatusInactive, height: 5 };
+const OVER = new Set(["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]);
+
+// A page of jobs must not take the requests of everybody else of the tenant.
+const limited = atMost(4);
+
+/** A job's last ten runs as marks, read once they can be seen, and again when the job has moved on. */
+export function LastRuns({ job }: { job: Schemas["Job"] }) {
+  const place = useRef<HTMLSpanElement>(null);
+  const seen = useSeen(place);
+  const { data, isError } = useQuery({
+    queryKey: ["jobs", "last runs", job.id, job.next_occurrence],
+    queryFn: ({ signal }) =>
+      limited(async () => {
+        const params = { path: { job_id: job.id }, query: { limit: 10 } };
+        const answer = await fetcher.GET("/v1/jobs/{job_id}/runs", { params, signal });
+        return (answer.data?.items ?? []).toReversed();
+      }),
+    enabled: seen,
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+    refetchInterval: ({ state }) => (state.data?.every((run) => OVER.has(run.state)) ? false : 2 * LIVE),
+  });
+  return (
+    <span ref={place}>
+      {isError ? (
+        "not known"
+      ) : data === undefined ? (
+        "…"
+      ) : data.length === 0 ? (
+        "-"
+      ) : (
+        <span role="img" aria-label={stripText(data.map((run) => run.state))} className="nowrap">
+          {data.map((run) => {
+            const { color, height } = MARKS[run.state] ?? OTHER;
+            return (
+              <span
+                key={run.id}
+                title={`${run.state} ${inZone(run.occurrence, job.timezone)}`}
+                style={{
+                  display: "inline-block",
+                  inlineSize: run.state === "DEAD" ? 8 : 5,
+                  blockSize: height,
+                  marginInlineEnd: 2,
+                  borderRadius: 1,
+                  background: color,
+                }}
+              />
+            );
+          })}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Whether something has been on the screen. */
+function useSeen(place: { current: Element | null }): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    if (place.current === null) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((each) => each.isIntersecting)) setSeen(true);
+    });
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, [place]);
+  return seen;
+}

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { ApiProblem } from "../api/problem";
+import { atMost, forEach } from "./many";
+
+const IDS = Array.from({ length: 20 }, (_, index) => `job-${index}`);
+const wait = async () => {};
+
+test("at most eight at a time, and every one of them", async () => {
+  let running = 0;
+  let most = 0;
+  const done: string[] = [];
+  const failures = await forEach(
+    IDS,
+    async (id) => {
+      running += 1;
+      most = Math.max(most, running);
+      await Promise.resolve();
+      running -= 1;
+      done.push(id);
+    },
+    { wait },
+  );
+  expect(failures).toEqual([]);
+  expect(most).toBe(8);
+  expect(done.toSorted()).toEqual(IDS.toSorted());
+});
+
+test("what is refused for good is told per job, what passes is tried again after the wait that the API asks for", async () => {
+  const waits: number[] = [];
+  let busy = 1;
+  const failures = await forEach(
+    ["good", "bad", "busy"],
+    async (id) => {
+      if (id === "bad") throw new ApiProblem(409, "Conflict", "bad is in a workflow.");
+      if (id === "busy" && busy > 0) {
+        busy -= 1;
+        throw new ApiProblem(429, "Too many requests", "", [], null, 3);
+      }
+    },
+    {
+      wait: async (seconds) => {
+        waits.push(seconds);
+      },
+    },
+  );
+  expect(failures).toEqual([{ id: "bad", why: "bad is in a workflow." }]);
+  expect(waits).toEqual([3]);
+});
+
+test("an expired login ends it: those that have not begun are left", async () => {
+  const expired = async () => {
+    throw new ApiProblem(401, "Your login has expired", "");
+  };
+  expect(await forEach(IDS, expired, { wait, width: 1 })).toEqual([
+    { id: "job-0", why: "Your login has expired" },
+  ]);
+});
+
+test("what has not begun when somebody stops it is left", async () => {
+  let done = 0;
+  await forEach(IDS, async () => {}, {
+    wait,
+    width: 1,
+    stopped: () => done === 5,
+    progress: (count) => {
+      done = count;
+    },
+  });
+  expect(done).toBe(5);
+});
+
+test("a place is given on to whoever waits", async () => {
+  const limited = atMost(2);
+  let running = 0;
+  let most = 0;
+  await Promise.all(
+    IDS.map((id) =>
+      limited(async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await Promise.resolve();
+        running -= 1;
+        return id;
+      }),
+    ),
+  );
+  expect(most).toBe(2);
+});

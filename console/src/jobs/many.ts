@@ -1,0 +1,76 @@
+import { asProblem } from "../api/problem";
+
+export interface Failure {
+  id: string;
+  why: string;
+}
+
+export interface Many {
+  /** How many are worked on at once. */
+  width?: number;
+  /** How often one is tried where the API says that it passes. */
+  tries?: number;
+  /** Waits so many seconds before it is tried again. */
+  wait(seconds: number): Promise<void>;
+  /** True: those that have not begun are left. */
+  stopped?(): boolean;
+  progress?(done: number): void;
+}
+
+/** Does the same to each, a few at a time; who failed, and why. What is refused for a while (429, 503, no answer) is
+ * tried again, so `work` must be safe to repeat.
+ */
+export async function forEach(
+  ids: readonly string[],
+  work: (id: string) => Promise<unknown>,
+  { width = 8, tries = 5, wait, stopped = () => false, progress = () => {} }: Many,
+): Promise<Failure[]> {
+  const failures: Failure[] = [];
+  let begun = 0;
+  let done = 0;
+  let expired = false;
+  const one = async (id: string): Promise<void> => {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        await work(id);
+        return;
+      } catch (error) {
+        const problem = asProblem(error);
+        if (!problem.passes || tried === tries || stopped()) {
+          failures.push({ id, why: problem.detail || problem.title });
+          expired ||= problem.status === 401; // the others would fail alike
+          return;
+        }
+        await wait(problem.retryAfter ?? 2 ** (tried - 1));
+      }
+    }
+  };
+  const worker = async (): Promise<void> => {
+    while (begun < ids.length && !stopped() && !expired) {
+      const id = ids[begun] as string;
+      begun += 1;
+      await one(id);
+      done += 1;
+      progress(done);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, ids.length) }, worker));
+  return failures;
+}
+
+/** Lets so many run at once; the others wait their turn. */
+export function atMost(width: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running >= width) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}

@@ -1,0 +1,37 @@
+import type { CollectionPreferencesProps } from "@cloudscape-design/components/collection-preferences";
+import { useState } from "react";
+
+const KEPT = "duecourse-jobs-table";
+
+export interface Columns {
+  pageSize: number;
+  contentDisplay: readonly { id: string; visible: boolean }[];
+}
+
+/** Which columns are shown and how many rows, kept in this browser. `standard` names every column. */
+export function useColumns(
+  standard: Columns,
+): [Columns, (changed: CollectionPreferencesProps.Preferences) => void] {
+  const [columns, setColumns] = useState(() => kept(standard));
+  return [
+    columns,
+    (changed) => {
+      const chosen = { ...columns, ...changed } as Columns;
+      setColumns(chosen);
+      localStorage.setItem(KEPT, JSON.stringify(chosen));
+    },
+  ];
+}
+
+/** What was chosen before; columns that are new since then stand last. */
+function kept(standard: Columns): Columns {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEPT) ?? "{}") as Partial<Columns>;
+    const known = new Set(standard.contentDisplay.map((each) => each.id));
+    const chosen = (found.contentDisplay ?? []).filter((each) => known.delete(each.id));
+    const others = standard.contentDisplay.filter((each) => known.has(each.id));
+    return { pageSize: found.pageSize ?? standard.pageSize, contentDisplay: [...chosen, ...others] };
+  } catch {
+    return standard;
+  }
+}

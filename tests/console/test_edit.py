@@ -1,0 +1,233 @@
+"""Making a job and editing it: the form, the JSON beside it, and what comes next while it is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.console.test_jobs import HOSTILE, TARGET
+from tests.support.browser import accessibility_faults
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+
+def shown(page: Page) -> dict[str, Any]:
+    """The JSON beside the form."""
+    found: dict[str, Any] = json.loads(page.get_by_role("textbox", name="The job as JSON").input_value())
+    return found
+
+
+def write(page: Page, **fields: str) -> None:
+    for name, text in fields.items():
+        page.get_by_role("textbox", name=name.replace("_", " "), exact=True).fill(text)
+
+
+def choose(page: Page, field: str, option: str) -> None:
+    page.get_by_role("button", name=re.compile(f"^{field}")).click()
+    page.get_by_role("option", name=option).click()
+
+
+def test_a_job_made_with_the_form_fires(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, Id="hourly", Name="Every hour", Expression="15 * * * *", URL="https://shop.example/sync")
+    write(page, Tags="crm, eu", Payload='{"day": "{{due_at}}"}', Attempts="2")
+    coming = page.get_by_role("region", name="Next occurrences")
+    expect(coming).to_contain_text("every hour at minute 15, UTC")
+    expect(coming.get_by_role("listitem")).to_have_count(10)
+    expect(coming.get_by_role("listitem").first).to_have_text("2026-03-28 12:15:00 +00:00 UTC (in 15 min)")
+    assert shown(page) == {
+        "id": "hourly",
+        "name": "Every hour",
+        "schedule": "15 * * * *",
+        "timezone": "UTC",
+        "target": {"type": "http", "url": "https://shop.example/sync"},
+        "tags": ["crm", "eu"],
+        "payload": {"day": "{{due_at}}"},
+        "retry": {"max_attempts": 2},
+    }
+    page.get_by_role("button", name="Create job").click()
+    expect(page).to_have_url(re.compile("#/jobs/hourly$"))
+    (call,) = scheduler.advance(hours=1)
+    assert (call.job_id, call.payload) == ("hourly", {"day": "2026-03-28T12:15:00Z"})
+
+
+def test_form_and_json_follow_each_other(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console, "/jobs/new")
+    text = page.get_by_role("textbox", name="The job as JSON")
+    text.fill(
+        '{"id": "a", "schedule": "rate(5 minutes)", "of_tomorrow": {"x": 1}, "target": {"type": "sqs", "queue": "q"}}'
+    )
+    expect(page.get_by_role("textbox", name="How many")).to_have_value("5")
+    expect(page.get_by_role("textbox", name="Queue")).to_have_value("q")
+    write(page, How_many="1", Queue="orders")
+    assert shown(page) == {
+        "id": "a",
+        "schedule": "rate(1 minute)",
+        "of_tomorrow": {"x": 1},
+        "target": {"type": "sqs", "queue": "orders"},
+    }
+    text.fill('{"id": "a", ')
+    expect(page.get_by_text("This is not the JSON of a job")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Queue")).to_be_disabled()
+    expect(page.get_by_role("textbox", name="Queue")).to_have_value("orders")
+    page.get_by_role("button", name="Take back to what the form shows").click()
+    assert shown(page)["of_tomorrow"] == {"x": 1}
+
+    write(page, Payload="{")
+    expect(page.get_by_text("This is no JSON")).to_be_visible()
+    expect(page.get_by_role("button", name="Create job")).to_be_disabled()
+    write(page, Payload="")
+    choose(page, "Kind of target", "Lambda function")
+    write(page, Function="report")
+    assert shown(page)["target"] == {"type": "lambda", "function": "report"}
+    page.get_by_role("button", name="Once").click()
+    write(page, When_Time="10:30:00")
+    assert shown(page)["schedule"] == "at(2026-03-29T10:30:00)"
+    page.get_by_role("button", name="Start from").click()
+    page.get_by_role("menuitem", name="Run on request").click()
+    assert shown(page)["schedule"] is None
+    expect(page.get_by_text("It runs only when somebody asks for it.")).to_be_visible()
+
+
+def test_what_is_refused_stands_at_its_field(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, Expression="61 * * * *")
+    when = page.get_by_role("textbox", name="Expression")
+    expect(when).to_have_accessible_description(re.compile("61"))
+    expect(when).to_have_attribute("aria-invalid", "true")
+    write(page, Id=HOSTILE, Name="n" * 10_000, Expression="0 3 * * *", URL="ftp://nowhere", Attempts="0")
+    page.get_by_role("button", name="Retries, callbacks").click()
+    shortest = page.get_by_role("textbox", name="Shortest wait")
+    shortest.fill("-1")
+    page.get_by_role("button", name="Retries, callbacks").click()
+    expect(shortest).to_be_hidden()
+    page.get_by_role("button", name="Create job").click()
+    name = page.get_by_role("textbox", name="Name", exact=True)
+    expect(name).to_have_accessible_description(re.compile("is too long: at most 256 characters are allowed"))
+    expect(page.get_by_role("textbox", name="URL")).to_have_accessible_description(re.compile("must begin with https"))
+    expect(page.get_by_role("textbox", name="Attempts")).to_have_accessible_description(re.compile("from 1 to 100"))
+    expect(page.get_by_role("textbox", name="Id", exact=True)).to_be_focused()
+    expect(shortest).to_have_accessible_description(re.compile("from 0 to 86400"))
+    assert accessibility_faults(page) == []
+
+    shortest.fill("1")
+    expect(shortest).to_be_focused()
+    write(page, Id="mended", Name=HOSTILE, URL="https://a.example/", Attempts="1", Description=HOSTILE)
+    expect(name).not_to_have_attribute("aria-invalid", "true")
+    page.get_by_role("button", name="Create job").click()
+    expect(page).to_have_url(re.compile("#/jobs/mended$"))
+    assert scheduler.client.get_job("mended").name == HOSTILE
+    page.goto(f"{console.url}#/jobs/mended/edit")
+    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value(HOSTILE)
+    assert page.title() != "owned"
+
+
+def test_an_edit_across_a_dst_night_tells_what_becomes_of_it(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(
+        {"id": "nightly", "schedule": "30 1 * * *", "timezone": "Europe/Berlin", "target": TARGET, "payload": {"a": 1}}
+    )
+    page = open_page(console, "/jobs/nightly/edit")
+    write(page, Expression="30 2 * * *")
+    coming = page.get_by_role("region", name="Next occurrences")
+    expect(coming.get_by_role("listitem").first).to_contain_text("02:30 does not exist on that day. It runs at 03:00")
+    page.get_by_role("button", name="Daylight saving, bounds, missed runs").click()
+    choose(page, "When its time does not exist", "Leave it out")
+    expect(coming.get_by_role("listitem").first).to_contain_text("Left out")
+
+    page.get_by_role("button", name="Review changes").click()
+    changes = page.get_by_role("dialog").get_by_role("table")
+    expect(changes.get_by_role("row", name=re.compile("schedule 30 1 .* 30 2"))).to_be_visible()
+    expect(changes.get_by_role("row", name=re.compile("dst_gap next skip"))).to_be_visible()
+    expect(changes.get_by_role("rowheader")).to_have_count(2)
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page).to_have_url(re.compile("#/jobs/nightly$"))
+    job = scheduler.client.get_job("nightly")
+    assert (job.schedule, job.dst_gap, job.payload) == ("30 2 * * *", "skip", {"a": 1})
+    assert scheduler.advance(hours=23) == []
+
+
+def test_who_was_slower_sees_what_changed_and_puts_theirs_on_top(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job({"id": "shared", "schedule": "0 3 * * *", "target": TARGET})
+    page = open_page(console, "/jobs/shared/edit")
+    write(page, Name="mine", Attempts="7")
+    scheduler.client.patch_job("shared", {"name": "theirs", "owner": "them"})
+    page.get_by_role("button", name="Review changes").click()
+    told = page.get_by_role("dialog", name="Somebody changed this job meanwhile")
+    expect(told.get_by_role("row", name=re.compile("owner"))).to_contain_text("them")
+    expect(told.get_by_role("row", name=re.compile("name"))).to_contain_text("changed by both")
+    told.get_by_role("button", name="Put mine on top of theirs").click()
+    expect(page.get_by_role("textbox", name="Owner")).to_have_value("them")
+    page.get_by_role("button", name="Review changes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page).to_have_url(re.compile("#/jobs/shared$"))
+    job = scheduler.client.get_job("shared")
+    assert (job.name, job.owner, job.retry.max_attempts) == ("mine", "them", 7)
+
+
+def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job({"id": "kept", "schedule": "0 3 * * *", "target": TARGET})
+    page = open_page(console, "/jobs/kept/edit")
+    write(page, Name="not lost")
+
+    def expired(route: Route) -> None:
+        route.fulfill(status=401, json={"message": "Unauthorized"})
+
+    page.route("**/v1/jobs/kept*", expired)
+    page.get_by_role("button", name="Review changes").click()
+    expect(page.get_by_text("Your login has expired")).to_be_visible()
+    page.unroute("**/v1/jobs/kept*")
+    page.reload()
+    expect(page.get_by_text("This is your unsaved edit")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("not lost")
+
+    page.get_by_role("link", name="Stage").click()
+    question = page.get_by_role("dialog", name="Leave without saving?")
+    question.get_by_role("button", name="Cancel").click()
+    expect(page).to_have_url(re.compile("kept/edit$"))
+    page.get_by_role("link", name="Stage").click()
+    question.get_by_role("button", name="Leave").click()
+    expect(page.get_by_role("heading", level=1, name="Stage")).to_be_visible()
+
+    page.goto(f"{console.url}#/jobs/kept/edit")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("")
+    page.get_by_role("link", name="Stage").click()
+    expect(page.get_by_role("heading", level=1, name="Stage")).to_be_visible()
+
+
+def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"member": {"job": {"target": TARGET}}}})
+    scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})
+    scheduler.advance(hours=1)
+    page = open_page(console, "/jobs/member/edit")
+    expect(page.get_by_text("This job belongs to a workflow")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Expression")).to_have_count(0)
+    page.goto(f"{console.url}#/jobs/flow/edit")
+    expect(page.get_by_text("This job is a workflow")).to_be_visible()
+    page.goto(f"{console.url}#/jobs/nobody/edit")
+    expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
+    page.goto(f"{console.url}#/jobs/over/edit")
+    expect(page.get_by_text("This job is completed")).to_be_visible()
+    expect(page.get_by_text("It has no occurrence to come.")).to_be_visible()
+
+
+def test_on_a_narrow_screen_the_json_is_a_tab(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs/nightly-report/edit")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.get_by_role("textbox", name="Owner")).to_have_value("finance")
+    page.get_by_role("tab", name="JSON").click()
+    expect(page).to_have_url(re.compile(r"\?view=json$"))
+    assert shown(page)["owner"] == "finance"

@@ -1,0 +1,155 @@
+"""The list of jobs: found, looked over, and many of them changed at once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from duecourse.client.bodies import HttpTarget
+from duecourse.testing import Scheduler
+from tests.console.conftest import Open
+from tests.support.console import ServedConsole
+
+pytestmark = pytest.mark.long
+
+TARGET: HttpTarget = {"type": "http", "url": "https://shop.example/hooks"}
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"> \u202egnitset"
+
+
+def rows(page: Page) -> list[str]:
+    """The ids that are listed."""
+    return page.get_by_role("rowheader").get_by_role("link").all_inner_texts()
+
+
+def make(scheduler: Scheduler, count: int, name: str = "", owner: str = "") -> None:
+    for number in range(count):
+        scheduler.client.create_job(
+            {
+                "id": f"job-{number:03}",
+                "name": name,
+                "owner": owner,
+                "schedule": "0 3 * * *",
+                "target": TARGET,
+                "tags": [f"t{number % 2}"],
+            }
+        )
+
+
+def act(page: Page, deed: str, confirmed: str) -> None:
+    """Do something to the jobs that are chosen."""
+    page.get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name=deed).click()
+    page.get_by_role("dialog").get_by_role("button", name=confirmed).click()
+
+
+def test_a_job_is_told_in_a_row(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs")
+    report = page.get_by_role("row", name=re.compile("nightly-report"))
+    expect(report).to_contain_text("at 02:00 every day, Europe/Berlin")
+    expect(report).to_contain_text("2026-03-29 03:00:00 Europe/Berlin (in 13 h)")
+    expect(report).to_contain_text("POST https://shop.example/hooks")
+    expect(report).to_contain_text("finance")
+    report.scroll_into_view_if_needed()
+    expect(report.get_by_role("img")).to_have_accessible_name(re.compile(r"^Last 7 runs, the latest last: SUCCEEDED"))
+    export = page.get_by_role("row", name=re.compile("broken-export"))
+    expect(export.get_by_role("img")).to_have_accessible_name(re.compile("DEAD$"))
+    mailing = page.get_by_role("row", name=re.compile("paused-mailing"))
+    expect(mailing).to_contain_text("The template is being rewritten")
+
+
+def test_a_search_is_in_the_address(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs?tag=crm")
+    expect(page.get_by_role("rowheader")).to_have_count(2)
+    assert rows(page) == ["flaky-import", "hourly-sync"]
+
+    search = page.get_by_role("combobox", name="Find jobs")
+    search.fill("hour")
+    search.press("Enter")
+    expect(page).to_have_url(re.compile(r"#/jobs\?tag=crm&prefix=hour$"))
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+
+    page.goto(f"{sampled.url}#/jobs?state=PAUSED&owner=nobody")
+    expect(page.get_by_text("No job is like that.")).to_be_visible()
+    page.get_by_role("button", name="Show all jobs").click()
+    expect(page.get_by_role("rowheader", name="cleanup")).to_be_visible()
+
+    page.goto(f"{sampled.url}#/jobs?prefix=a%20b")
+    expect(page.get_by_text("The query parameter prefix must be")).to_be_visible()
+
+
+def test_a_hundred_and_twenty_jobs_come_in_pages(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    make(scheduler, 120)
+    page = open_page(console, "/jobs")
+    expect(page.get_by_role("rowheader")).to_have_count(50)
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("rowheader", name="job-050")).to_be_visible()
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("rowheader")).to_have_count(20)
+    expect(page.get_by_role("button", name="Next page")).to_be_disabled()
+
+    page.get_by_role("checkbox", name="Choose all jobs of this page").check()
+    page.get_by_role("button", name="Previous page").click()
+    page.get_by_role("checkbox", name="Choose job-050").check()
+    act(page, "Pause", "Pause 21 jobs")
+    expect(page.get_by_text("Paused 21 jobs")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("job-050"))).to_contain_text("PAUSED")
+    assert [job.id for job in scheduler.client.list_jobs(state="PAUSED")] == [
+        "job-050",
+        *(f"job-{number}" for number in range(100, 120)),
+    ]
+
+
+def test_many_are_run_paused_and_deleted_and_what_failed_is_told(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    make(scheduler, 2)
+    scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"member": {"job": {"target": TARGET}}}})
+    page = open_page(console, "/jobs")
+    expect(page.get_by_role("button", name="Actions")).to_be_disabled()
+    for job_id in ("job-000", "job-001"):
+        page.get_by_role("checkbox", name=f"Choose {job_id}").check()
+    act(page, "Run now", "Run 2 jobs")
+    expect(page.get_by_text("Started 2 jobs")).to_be_visible()
+    assert {call.job_id for call in scheduler.advance(seconds=5)} == {"job-000", "job-001"}
+
+    page.get_by_role("checkbox", name="Choose job-000").check()
+    page.get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name="Pause").click()
+    page.get_by_role("textbox", name="Why").fill(HOSTILE)
+    page.get_by_role("button", name="Pause 1 job", exact=True).click()
+    expect(page.get_by_role("row", name=re.compile("job-000"))).to_contain_text(HOSTILE)
+
+    page.get_by_role("checkbox", name="Choose job-000").check()
+    page.get_by_role("checkbox", name="Choose member").check()
+    act(page, "Delete", "Delete 2 jobs")
+    expect(page.get_by_text("Deleted 1 job; could not delete 1 job")).to_be_visible()
+    expect(page.get_by_text("member is in the workflow flow")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="job-000")).to_have_count(0)
+    expect(page.get_by_role("checkbox", name="Choose member")).to_be_checked()
+
+
+def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    make(scheduler, 1, name=HOSTILE, owner=HOSTILE)
+    scheduler.client.create_job(
+        {
+            "id": "wide",
+            "schedule": "0 3 * * *",
+            "name": "w" * 256,
+            "target": {**TARGET, "url": "https://a.example/" + "y" * 2000},
+        }
+    )
+    page = open_page(console, "/jobs")
+    expect(page.get_by_role("rowheader").get_by_text(HOSTILE)).to_be_visible()
+    assert page.title() != "owned"
+
+    page.get_by_role("button", name=re.compile("Preferences|Table")).click()
+    page.get_by_role("dialog").get_by_role("checkbox", name="Target").uncheck()
+    page.get_by_role("button", name="Use", exact=True).click()
+    expect(page.get_by_role("columnheader", name="Target")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("columnheader", name="Owner")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Target")).to_have_count(0)
