@@ -64,7 +64,8 @@ function session(users: UserManager, first: User, leave: () => Promise<void>): S
     async token() {
       const user = await users.getUser();
       // What cannot be renewed is shown all the same: the API refuses it, and the page says what to do.
-      const renewed = user?.expired && user.refresh_token ? await users.signinSilent().catch(() => null) : null;
+      const renewed =
+        user?.expired && user.refresh_token ? await users.signinSilent().catch(() => null) : null;
       return (renewed ?? user)?.access_token ?? null;
     },
     name: text(claims.email) ?? text(claims.username) ?? text(claims.sub),
