@@ -17,7 +17,6 @@ from tests.support.console_samples import fill
 NOW = "2026-03-28T12:00:00Z"
 """The night before Europe's clocks go forward."""
 
-expect.set_options(timeout=PATIENCE_MS)
 
 Open = Callable[..., Page]
 

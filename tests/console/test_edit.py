@@ -208,6 +208,27 @@ def test_an_unsaved_edit_survives_an_expired_login_and_leaving(
     expect(page.get_by_role("heading", level=1, name="Stage")).to_be_visible()
 
 
+def test_a_creation_whose_answer_was_lost_makes_one_job(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, URL="https://shop.example/sync")
+
+    def lost(route: Route) -> None:
+        route.fetch()
+        route.fulfill(status=503, json={"message": "Service Unavailable"})
+
+    page.route("**/v1/jobs", lost)
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_text("The API is busy")).to_be_visible()
+    page.unroute("**/v1/jobs")
+    page.reload()
+    expect(page.get_by_role("textbox", name="URL")).to_have_value("https://shop.example/sync")
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_role("heading", name="Create job")).to_be_hidden()
+    assert len(list(scheduler.client.list_jobs())) == 1
+
+
 def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"member": {"job": {"target": TARGET}}}})
     scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})

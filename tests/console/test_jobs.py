@@ -37,10 +37,10 @@ def make(scheduler: Scheduler, count: int, name: str = "", owner: str = "") -> N
         )
 
 
-def act(page: Page, deed: str, confirmed: str) -> None:
+def act(page: Page, action: str, confirmed: str) -> None:
     """Do something to the jobs that are chosen."""
     page.get_by_role("button", name="Actions").click()
-    page.get_by_role("menuitem", name=deed).click()
+    page.get_by_role("menuitem", name=action).click()
     page.get_by_role("dialog").get_by_role("button", name=confirmed).click()
 
 

@@ -121,8 +121,7 @@ function Review({
     >
       {changes.some((each) => each.path[0] === "schedule") && (
         <Box>
-          Then it is due <span className="text">{wanted.understood_as ?? "on request only"}</span>. What came
-          due before still runs.
+          Then it is due <span className="text">{wanted.understood_as ?? "on request only"}</span>.
         </Box>
       )}
       <ChangesTable changes={changes} />

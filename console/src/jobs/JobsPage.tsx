@@ -111,7 +111,7 @@ export default function JobsPage() {
   const filtered = FILTERS.some((name) => filters[name] !== undefined);
   const ids = chosen.map((job) => job.id);
   const why = refusal ?? (ids.length === 0 ? "Choose jobs first." : undefined);
-  const deeds = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
+  const actions = { pause: many.pause, resume: many.resume, run: many.run, delete: many.delete };
   const search = (changes: Parameters<typeof setFilters>[0]) => {
     setChosen([]); // nothing is done to jobs that are not seen any more
     setFilters(changes);
@@ -148,7 +148,7 @@ export default function JobsPage() {
                     { id: "resume", text: "Resume" },
                     { id: "delete", text: "Delete" },
                   ]}
-                  onItemClick={({ detail }) => deeds[detail.id as keyof typeof deeds](ids)}
+                  onItemClick={({ detail }) => actions[detail.id as keyof typeof actions](ids)}
                 >
                   Actions
                 </ButtonDropdown>

@@ -11,7 +11,7 @@ import { useConfirm } from "../shared/useConfirm";
 import { type Failure, forEach } from "./many";
 import { jobsText } from "./texts";
 
-interface Deed {
+interface Action {
   verb: string;
   doing: string;
   did: string;
@@ -30,7 +30,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
   const notices = useNotices();
   const client = useQueryClient();
 
-  const perform = async (ids: readonly string[], { verb, doing, did, work }: Deed) => {
+  const perform = async (ids: readonly string[], { verb, doing, did, work }: Action) => {
     const id = freshKey();
     let stop = false;
     const show = (count: number) =>
@@ -68,12 +68,12 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
     void client.invalidateQueries();
   };
 
-  const confirm = (ids: readonly string[], deed: Deed, more?: ReactNode) =>
+  const confirm = (ids: readonly string[], action: Action, more?: ReactNode) =>
     ask({
-      header: `${capital(deed.verb)} ${jobsText(ids.length)}?`,
+      header: `${capital(action.verb)} ${jobsText(ids.length)}?`,
       text: (
         <SpaceBetween size="s">
-          <div>{deed.effect}</div>
+          <div>{action.effect}</div>
           <div className="text">
             {ids.slice(0, NAMES_SHOWN).join(", ")}
             {ids.length > NAMES_SHOWN && ` and ${ids.length - NAMES_SHOWN} more`}
@@ -81,8 +81,8 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           {more}
         </SpaceBetween>
       ),
-      action: `${capital(deed.verb)} ${jobsText(ids.length)}`,
-      run: async () => void perform(ids, deed),
+      action: `${capital(action.verb)} ${jobsText(ids.length)}`,
+      run: async () => void perform(ids, action),
     });
 
   return {
