@@ -68,6 +68,22 @@ def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
     expect(page.get_by_text("CANCELLED", exact=True)).to_be_visible()
 
 
+def test_how_far_a_run_says_to_be_is_followed_while_it_works(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, completion="callback", heartbeat_seconds=600)
+    (call,) = scheduler.advance(minutes=6)
+    assert call.token is not None
+    page = open_page(console, f"/runs/{NOON}")
+    expect(page.get_by_text("waits for its callback")).to_be_visible()
+
+    scheduler.client.heartbeat_run(NOON, call.token, progress=0.4, note="reads page 4 of 10")
+    _ask_again(page)
+
+    expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("value", "40")
+    expect(page.get_by_text("reads page 4 of 10")).to_be_visible()
+
+
 def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/refunds.20260322T060000Z")
 

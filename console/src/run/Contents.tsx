@@ -2,7 +2,7 @@ import Box from "@cloudscape-design/components/box";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
-import ProgressBar from "@cloudscape-design/components/progress-bar";
+import ProgressBar, { type ProgressBarProps } from "@cloudscape-design/components/progress-bar";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
@@ -20,7 +20,7 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
         <ProgressBar
           ariaLabel="Progress"
           value={run.progress * 100}
-          status={isOver(run) && run.state !== "SUCCEEDED" ? "error" : "in-progress"}
+          status={statusOf(run)}
           resultText={`Ended at ${Math.round(run.progress * 100)} %`}
         />
       )}
@@ -32,6 +32,11 @@ export function Progress({ run, zone }: { run: SingleRun; zone: string }) {
       )}
     </Container>
   );
+}
+
+function statusOf(run: SingleRun): ProgressBarProps.Status {
+  if (!isOver(run)) return "in-progress";
+  return run.state === "SUCCEEDED" ? "success" : "error";
 }
 
 /** Why it failed, whole. */

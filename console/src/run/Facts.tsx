@@ -12,11 +12,12 @@ import { RunStatus } from "../shared/Status";
 import { Time } from "../shared/Time";
 import { duration, elapsed } from "../shared/time";
 import { logsLink, tracesLink, windowOf } from "./links";
-import type { SingleRun } from "./strip";
+import { isOver, type SingleRun } from "./strip";
 
 /** What a run is, when it was due and ran, who asked for it, and where its log lines are. */
 export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
-  const took = elapsed(run.started_at, run.finished_at);
+  const over = isOver(run);
+  const took = over ? elapsed(run.started_at, run.finished_at) : null;
   const at = (instant: string | null) => (instant === null ? null : <Time at={instant} zone={zone} />);
   const why = `${to.job(run.job_id)}?tab=why&at=${encodeURIComponent(run.occurrence)}`;
   return (
@@ -37,7 +38,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Due", at(run.due)),
           pair("Lateness", run.lateness_seconds === null ? null : duration(run.lateness_seconds)),
           pair("Started", at(run.started_at)),
-          pair("Ended", at(run.finished_at)),
+          pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
           pair("Took", took === null ? null : duration(took)),
           pair("Waits in line since", at(run.waiting_for === null ? null : run.waiting_since)),
           pair("Its callback must come by", at(run.waiting_until)),

@@ -35,10 +35,10 @@ describe("links to AWS's console", () => {
   });
 
   test("cover a run from before it was due until after its end", () => {
-    expect(windowOf({ due: "2026-03-28T12:00:00Z", finished_at: null }, WINDOW.until.getTime())).toEqual({
-      from: WINDOW.from,
-      until: new Date("2026-03-28T12:10:00Z"),
-    });
+    const [now, due, finished_at] = [WINDOW.until.getTime(), "2026-03-28T12:00:00Z", "2026-03-28T12:01:00Z"];
+    const until = (instant: string) => ({ from: WINDOW.from, until: new Date(instant) });
+    expect(windowOf({ state: "DEAD", due, finished_at }, now)).toEqual(until("2026-03-28T12:06:00Z"));
+    expect(windowOf({ state: "RETRYING", due, finished_at }, now)).toEqual(until("2026-03-28T12:10:00Z"));
   });
 });
 

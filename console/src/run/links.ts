@@ -1,4 +1,5 @@
 import type { Settings } from "../app/settings";
+import { isOver } from "./strip";
 
 /** A run's time with what came before and after it, for searches. */
 export interface Window {
@@ -9,8 +10,11 @@ export interface Window {
 const MARGIN_MS = 5 * 60_000;
 
 /** From some minutes before a run was due (it is enqueued ahead of its time) until some after its end. */
-export function windowOf(run: { due: string; finished_at: string | null }, now: number): Window {
-  const end = run.finished_at === null ? now : Date.parse(run.finished_at);
+export function windowOf(
+  run: { state: string; due: string; finished_at: string | null },
+  now: number,
+): Window {
+  const end = run.finished_at === null || !isOver(run) ? now : Date.parse(run.finished_at);
   const due = Date.parse(run.due);
   return { from: new Date(due - 3 * MARGIN_MS), until: new Date(Math.max(end, due) + MARGIN_MS) };
 }
