@@ -142,7 +142,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         await fetcher.DELETE("/v1/jobs/{job_id}", { params: { path } });
         notices.done(`${job.id} is deleted.`);
         navigate(isWorkflow ? "/workflows" : "/jobs");
-        client.removeQueries();
+        await changed();
       },
     });
 
