@@ -45,8 +45,11 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
 
     page.get_by_role("button", name="Resume").click()
+    page.get_by_role("dialog").get_by_label("Catch up on what the pause covered").check()
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(page.get_by_text("ACTIVE")).to_be_visible()
+    caught_up = [call.run_id for call in scheduler.advance(minutes=1)]
+    assert caught_up == ["report.20260328T130000Z", "report.20260328T140000Z"]
     page.get_by_role("tab", name="Changes").click()
     changes = page.get_by_role("grid", name="Changes")
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
