@@ -6,6 +6,8 @@ import type { Layout, Mark } from "./timeline";
 const ROW = 24;
 const LABEL = 118;
 const SIZE = 5;
+/** The least between two marks. */
+const ROOM = 8;
 const STEPS: Record<string, number> = {
   ArrowLeft: -1,
   ArrowRight: 1,
@@ -32,15 +34,18 @@ const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
  * the others from there by the arrows.
  */
 export function Timeline({
-  layout,
+  layoutFor,
   label,
   addressOf,
 }: {
-  layout: Layout;
+  /** With room for so many places. */
+  layoutFor(places: number): Layout;
   label: string;
   addressOf(mark: Mark): string;
 }) {
   const [width, place] = useWidth();
+  const inner = Math.max(width - LABEL - 2 * SIZE, 1);
+  const layout = layoutFor(inner / ROOM);
   const [chosen, setChosen] = useState<number | null>(null);
   const latest = layout.marks.findLastIndex((mark) => mark.kind !== "to come");
   const current = Math.min(chosen ?? Math.max(latest, 0), layout.marks.length - 1);
@@ -54,7 +59,6 @@ export function Timeline({
     links[next]?.focus();
   };
   const height = (layout.rows.length + 1) * ROW;
-  const inner = Math.max(width - LABEL - 2 * SIZE, 1);
   const x = (place: number) => LABEL + SIZE + (place + layout.step / 2) * inner;
   const y = (row: number) => (row + 1) * ROW + ROW / 2;
   return (
