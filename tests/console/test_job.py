@@ -45,8 +45,11 @@ def test_it_is_paused_with_a_note_and_says_why_it_did_not_run(
     assert "tab=why&at=2026-03-28T13%3A00%3A00Z" in page.url
 
     page.get_by_role("button", name="Resume").click()
+    page.get_by_role("dialog").get_by_label("Catch up on what the pause covered").check()
     page.get_by_role("dialog").get_by_role("button", name="Resume").click()
     expect(page.get_by_text("ACTIVE")).to_be_visible()
+    caught_up = [call.run_id for call in scheduler.advance(minutes=1)]
+    assert caught_up == ["report.20260328T130000Z", "report.20260328T140000Z"]
     page.get_by_role("tab", name="Changes").click()
     changes = page.get_by_role("grid", name="Changes")
     expect(changes.get_by_role("row", name=re.compile("local paused"))).to_contain_text("The data are wrong")
@@ -93,7 +96,9 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     assert len(scheduler.advance(minutes=1)) == 6
 
 
-def test_it_runs_now_with_a_payload_of_its_own(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
     create(scheduler, schedule="0 0 1 1 *")
     page = open_page(console, "/jobs/report?tab=runs")
     page.get_by_role("button", name="Run now").click()
@@ -108,12 +113,20 @@ def test_it_runs_now_with_a_payload_of_its_own(scheduler: Scheduler, console: Se
     (call,) = scheduler.advance(seconds=5)
     assert call.payload == {"day": 7}
 
+    choose(page, "Delete")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
+    expect(page.get_by_text("report is deleted.")).to_be_visible()
+
 
 def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/broken-export")
     timeline = page.get_by_role("group", name=re.compile(r"Timeline: \d+ failed, \d+ to come"))
     mark = timeline.get_by_role("link", name=re.compile("2026-03-28 08:15:00 UTC: failed.*no space left on device"))
     mark.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(timeline.get_by_role("link", name=re.compile("2026-03-28 04:15:00 UTC"))).to_be_focused()
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"#/runs/broken-export\.20260328T081500Z$"))
 

@@ -13,7 +13,7 @@ import { to } from "../app/routes";
 import { inZone } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import { BackfillDialog } from "./BackfillDialog";
-import { TextQuestion } from "./TextQuestion";
+import { CatchUp, TextQuestion } from "./questions";
 
 type Actable = Pick<
   Schemas["Job"],
@@ -54,16 +54,24 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       },
     });
   };
-  const resume = () =>
+  const resume = () => {
+    let catchUp = false;
     confirm.ask({
       header: `Resume ${job.id}`,
-      text: "It runs from its next occurrence on. What the pause covered is recorded as skipped; a backfill runs it later.",
+      text: (
+        <CatchUp
+          onChange={(checked) => {
+            catchUp = checked;
+          }}
+        />
+      ),
       action: "Resume",
       async run() {
-        await fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path }, body: { catch_up: false } });
+        await fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path }, body: { catch_up: catchUp } });
         await changed();
       },
     });
+  };
   const runNow = () => {
     let payload = "";
     const key = freshKey();
@@ -142,7 +150,7 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         await fetcher.DELETE("/v1/jobs/{job_id}", { params: { path } });
         notices.done(`${job.id} is deleted.`);
         navigate(isWorkflow ? "/workflows" : "/jobs");
-        client.removeQueries();
+        await changed();
       },
     });
 

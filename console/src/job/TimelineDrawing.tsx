@@ -1,11 +1,19 @@
 import "../shared/colors.css";
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { KINDS, type Kind } from "./occurrences";
 import type { Layout, Mark } from "./timeline";
 
 const ROW = 24;
 const LABEL = 118;
 const SIZE = 5;
+/** The least between two marks. */
+const ROOM = 8;
+const STEPS: Record<string, number> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
 
 /** A colour and a shape for each kind, drawn around 0, 0. */
 const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
@@ -22,25 +30,48 @@ const LOOKS: Record<Kind, { color: string; path: string; hollow?: boolean }> = {
   "no record": { color: "var(--dc-warning)", path: circle(SIZE - 0.5), hollow: true },
 };
 
-/** A row for each day (or hour); each mark is a link and says what it stands for. */
+/** A row for each day (or hour); each mark is a link and says what it stands for. One of them is reached by the tab key,
+ * the others from there by the arrows.
+ */
 export function Timeline({
-  layout,
+  layoutFor,
   label,
   addressOf,
 }: {
-  layout: Layout;
+  /** With room for so many places. */
+  layoutFor(places: number): Layout;
   label: string;
   addressOf(mark: Mark): string;
 }) {
   const [width, place] = useWidth();
-  const height = (layout.rows.length + 1) * ROW;
   const inner = Math.max(width - LABEL - 2 * SIZE, 1);
+  const layout = layoutFor(inner / ROOM);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const latest = layout.marks.findLastIndex((mark) => mark.kind !== "to come");
+  const current = Math.min(chosen ?? Math.max(latest, 0), layout.marks.length - 1);
+  const move = (event: KeyboardEvent<SVGSVGElement>) => {
+    const by = STEPS[event.key];
+    const links = event.currentTarget.querySelectorAll("a");
+    if (by === undefined || links.length === 0) return;
+    event.preventDefault();
+    const next = Math.min(Math.max(current + by, 0), links.length - 1);
+    setChosen(next);
+    links[next]?.focus();
+  };
+  const height = (layout.rows.length + 1) * ROW;
   const x = (place: number) => LABEL + SIZE + (place + layout.step / 2) * inner;
   const y = (row: number) => (row + 1) * ROW + ROW / 2;
   return (
     <div ref={place}>
       {/* biome-ignore lint/a11y/useSemanticElements: a drawing has no fieldset */}
-      <svg width={width} height={height} role="group" aria-label={label} style={{ display: "block" }}>
+      <svg
+        width={width}
+        height={height}
+        role="group"
+        aria-label={label}
+        onKeyDown={move}
+        style={{ display: "block" }}
+      >
         {layout.ticks.map((tick) => (
           <text key={tick.text} x={x(tick.place) - SIZE} y={ROW / 2 + 4} fontSize={12} fill="currentColor">
             {tick.text}
@@ -54,8 +85,14 @@ export function Timeline({
             <line x1={LABEL} x2={width} y1={y(index)} y2={y(index)} style={{ stroke: "var(--dc-line)" }} />
           </g>
         ))}
-        {layout.marks.map((mark) => (
-          <a key={`${mark.row} ${mark.place}`} href={addressOf(mark)} aria-label={mark.text}>
+        {layout.marks.map((mark, index) => (
+          <a
+            key={`${mark.row} ${mark.place}`}
+            href={addressOf(mark)}
+            aria-label={mark.text}
+            tabIndex={index === current ? 0 : -1}
+            onFocus={() => setChosen(index)}
+          >
             <title>{mark.text}</title>
             <g transform={`translate(${x(mark.place)} ${y(mark.row)})`}>
               <rect x={-SIZE - 2} y={-ROW / 2} width={2 * SIZE + 4} height={ROW} fill="transparent" />

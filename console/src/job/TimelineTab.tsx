@@ -95,7 +95,7 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
         </Alert>
       )}
       <Timeline
-        layout={layout(all, window, zoom, job.timezone)}
+        layoutFor={(places) => layout(all, window, zoom, job.timezone, places)}
         label={`Timeline: ${said}`}
         addressOf={addressOf}
       />

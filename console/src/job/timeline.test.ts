@@ -117,6 +117,21 @@ describe("the layout", () => {
     const [mark, ...more] = layout([ran("2026-03-28T10:00:00Z"), failed], window, "week", "UTC").marks;
     expect(more).toEqual([]);
     expect(mark).toMatchObject({ kind: "failed", count: 2, first: failed });
+    const wide = layout(
+      [ran("2026-03-28T10:00:00Z"), ran("2026-03-28T10:40:00Z")],
+      window,
+      "week",
+      "UTC",
+      100,
+    );
+    const narrow = layout(
+      [ran("2026-03-28T10:00:00Z"), ran("2026-03-28T10:40:00Z")],
+      window,
+      "week",
+      "UTC",
+      30,
+    );
+    expect([wide.marks.length, narrow.marks.length]).toEqual([2, 1]);
     expect(mark?.text).toBe("2 occurrences around 2026-03-28 10:05:00 UTC: 1 failed, 1 ran");
   });
 });

@@ -10,8 +10,8 @@ export interface Window {
 
 const HOUR = 3_600_000;
 const SPANS: Record<Zoom, number> = { day: 24 * HOUR, week: 7 * 24 * HOUR, month: 28 * 24 * HOUR };
-/** How many places a row has: a minute each of an hour, a quarter of an hour each of a day. */
-const SLOTS = { hour: 60, day: 96 };
+/** How many places a row may have, the most first: down to five minutes of an hour, or an hour of a day. */
+const SLOTS = { hour: [60, 30, 12], day: [96, 48, 24] };
 const TICKS = {
   hour: [":00", ":15", ":30", ":45"].map((text, index) => ({ text, place: index / 4 })),
   day: ["00:00", "06:00", "12:00", "18:00"].map((text, index) => ({ text, place: index / 4 })),
@@ -57,10 +57,19 @@ export interface Layout {
   ticks: { place: number; text: string }[];
 }
 
-/** Rows of days (of hours, in a day's window) by the clock of a zone. What falls into the same place is one mark. */
-export function layout(all: readonly Occurrence[], window: Window, zoom: Zoom, zone: string): Layout {
+/** Rows of days (of hours, in a day's window) by the clock of a zone, with as many places as there is room for. What
+ * falls into the same place is one mark.
+ */
+export function layout(
+  all: readonly Occurrence[],
+  window: Window,
+  zoom: Zoom,
+  zone: string,
+  room = Number.POSITIVE_INFINITY,
+): Layout {
   const keyLength = zoom === "day" ? "2026-03-29 02".length : "2026-03-29".length;
-  const slots = zoom === "day" ? SLOTS.hour : SLOTS.day;
+  const possible = zoom === "day" ? SLOTS.hour : SLOTS.day;
+  const slots = possible.find((each) => each <= room) ?? Math.min(...possible);
   const keys: string[] = [];
   for (let at = Date.parse(window.from); at < Date.parse(window.to); at += HOUR / 2) {
     const key = wall(new Date(at), zone).slice(0, keyLength);

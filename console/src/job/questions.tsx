@@ -1,3 +1,4 @@
+import Checkbox from "@cloudscape-design/components/checkbox";
 import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
 import Textarea from "@cloudscape-design/components/textarea";
@@ -38,5 +39,22 @@ export function TextQuestion({
         />
       )}
     </FormField>
+  );
+}
+
+/** What becomes of the occurrences that a pause covered. */
+export function CatchUp({ onChange }: { onChange(checked: boolean): void }) {
+  const [checked, setChecked] = useState(false);
+  return (
+    <Checkbox
+      checked={checked}
+      description="They are treated as missed, by the job's policy. Otherwise they are recorded as skipped."
+      onChange={({ detail }) => {
+        setChecked(detail.checked);
+        onChange(detail.checked);
+      }}
+    >
+      Catch up on what the pause covered
+    </Checkbox>
   );
 }
