@@ -97,6 +97,16 @@ def test_a_stack_that_is_well_is_found_well(patient: Patient) -> None:
     assert {"rules", "archive", "alarms", "event sources"} <= set(checks)
 
 
+def test_the_api_says_the_same_of_what_it_may_look_at(patient: Patient) -> None:
+    with patient.api() as api:
+        stage = api.get_stage()
+    assert (stage.stage, stage.shards) == ("local", STAGES["local"].shards)
+    assert {check.name: check.verdict for check in stage.checks if check.verdict != "ok"} == {}
+    assert {check.name for check in stage.checks} <= set(patient.examined()[1])
+    assert stage.alarms is not None
+    assert (stage.alarms.count > 0, list(stage.alarms.ringing)) == (True, [])
+
+
 def test_what_is_broken_is_found_and_said_with_its_runbook(patient: Patient) -> None:
     set_a_cursor_aside(patient)
     disable_the_tick(patient)

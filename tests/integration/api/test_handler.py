@@ -44,6 +44,7 @@ SETTINGS = {
     "ALLOWED_TARGETS": '{"functions": ["duecourse-target-*"]}',
     "RESULTS_BUCKET": "results",
     "AUTH": "none",
+    "REGION": "us-east-1",
     "TENANT_CLAIM": "tenant",
     "JOB_QUOTA": "1000",
     "REQUESTS_PER_SECOND": "50",
