@@ -3,7 +3,7 @@ import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import Table from "@cloudscape-design/components/table";
 import { to } from "../app/routes";
-import { Time } from "../shared/Time";
+import { Time } from "../shared/Instant";
 import type { Group } from "./groups";
 
 const JOBS_NAMED = 3;

@@ -4,10 +4,10 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
-import { useNow } from "../shared/Time";
+import { clockNote } from "../shared/clockNote";
+import { useNow } from "../shared/Instant";
 import { relative } from "../shared/time";
 import { type Doc, written } from "./document";
-import { dstNote } from "./schedule";
 
 const PAUSE_MS = 300;
 const ASKED = ["schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"];
@@ -65,7 +65,7 @@ export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof
       )}
       <ol>
         {found.occurrences.map((each) => {
-          const note = dstNote(each, zone);
+          const note = clockNote(each, zone);
           return (
             <li key={`${each.at} ${each.wall}`}>
               {each.wall.slice(0, 19).replace("T", " ")} {each.wall.slice(19)} {zone}

@@ -1,5 +1,3 @@
-import type { Schemas } from "../api/client";
-
 export type Kind = "expression" | "every" | "once" | "request";
 
 export const KINDS: { id: Kind; text: string }[] = [
@@ -58,19 +56,4 @@ export function firstOf(kind: Kind, now: Date): string | null {
     once: once(tomorrow, "09:00:00"),
     request: null,
   }[kind];
-}
-
-/** What daylight saving does to an occurrence, in words; null where it does nothing. */
-export function dstNote({ mark, named, wall }: Schemas["Occurrence"], zone: string): string | null {
-  const clock = (text: string) => text.slice(11, 16);
-  switch (mark) {
-    case "moved":
-      return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. It runs at ${clock(wall)}, the first moment after the gap.`;
-    case "dropped":
-      return `Left out: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
-    case "repeated":
-      return `The clocks of ${zone} go back: it is ${clock(wall)} a second time.`;
-    default:
-      return mark; // one that a newer release has, or none
-  }
 }

@@ -13,7 +13,7 @@ import { asProblem } from "../api/problem";
 import { useNotices } from "../app/notices";
 import { ProblemBox } from "../shared/ProblemBox";
 import { duration, inZone } from "../shared/time";
-import { fromWall } from "./wall";
+import { instantOf } from "../shared/wallInput";
 
 type Job = Pick<Schemas["Job"], "id" | "timezone">;
 
@@ -28,8 +28,8 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
   const [key, setKey] = useState(freshKey);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const from = fromWall(form.from, job.timezone);
-  const to = fromWall(form.to, job.timezone);
+  const from = instantOf(form.from, job.timezone);
+  const to = instantOf(form.to, job.timezone);
   const change = (part: Partial<typeof START>) => {
     setForm((before) => ({ ...before, ...part }));
     setFound(null);

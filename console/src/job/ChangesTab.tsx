@@ -1,7 +1,7 @@
 import type { Schemas } from "../api/client";
 import { fetcher } from "../api/client";
+import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
-import { Time } from "../shared/Time";
 import { usePages } from "../shared/usePages";
 
 /** Who did what to a job, field by field. */

@@ -6,7 +6,7 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { ReactNode } from "react";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
-import { Time } from "../shared/Time";
+import { Time } from "../shared/Instant";
 import { State } from "./State";
 
 /** What a job is, in a few lines. */

@@ -4,9 +4,10 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import Table from "@cloudscape-design/components/table";
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../api/client";
+import { clockNote } from "../shared/clockNote";
+import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
-import { Time } from "../shared/Time";
-import { clockNote, isExcluded } from "./occurrences";
+import { isExcluded } from "./occurrences";
 import { readPreview, readRuns } from "./reading";
 
 const SHOWN = 10;
@@ -61,7 +62,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
           {
             id: "note",
             header: "Note",
-            cell: (each) => [clockNote(each), fate(each.at)].filter(Boolean).join(" ") || "-",
+            cell: (each) => [clockNote(each, job.timezone), fate(each.at)].filter(Boolean).join(" ") || "-",
           },
         ]}
       />

@@ -2,7 +2,7 @@ import Link from "@cloudscape-design/components/link";
 import Pagination from "@cloudscape-design/components/pagination";
 import Table from "@cloudscape-design/components/table";
 import { useState } from "react";
-import { Time } from "../shared/Time";
+import { Time } from "../shared/Instant";
 import type { Occurrence } from "./occurrences";
 
 const PER_PAGE = 20;

@@ -11,7 +11,7 @@ import { to } from "../app/routes";
 import { ProblemBox } from "../shared/ProblemBox";
 import { inZone, wall } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
-import { fromWall } from "./wall";
+import { instantOf } from "../shared/wallInput";
 
 /** Why a job ran at an instant, or did not. The instant is in the address. */
 export function WhyTab({ job }: { job: Schemas["Job"] }) {
@@ -19,7 +19,7 @@ export function WhyTab({ job }: { job: Schemas["Job"] }) {
   const shown = at === undefined ? "" : wall(at, job.timezone);
   const [text, setText] = useState(shown);
   useEffect(() => setText(shown), [shown]);
-  const instant = fromWall(text, job.timezone);
+  const instant = instantOf(text, job.timezone);
   const ask = () => instant !== null && change({ at: instant });
   return (
     <SpaceBetween size="m">

@@ -98,21 +98,3 @@ export function isExcluded(at: string, zone: string, exclude: readonly string[])
     return first <= day && day <= last;
   });
 }
-
-/** What a change of the clocks does to an occurrence; empty for most. */
-export function clockNote(occurrence: Schemas["Occurrence"]): string {
-  switch (occurrence.mark) {
-    case "moved":
-      return `The clock skips ${occurrence.named ?? "the time that the schedule names"}: it runs as soon as the clock goes on.`;
-    case "dropped":
-      return `The clock skips ${times(occurrence.count)} that the schedule names here: nothing runs.`;
-    case "repeated":
-      return "The clock shows this time twice.";
-    default:
-      return "";
-  }
-}
-
-function times(count: number): string {
-  return count === 1 ? "the time" : `${count} times`;
-}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "../api/client";
-import { clockNote, isExcluded, occurrences } from "./occurrences";
+import { isExcluded, occurrences } from "./occurrences";
 import { around, layout, moved, windowOf } from "./timeline";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
@@ -67,12 +67,6 @@ describe("records and schedule together", () => {
     expect(isExcluded("2026-12-23T23:30:00Z", BERLIN, ["2026-12-24/2026-12-26"])).toBe(true);
     expect(isExcluded("2026-12-26T23:30:00Z", BERLIN, ["2026-12-24/2026-12-26"])).toBe(false);
     expect(isExcluded("2026-12-26T23:30:00Z", BERLIN, ["2026-12-26T23:30:00Z"])).toBe(true);
-  });
-
-  it("says what a change of the clocks does", () => {
-    const note = { at: null, wall: "", named: null, count: 3 };
-    expect(clockNote({ ...note, mark: "dropped" })).toContain("3 times");
-    expect(clockNote({ ...note, mark: null })).toBe("");
   });
 });
 

@@ -1,10 +1,4 @@
-import {
-  colorTextStatusError,
-  colorTextStatusInactive,
-  colorTextStatusInfo,
-  colorTextStatusSuccess,
-  colorTextStatusWarning,
-} from "@cloudscape-design/design-tokens";
+import "../shared/colors.css";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { fetcher, LIVE, type Schemas } from "../api/client";
@@ -13,14 +7,14 @@ import { atMost } from "./many";
 import { stripText } from "./texts";
 
 const MARKS: Record<string, { color: string; height: number }> = {
-  SUCCEEDED: { color: colorTextStatusSuccess, height: 16 },
-  DEAD: { color: colorTextStatusError, height: 16 },
-  RETRYING: { color: colorTextStatusWarning, height: 12 },
-  RUNNING: { color: colorTextStatusInfo, height: 12 },
-  WAITING: { color: colorTextStatusInfo, height: 12 },
-  QUEUED: { color: colorTextStatusInactive, height: 8 },
+  SUCCEEDED: { color: "var(--dc-success)", height: 16 },
+  DEAD: { color: "var(--dc-error)", height: 16 },
+  RETRYING: { color: "var(--dc-warning)", height: 12 },
+  RUNNING: { color: "var(--dc-info)", height: 12 },
+  WAITING: { color: "var(--dc-info)", height: 12 },
+  QUEUED: { color: "var(--dc-inactive)", height: 8 },
 };
-const OTHER = { color: colorTextStatusInactive, height: 5 };
+const OTHER = { color: "var(--dc-inactive)", height: 5 };
 const OVER = new Set(["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]);
 
 // A page of jobs must not take the requests of everybody else of the tenant.

@@ -5,7 +5,7 @@ import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import type { Schemas } from "../api/client";
-import { Time } from "../shared/Time";
+import { Time } from "../shared/Instant";
 import { Runbook } from "../stage/Runbook";
 import "./overview.css";
 

@@ -11,12 +11,12 @@ import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { useState } from "react";
 import { api, type Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { RunStatus } from "../shared/Status";
-import { Time } from "../shared/Time";
 import { HERE, wall } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
-import { instantOf } from "./wallTime";
+import { instantOf } from "../shared/wallInput";
 
 const SUGGESTED = 20;
 

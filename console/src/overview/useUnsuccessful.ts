@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { fetcher, type Schemas } from "../api/client";
-import { useNow } from "../shared/Time";
+import { useNow } from "../shared/Instant";
 import { byHour, firstHour, type Hour } from "./outcomes";
 
 const EVERY = 30_000;

@@ -4,7 +4,7 @@ import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator, { type StatusIndicatorProps } from "@cloudscape-design/components/status-indicator";
 import Table from "@cloudscape-design/components/table";
-import { Time, useNow } from "../shared/Time";
+import { Time, useNow } from "../shared/Instant";
 import { duration, elapsed } from "../shared/time";
 import { StripChart } from "./StripChart";
 import { isOver, type SingleRun, stripOf } from "./strip";

@@ -6,8 +6,8 @@ import ProgressBar, { type ProgressBarProps } from "@cloudscape-design/component
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
+import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
-import { Time } from "../shared/Time";
 import { webAddress } from "./links";
 import { isOver, type SingleRun } from "./strip";
 

@@ -1,17 +1,17 @@
 import Box from "@cloudscape-design/components/box";
-import * as tokens from "@cloudscape-design/design-tokens";
+import "../shared/colors.css";
 import { duration, wall } from "../shared/time";
 import { type Kind, placeOf, type Strip } from "./strip";
 
 const COLOURS: Record<Kind, string> = {
-  queued: tokens.colorChartsThresholdNeutral,
-  "in line": tokens.colorChartsStatusMedium,
-  backoff: tokens.colorChartsStatusLow,
-  running: tokens.colorChartsStatusInfo,
-  succeeded: tokens.colorChartsStatusPositive,
-  failed: tokens.colorChartsStatusHigh,
-  lost: tokens.colorChartsStatusCritical,
-  cancelled: tokens.colorChartsStatusNeutral,
+  queued: "var(--dc-inactive)",
+  "in line": "var(--dc-warning)",
+  backoff: "var(--dc-line)",
+  running: "var(--dc-info)",
+  succeeded: "var(--dc-success)",
+  failed: "var(--dc-error)",
+  lost: "var(--dc-error)",
+  cancelled: "var(--dc-inactive)",
 };
 /** What a bar is called; the names of the attempts' outcomes are words already. */
 const WORDS: Partial<Record<Kind, string>> = {

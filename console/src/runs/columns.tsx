@@ -2,8 +2,8 @@ import Link from "@cloudscape-design/components/link";
 import type { TableProps } from "@cloudscape-design/components/table";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { Time } from "../shared/Instant";
 import { RunStatus } from "../shared/Status";
-import { Time } from "../shared/Time";
 import { duration, elapsed } from "../shared/time";
 import { cut } from "./texts";
 

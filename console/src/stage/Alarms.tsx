@@ -4,7 +4,7 @@ import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import type { Schemas } from "../api/client";
-import { Time } from "../shared/Time";
+import { Time } from "../shared/Instant";
 import { Runbook } from "./Runbook";
 
 /** The alarms that ring, since when, and what to do. */

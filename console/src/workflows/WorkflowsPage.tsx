@@ -5,9 +5,9 @@ import { useState } from "react";
 import { fetcher } from "../api/client";
 import { useStage } from "../app/context";
 import { to } from "../app/routes";
+import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
 import { JobStatus } from "../shared/Status";
-import { Time } from "../shared/Time";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { clockNote } from "./clockNote";
+
+test("daylight saving is told in words", () => {
+  const moved = {
+    at: "2026-03-29T01:00:00Z",
+    wall: "2026-03-29T03:00:00+02:00",
+    named: "2026-03-29T02:30:00",
+  };
+  expect(clockNote({ ...moved, mark: "moved", count: 1 }, "Europe/Berlin")).toBe(
+    "The clocks of Europe/Berlin go forward: 02:30 does not exist on that day. It runs at 03:00, the first moment after the gap.",
+  );
+  const wall = "2026-10-25T02:30:00+01:00";
+  expect(clockNote({ at: "x", wall, mark: "repeated", named: null, count: 1 }, "UTC")).toContain(
+    "02:30 a second time",
+  );
+  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 1 }, "UTC")).toContain("Left out");
+  expect(clockNote({ at: null, wall, mark: "dropped", named: null, count: 3 }, "UTC")).toContain("3 times");
+  expect(clockNote({ at: "x", wall, mark: null, named: null, count: 1 }, "UTC")).toBeNull();
+});

@@ -1,0 +1,18 @@
+import type { Schemas } from "../api/client";
+
+/** What daylight saving does to an occurrence, in words; null where it does nothing. */
+export function clockNote({ mark, named, wall, count }: Schemas["Occurrence"], zone: string): string | null {
+  const clock = (text: string) => text.slice(11, 16);
+  switch (mark) {
+    case "moved":
+      return `The clocks of ${zone} go forward: ${clock(named ?? wall)} does not exist on that day. It runs at ${clock(wall)}, the first moment after the gap.`;
+    case "dropped":
+      return count > 1
+        ? `Left out: the clocks of ${zone} go forward, and ${count} times from ${clock(wall)} on do not exist on that day.`
+        : `Left out: the clocks of ${zone} go forward, and ${clock(wall)} does not exist on that day.`;
+    case "repeated":
+      return `The clocks of ${zone} go back: it is ${clock(wall)} a second time.`;
+    default:
+      return mark; // one that a newer release has, or none
+  }
+}
