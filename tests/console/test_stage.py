@@ -20,7 +20,6 @@ def test_the_stage_says_what_it_is_what_is_in_order_and_what_is_not_known(
     alarms = page.get_by_role("region", name="alarms")
     expect(alarms).to_contain_text("could not be looked at: a stage in memory has none")
     expect(page.get_by_text('Not known: the check "alarms" says why.')).to_be_visible()
-    page.get_by_role("button", name="in order").click()
     expect(page.get_by_role("region", name="tick")).to_contain_text("the last tick came")
     expect(page.get_by_text("of 100,000 jobs")).to_be_visible()
     expect(page.get_by_text("jobs:read, jobs:write, ops")).to_be_visible()

@@ -1,6 +1,5 @@
 import Box from "@cloudscape-design/components/box";
 import Container from "@cloudscape-design/components/container";
-import ExpandableSection from "@cloudscape-design/components/expandable-section";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
@@ -31,13 +30,9 @@ export function Findings({ checks }: { checks: readonly Schemas["Check"][] | und
         {wrong.map((check) => (
           <Finding key={check.name} check={check} />
         ))}
-        {fine.length > 0 && (
-          <ExpandableSection headerText={`${fine.length} in order`}>
-            {fine.map((check) => (
-              <Finding key={check.name} check={check} />
-            ))}
-          </ExpandableSection>
-        )}
+        {fine.map((check) => (
+          <Finding key={check.name} check={check} />
+        ))}
       </SpaceBetween>
     </Container>
   );
