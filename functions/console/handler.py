@@ -58,7 +58,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A status, headers by their lower-case names and the body's bytes."""
 
     status: int
@@ -66,28 +66,30 @@ class Answer:
     body: bytes = b""
 
 
-def decide(request: Request, files: Mapping[str, bytes], stage: Stage) -> Answer:
+def decide(request: Request, files: Mapping[str, bytes], stage: Stage) -> Response:
     """The answer to a GET; `files` by their names in the folder, with their endings."""
     headers = security_headers(stage, https=request.https)
     if request.file is None and request.path.endswith("/"):  # addresses in the page are relative to the one without
-        return Answer(308, {**headers, "location": "../console", "cache-control": ASK_AGAIN})
+        return Response(308, {**headers, "location": "../console", "cache-control": ASK_AGAIN})
     if request.file == SETTINGS:
         told = {"content-type": "application/json", "cache-control": ASK_AGAIN}
-        return Answer(200, headers | told, stage.settings.encode())
+        return Response(200, headers | told, stage.settings.encode())
     name = PAGE if request.file is None else request.file
     # No path is made of what was asked for: it is one of the names, or it is nothing.
     if f"{name}.gz" not in files or (name == PAGE and request.file is not None):
-        return Answer(404, {**headers, "content-type": "application/problem+json", "cache-control": ASK_AGAIN}, UNKNOWN)
+        return Response(
+            404, {**headers, "content-type": "application/problem+json", "cache-control": ASK_AGAIN}, UNKNOWN
+        )
     headers |= {"content-type": TYPES[Path(name).suffix], "vary": "Accept-Encoding", "cache-control": FOR_EVER}
     if name == PAGE:
         tag = f'W/"{hashlib.sha256(files[f"{PAGE}.gz"]).hexdigest()[:32]}"'  # weak: one for all codings
         headers |= {"cache-control": ASK_AGAIN, "etag": tag}
         if matches(request.if_none_match, tag):
-            return Answer(304, headers)
+            return Response(304, headers)
     coding = best_coding(request.accept_encoding)
     if coding == "identity":
-        return Answer(200, headers, gzip.decompress(files[f"{name}.gz"]))
-    return Answer(200, {**headers, "content-encoding": coding}, files[name + ENDINGS[coding]])
+        return Response(200, headers, gzip.decompress(files[f"{name}.gz"]))
+    return Response(200, {**headers, "content-encoding": coding}, files[name + ENDINGS[coding]])
 
 
 UNKNOWN = json.dumps(

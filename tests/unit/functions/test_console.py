@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from functions.console.handler import FOR_EVER, Answer, Request, Stage, best_coding, decide, handler
+from functions.console.handler import FOR_EVER, Request, Response, Stage, best_coding, decide, handler
 
 SCRIPT = "index-AbCd1234.js"
 STAGE = Stage(settings='{"stage": "prod"}', connect="https://login.example https://tokens.example")
@@ -21,7 +21,7 @@ FILES = {
 }
 
 
-def get(file: str | None = None, **more: Any) -> Answer:
+def get(file: str | None = None, **more: Any) -> Response:
     return decide(Request(file=file, **more), FILES, STAGE)
 
 
