@@ -82,8 +82,8 @@ def test_a_backfill_says_its_runs_and_its_price_first(
     page = open_page(console, "/jobs/report")
     choose(page, "Backfill")
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("From").fill("2026-03-29 02:30")
-    expect(dialog.get_by_text("The clock shows no such time.")).to_be_visible()
+    dialog.get_by_label("From").fill("2026-03-27 25:00")
+    expect(dialog.get_by_text("Write it as 2026-03-29 02:30, by the clock of the job's zone.")).to_be_visible()
     dialog.get_by_label("From").fill("2026-03-27 00:00")
     dialog.get_by_label("Before").fill("2026-03-27 06:00")
     dialog.get_by_role("button", name="Dry run").click()
@@ -149,7 +149,7 @@ def test_what_the_clocks_do_to_the_next_ones_is_said(sampled: ServedConsole, ope
 
 def test_its_figures_are_said_in_words_beside_the_charts(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/jobs/hourly-sync?tab=figures")
-    expect(page.get_by_text(re.compile(r"^100 runs: median .*, longest")).first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^\d+ runs: median .*, longest")).first).to_be_visible()
     expect(page.get_by_role("application", name="Duration")).to_be_visible()
 
 

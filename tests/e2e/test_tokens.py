@@ -222,7 +222,7 @@ def test_an_expired_login_is_said_and_a_new_one_comes_back_to_the_same_place(
     with console(deployed, browser, "console-c") as page:
         # What becomes of a token that is no longer taken, whatever the browser's clock says of it.
         page.route("**/v1/**", lambda route: route.continue_(headers={**route.request.headers, "authorization": "x"}))
-        expect(page.get_by_text("Your login has expired")).to_be_visible()
+        expect(page.get_by_text("Your login has expired").first).to_be_visible()
         page.unroute("**/v1/**")
         page.get_by_role("button", name="Log in again").click()
         expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
@@ -232,5 +232,7 @@ def test_an_expired_login_is_said_and_a_new_one_comes_back_to_the_same_place(
 
 def test_who_may_only_read_finds_the_reason_at_the_buttons(deployed: Deployed, browser: Browser) -> None:
     with console(deployed, browser, "console-d", "jobs:read") as page:
-        page.get_by_role("button", name="Create job").hover()
+        create = page.get_by_role("link", name="Create job")
+        create.hover()
+        expect(create).to_have_attribute("aria-disabled", "true")
         expect(page.get_by_text("Your login lacks the scope jobs:write.").first).to_be_attached()

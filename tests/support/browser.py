@@ -18,7 +18,7 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update"),
 )
 """It asks nobody but the page."""
-PATIENCE_MS = 20_000
+PATIENCE_MS = 120_000
 """Ends what hangs; decides nothing else."""
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 

@@ -63,7 +63,12 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
     <FormField
       label={label}
       constraintText={`2026-03-29 or 2026-03-29 02:30, by the clock of ${job.timezone}`}
-      errorText={refused(field) ?? (form[field] !== "" && read === null && "The clock shows no such time.")}
+      errorText={
+        refused(field) ??
+        (form[field] !== "" &&
+          read === null &&
+          "Write it as 2026-03-29 02:30, by the clock of the job's zone.")
+      }
     >
       <Input value={form[field]} onChange={({ detail }) => change({ [field]: detail.value })} />
     </FormField>

@@ -217,7 +217,7 @@ export default function JobsPage() {
           ) : (
             <SpaceBetween size="s">
               <div>There are no jobs yet. A job says what is called, and when.</div>
-              <Button href="#/jobs/new">Create job</Button>
+              {refusal === undefined && <Button href="#/jobs/new">Create job</Button>}
             </SpaceBetween>
           )
         }

@@ -1,4 +1,3 @@
-import BarChart from "@cloudscape-design/components/bar-chart";
 import Box from "@cloudscape-design/components/box";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
@@ -9,8 +8,7 @@ import { fetcher } from "../api/client";
 import { to } from "../app/routes";
 import { Time, useNow } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
-import { HERE } from "../shared/time";
-import { CHART_TEXTS } from "./chartTexts";
+import { Bars } from "./Bars";
 import { loadOf, type Upcoming } from "./load";
 
 const TEN_MINUTES = 600_000;
@@ -18,8 +16,7 @@ const DAY = 86_400_000;
 /** Of 100 jobs each: what more jobs add is not worth a person's waiting for it. */
 const PAGES = 20;
 
-/** A bar takes some pixels, and the chart draws none that have less. */
-const BAR_MINUTES = matchMedia("(min-width: 1000px)").matches ? 10 : 30;
+const BAR_MINUTES = 10;
 
 /** The runs that come due in the next 24 hours. */
 export function LoadBox() {
@@ -71,30 +68,13 @@ export function LoadBox() {
       )}
       {found !== undefined && found.runs > 0 && (
         <>
-          <BarChart<Date>
-            height={160}
-            stackedBars
-            hideFilter
-            hideLegend={found.hot.length === 0}
-            ariaLabel={`Runs that come due, by ${BAR_MINUTES} minutes`}
-            xTitle={`When (${HERE})`}
-            yTitle="Runs"
-            xScaleType="categorical"
-            xDomain={found.bars.map((bar) => bar.at)}
-            i18nStrings={CHART_TEXTS}
-            series={[
-              {
-                type: "bar",
-                title: `Runs in ${BAR_MINUTES} minutes`,
-                data: found.bars.map((bar) => ({ x: bar.at, y: bar.hot ? 0 : bar.runs })),
-              },
-              {
-                type: "bar",
-                title: "With one of the fullest minutes",
-                color: "#c33d69",
-                data: found.bars.map((bar) => ({ x: bar.at, y: bar.hot ? bar.runs : 0 })),
-              },
-            ]}
+          <Bars
+            label={`Runs that come due, by ${BAR_MINUTES} minutes; with one of the fullest minutes: red`}
+            bars={found.bars.map(({ at, runs, hot }) => ({
+              at,
+              parts: [{ count: runs, color: hot ? "var(--dc-error)" : "var(--dc-info)" }],
+              text: `${runs.toLocaleString("en-GB")} runs${hot ? ", one of the fullest minutes is here" : ""}`,
+            }))}
           />
           <Hot minutes={found.hot} />
           {found.uncounted > 0 && (

@@ -1,4 +1,3 @@
-import BarChart from "@cloudscape-design/components/bar-chart";
 import Box from "@cloudscape-design/components/box";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
@@ -6,8 +5,7 @@ import Link from "@cloudscape-design/components/link";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { ProblemBox } from "../shared/ProblemBox";
-import { HERE } from "../shared/time";
-import { CHART_TEXTS } from "./chartTexts";
+import { Bars } from "./Bars";
 import { counted, STATES, type State, total } from "./outcomes";
 import type { Unsuccessful } from "./useUnsuccessful";
 
@@ -18,10 +16,10 @@ const SAID: Record<State, string> = {
   SKIPPED: "skipped",
 };
 const COLOURS: Record<State, string> = {
-  DEAD: "#ba2e0f",
-  RETRYING: "#cc5f21",
-  CANCELLED: "#6b40b2",
-  SKIPPED: "#688ae8",
+  DEAD: "var(--dc-error)",
+  RETRYING: "var(--dc-warning)",
+  CANCELLED: "var(--dc-info)",
+  SKIPPED: "var(--dc-inactive)",
 };
 
 /** The runs of the last 24 hours that did not succeed. Those that did are in no index across jobs. */
@@ -46,27 +44,19 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
       )}
       {found !== undefined && sums?.some(({ count }) => count > 0) && (
         <>
-          <BarChart<Date>
-            height={160}
-            stackedBars
-            hideFilter
-            ariaLabel="Runs without success, by hour"
-            xTitle={`When (${HERE})`}
-            yTitle="Runs"
-            xScaleType="categorical"
-            xDomain={found.hours.map((hour) => hour.at)}
-            i18nStrings={CHART_TEXTS}
-            series={STATES.map((state) => ({
-              type: "bar",
-              title: SAID[state],
-              color: COLOURS[state],
-              data: found.hours.map((hour) => ({ x: hour.at, y: hour.counts[state] })),
+          <Bars
+            label="Runs without success, by hour"
+            bars={found.hours.map(({ at, counts }) => ({
+              at,
+              parts: STATES.map((state) => ({ count: counts[state], color: COLOURS[state] })),
+              text: STATES.map((state) => `${counts[state]} ${SAID[state]}`).join(", "),
             }))}
           />
           <Box>
             {sums.map(({ state, count }, place) => (
               <span key={state}>
                 {place > 0 && ", "}
+                <span className="key" style={{ background: COLOURS[state] }} />
                 <Link href={`#/runs?state=${state}&since=${encodeURIComponent(found.since)}`}>
                   {counted(count, found.cut)} {SAID[state]}
                 </Link>

@@ -1,0 +1,50 @@
+import "../shared/colors.css";
+import { HERE, wall } from "../shared/time";
+
+export interface Bar {
+  at: Date;
+  /** From the bottom up. */
+  parts: readonly { count: number; color: string }[];
+  /** What it shows, in words. */
+  text: string;
+}
+
+const TICKS = 8;
+
+/** Whole numbers over time, as stacked bars. Cloudscape's own chart is a tenth of all that the first page may load. */
+export function Bars({ bars, label }: { bars: readonly Bar[]; label: string }) {
+  const most = Math.max(1, ...bars.map((bar) => sum(bar)));
+  const every = Math.ceil(bars.length / TICKS);
+  return (
+    <div className="bars" role="img" aria-label={`${label}; ${most.toLocaleString("en-GB")} at most`}>
+      <div className="bars-most">{most.toLocaleString("en-GB")}</div>
+      <div className="bars-plot">
+        {bars.map((bar) => (
+          <div key={bar.at.getTime()} className="bars-bar" title={`${clockTime(bar.at)}: ${bar.text}`}>
+            {bar.parts.map(({ count, color }) => (
+              <div key={color} style={{ background: color, blockSize: `${(100 * count) / most}%` }} />
+            ))}
+          </div>
+        ))}
+      </div>
+      <div className="bars-ticks">
+        {bars
+          .filter((_, place) => place % every === 0)
+          .map((bar) => (
+            <div key={bar.at.getTime()}>{clockTime(bar.at)}</div>
+          ))}
+      </div>
+      <div className="bars-zone">{HERE}</div>
+    </div>
+  );
+}
+
+function sum(bar: Bar): number {
+  return bar.parts.reduce((all, part) => all + part.count, 0);
+}
+
+/** `14:30`, and at midnight the date. */
+function clockTime(at: Date): string {
+  const shown = wall(at, HERE);
+  return shown.slice(11, 16) === "00:00" ? shown.slice(5, 10) : shown.slice(11, 16);
+}
