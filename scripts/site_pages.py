@@ -29,8 +29,15 @@ def pages() -> Mapping[str, str]:
     docs = ROOT / "docs"
     found |= {(inside := str(path.relative_to(docs))): (path, inside) for path in sorted(docs.rglob("*.md"))}
     sources = {path.resolve(): inside for path, inside in found.values()}
+    sources |= {path.resolve(): inside for inside, path in pictures().items()}
     made = {f"reference/{name}.md": make() for name, make in MADE.items()}
     return {inside: _linked(path, inside, sources) for path, inside in found.values()} | made
+
+
+def pictures() -> Mapping[str, Path]:
+    """The pictures that pages show, by their path in the site."""
+    docs = ROOT / "docs"
+    return {str(path.relative_to(docs)): path for path in sorted(docs.rglob("*.png"))}
 
 
 def _linked(page: Path, inside: str, sources: Mapping[Path, str]) -> str:
@@ -56,6 +63,9 @@ def write(folder: Path) -> None:
     for name, text in pages().items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+    for name, path in pictures().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / name)
 
 
 def _schemas() -> Mapping[str, Any]:

@@ -4,6 +4,9 @@ export interface FieldError {
   message: string;
 }
 
+const UNREACHABLE = "The API cannot be reached";
+const PASSING = [429, 502, 503, 504];
+
 /** A request that failed: what the API said of it, or what became of it on the way. */
 export class ApiProblem extends Error {
   constructor(
@@ -22,13 +25,7 @@ export class ApiProblem extends Error {
 
   /** Whether the same request may succeed by itself a little later. */
   get passes(): boolean {
-    return (
-      this.status === 0 ||
-      this.status === 429 ||
-      this.status === 502 ||
-      this.status === 503 ||
-      this.status === 504
-    );
+    return this.title === UNREACHABLE || PASSING.includes(this.status);
   }
 }
 
@@ -74,11 +71,7 @@ export function asProblem(error: unknown): ApiProblem {
     );
   }
   if (error instanceof TypeError && /fetch|network|load/i.test(error.message)) {
-    return new ApiProblem(
-      0,
-      "The API cannot be reached",
-      "Check the connection; this page asks again by itself.",
-    );
+    return new ApiProblem(0, UNREACHABLE, "Check the connection; this page asks again by itself.");
   }
   return new ApiProblem(0, "This page met something it does not understand", String(error));
 }
@@ -92,8 +85,8 @@ const TITLES: Record<number, string> = {
 };
 const REMEDIES: Record<number, string> = {
   401: "Log in again; what you have written is kept.",
-  429: "This page asks again by itself.",
-  503: "This page asks again by itself.",
+  429: "Try again in a moment; what is only shown is asked for again by itself.",
+  503: "Try again in a moment; what is only shown is asked for again by itself.",
 };
 
 function fieldsOf(errors: unknown): FieldError[] {
