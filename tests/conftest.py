@@ -29,6 +29,7 @@ ONE_SYSTEM = {
         "archive",
         "cdk_app",
         "console",
+        "console_story",
         "fuzzed_stack",
         "jobs_as_files",
         "main_job",
@@ -53,9 +54,9 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     return OneSystem(config, log)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for the whole session."""
+    """Chromium, closed with its file: while it is there a loop runs in this thread, and asyncio starts no other."""
     from tests.support.browser import browsing  # a third of a second, for those who look at pages
 
     with browsing() as browser:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from duecourse.testing import Scheduler
 from infra.console_files import built_files
-from tests.support.browser import PATIENCE_MS
+from tests.support.browser import PATIENCE_MS, browsing
 from tests.support.console import ServedConsole, built, served_console
 from tests.support.console_samples import fill
 
@@ -19,6 +19,13 @@ NOW = "2026-03-28T12:00:00Z"
 
 
 Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One for all files here."""
+    with browsing() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")
