@@ -22,7 +22,7 @@ PICTURES = {
     "jobs": "/jobs",
     "job": "/jobs/nightly-report",
     "create": "/jobs/new",
-    "workflow-run": "/workflows/month-end",
+    "workflow-run": "/workflows/month-end/runs/20260322T060000Z",
     "dead-letters": "/dead-letters",
 }
 """What they show, by their names."""
