@@ -196,6 +196,21 @@ def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has
     assert tenants.of_the_owner() == before
 
 
+@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
+def test_what_is_wrong_with_a_put_of_a_workflow_is_told_only_to_who_reaches_it(
+    tenants: Tenants, query: dict[str, str]
+) -> None:
+    tenants.api.caller = jwt_caller(OWNER, *SCOPES)
+    assert tenants.api.send(json_event("POST", f"/v1/jobs/{WORKFLOW}/pause", {"note": SECRET})).status == 200
+    put = json_event("PUT", f"/v1/workflows/{WORKFLOW}", workflow() | {"paused_because": "a guess"}, query=query)
+    tenants.api.caller = caller(TAG)
+    assert SECRET in tenants.api.send(put).errors["/paused_because"]
+    tenants.api.caller = caller(OTHER)
+    answer = tenants.api.send(put)
+    assert refused(answer), answer.text
+    assert SECRET not in answer.text
+
+
 def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> None:
     tenants.api.caller = caller(TAG, OTHER)
     for path in ("/v1/jobs", "/v1/workflows", "/v1/runs", "/v1/dead-letters"):
