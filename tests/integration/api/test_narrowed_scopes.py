@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from duecourse.api.identity import SCOPES
+from duecourse.domain.instants import to_iso
 from tests.integration.api.test_every_route import (
     CLOSED,
     OWNER,
@@ -22,6 +24,8 @@ from tests.integration.api.test_every_route import (
 from tests.support.api import BODY, HTTP_TARGET, Answered
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.every_route import JOB, TAG, WORKFLOW
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
 
 pytestmark = pytest.mark.emulator
 
@@ -209,6 +213,19 @@ def test_what_is_wrong_with_a_put_of_a_workflow_is_told_only_to_who_reaches_it(
     answer = tenants.api.send(put)
     assert refused(answer), answer.text
     assert SECRET not in answer.text
+
+
+def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenants: Tenants) -> None:
+    member = replace(made_job("", id="extract", at=NOON - 7200, workflow=WORKFLOW), tenant=OWNER, tags=(OTHER,))
+    assert tenants.api.jobs.create(member, cursor(member))
+    tenants.api.caller = caller(OTHER)
+    answer = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
+    assert (answer.status, answer.json["verdict"], answer.json["run"]) == (200, "not_an_occurrence", None)
+    assert answer.json["sentence"] == f"It runs in the workflow {WORKFLOW}, which the caller's scopes do not reach."
+    assert "http.500" not in answer.text
+    tenants.api.caller = caller(OTHER, TAG)
+    shown = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
+    assert shown.json["run"]["job_id"] == WORKFLOW
 
 
 def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> None:
