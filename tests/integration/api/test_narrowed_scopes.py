@@ -145,6 +145,24 @@ def test_a_scope_without_a_tag_counts_beside_a_narrowed_one(tenants: Tenants) ->
     assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", both))
 
 
+@pytest.mark.parametrize("near", ["bill", "billing2", "Billing", "billing:", "billing=", "duecourse/billing"])
+def test_a_tag_that_is_nearly_the_jobs_opens_nothing(tenants: Tenants, near: str) -> None:
+    before = tenants.of_the_owner()
+    assert refused(tenants.call("GET", "/v1/jobs/<job_id>", caller(near)))
+    assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", caller(near)))
+    tenants.api.caller = caller(near)
+    for path in ("/v1/jobs", "/v1/workflows", "/v1/runs", "/v1/dead-letters"):
+        assert tenants.api.get(path).json["items"] == []
+        assert refused(tenants.api.get(path, tag=TAG))
+    assert tenants.of_the_owner() == before
+
+
+@pytest.mark.parametrize("wild", ["*", "", "billing*", "%62illing", "billing,", "b" * 65])
+def test_there_are_no_tags_that_stand_for_others(tenants: Tenants, wild: str) -> None:
+    for path in ("/v1/jobs/<job_id>", "/v1/jobs", "/v1/runs"):
+        assert refused(tenants.call("GET", path, caller(wild)))
+
+
 def test_a_job_keeps_the_tag_by_which_it_is_reached(tenants: Tenants) -> None:
     api = tenants.api
     api.caller = caller(TAG)
