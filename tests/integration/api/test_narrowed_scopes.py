@@ -70,6 +70,7 @@ MEANING = {
     ("POST", "/v1/schedules/preview"): NO_JOB,
     ("GET", "/v1/upcoming"): REFUSED,
     ("GET", "/v1/stats"): REFUSED,
+    ("GET", "/v1/stage"): REFUSED,
 }
 
 
