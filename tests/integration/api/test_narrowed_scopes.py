@@ -164,6 +164,15 @@ def test_there_are_no_tags_that_stand_for_others(tenants: Tenants, wild: str) ->
         assert refused(tenants.call("GET", path, caller(wild)))
 
 
+@pytest.mark.parametrize("header", ["if-match", "if-none-match"])
+@pytest.mark.parametrize("path", [f"/v1/jobs/{JOB}", f"/v1/workflows/{WORKFLOW}", f"/v1/workflows/{JOB}"])
+def test_who_does_not_reach_a_job_is_not_told_at_which_version_it_is(tenants: Tenants, path: str, header: str) -> None:
+    tenants.api.caller = caller(OTHER)
+    expected = '"1-1"' if header == "if-match" else "*"
+    answer = tenants.api.send(json_event("PUT", path, {}, headers={header: expected}))
+    assert refused(answer), answer.text
+
+
 def test_a_job_keeps_the_tag_by_which_it_is_reached(tenants: Tenants) -> None:
     api = tenants.api
     api.caller = caller(TAG)

@@ -62,8 +62,8 @@ class ManageWorkflows:
         except JobUnknownError:
             expected.check(None)
             return None
-        ref = ref_of(view.job)
         expected.check(view.job)
+        ref = ref_of(view.job)
         try:
             return Workflow(view, self.workflows.graph(tenant, ref))
         except GraphMissingError:
@@ -115,8 +115,6 @@ class ManageWorkflows:
         def own(job: Job | None) -> Draft:
             nonlocal replaced
             replaced = job
-            if job is not None:
-                draft.reach(job)
             kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
                 kept = self.workflows.put_graph(tenant, workflow_id, graph)
@@ -162,9 +160,9 @@ class ManageWorkflows:
             raise WorkflowInvalidError(faults)
         found = self.workflows.jobs(tenant, [member.id for member in draft.members])
         standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
-        for each in (standing, definition, *draft.inline.values(), *found.values()):
-            if each is not None:
-                draft.reach(each)
+        wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
+        for each in wanted:
+            draft.reach(each)
         own = _made(definition, standing, workflow_id, now)
         graph = Graph(draft.members, own.schedule.timezone)
         faults = [
