@@ -22,7 +22,7 @@ from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.skipping import Skipping
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
-from duecourse.usecases.jobs.job_errors import JobChangedError, JobVersionError, Precondition
+from duecourse.usecases.jobs.job_errors import JobChangedError, JobReachError, JobVersionError, Precondition
 from duecourse.usecases.jobs.jobs import Jobs
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
@@ -198,3 +198,23 @@ def test_creations_at_once_are_all_counted(dynamodb_tables: Tables) -> None:
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(act, range(6)))
     assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == 6
+
+
+def test_a_job_that_loses_its_tag_meanwhile_is_not_deleted_by_who_reaches_it_by_the_tag(any_tables: Tables) -> None:
+    added(any_tables, job(id="tick-tock", tags=("billing",)))
+    stored = any_tables.job_store(SystemClock())
+
+    class Overtaken:
+        """Before the first deletion the tag is taken away."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(stored, name)
+
+        def delete(self, *given: Any, **more: Any) -> bool:
+            editing(any_tables).patch("default", "tick-tock", with_changes(tags=("reports",)))
+            return stored.delete(*given, **more)
+
+    reaching = Precondition(tags=frozenset({"billing"}))
+    with pytest.raises(JobReachError):
+        editing(any_tables, Overtaken()).jobs.delete("default", "tick-tock", reaching)  # type: ignore[arg-type]
+    assert state_of(any_tables)[0].tags == ("reports",)

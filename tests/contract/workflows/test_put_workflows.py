@@ -78,10 +78,17 @@ class Desk:
             *(self.tables.limits(), world.clock, InlineExecutor()),
         )
 
-    def put(self, *names: str, store: Any = None, inline: Sequence[str] | None = None, **fields: Any) -> WorkflowPut:
+    def put(
+        self,
+        *names: str,
+        store: Any = None,
+        inline: Sequence[str] | None = None,
+        reach: Callable[[Job | Draft], None] = lambda _: None,
+        **fields: Any,
+    ) -> WorkflowPut:
         managing = self.managing(store)
         before = managing.standing("default", "nightly")
-        return managing.put("default", "nightly", draft(names, inline, **fields), before)
+        return managing.put("default", "nightly", replace(draft(names, inline, **fields), reach=reach), before)
 
     def job(self, name: str) -> Job:
         found = self.world.jobs.get("default", name)
@@ -167,6 +174,25 @@ def test_a_job_that_is_edited_meanwhile_becomes_a_member_as_it_is_now(desk: Desk
 
     desk.put("extract", inline=(), store=Interrupted(desk.world.workflows, "claim", edit))
     assert (desk.job("extract").name, desk.job("extract").workflow) == ("Renamed", "nightly")
+
+
+@pytest.mark.parametrize("at", ["claim", "put_graph"])
+def test_a_job_that_gets_out_of_reach_meanwhile_becomes_no_member(desk: Desk, at: str) -> None:
+    class OutOfReachError(Exception):
+        pass
+
+    def reach(job: Job | Draft) -> None:
+        if job.name == "Theirs":
+            raise OutOfReachError
+
+    def another() -> None:
+        desk.office.jobs.delete("default", "extract")
+        desk.office.jobs.create(replace(plain("extract"), name="Theirs"))
+
+    desk.create("extract")
+    with pytest.raises(OutOfReachError):
+        desk.put("extract", inline=(), reach=reach, store=Interrupted(desk.world.workflows, at, another))
+    assert desk.job("extract").workflow is None
 
 
 def test_a_job_that_is_deleted_between_its_claim_and_the_switch_is_told(desk: Desk) -> None:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from duecourse.api.identity import SCOPES
+from duecourse.domain.instants import to_iso
 from tests.integration.api.test_every_route import (
     CLOSED,
     OWNER,
@@ -22,6 +24,8 @@ from tests.integration.api.test_every_route import (
 from tests.support.api import BODY, HTTP_TARGET, Answered
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.every_route import JOB, TAG, WORKFLOW
+from tests.support.jobs import NOON, cursor
+from tests.support.jobs import job as made_job
 
 pytestmark = pytest.mark.emulator
 
@@ -142,6 +146,33 @@ def test_a_scope_without_a_tag_counts_beside_a_narrowed_one(tenants: Tenants) ->
     assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", both))
 
 
+@pytest.mark.parametrize("near", ["bill", "billing2", "Billing", "billing:", "billing=", "duecourse/billing"])
+def test_a_tag_that_is_nearly_the_jobs_opens_nothing(tenants: Tenants, near: str) -> None:
+    before = tenants.of_the_owner()
+    assert refused(tenants.call("GET", "/v1/jobs/<job_id>", caller(near)))
+    assert refused(tenants.call("DELETE", "/v1/jobs/<job_id>", caller(near)))
+    tenants.api.caller = caller(near)
+    for path in ("/v1/jobs", "/v1/workflows", "/v1/runs", "/v1/dead-letters"):
+        assert tenants.api.get(path).json["items"] == []
+        assert refused(tenants.api.get(path, tag=TAG))
+    assert tenants.of_the_owner() == before
+
+
+@pytest.mark.parametrize("wild", ["*", "", "billing*", "%62illing", "billing,", "b" * 65])
+def test_there_are_no_tags_that_stand_for_others(tenants: Tenants, wild: str) -> None:
+    for path in ("/v1/jobs/<job_id>", "/v1/jobs", "/v1/runs"):
+        assert refused(tenants.call("GET", path, caller(wild)))
+
+
+@pytest.mark.parametrize("header", ["if-match", "if-none-match"])
+@pytest.mark.parametrize("path", [f"/v1/jobs/{JOB}", f"/v1/workflows/{WORKFLOW}", f"/v1/workflows/{JOB}"])
+def test_who_does_not_reach_a_job_is_not_told_at_which_version_it_is(tenants: Tenants, path: str, header: str) -> None:
+    tenants.api.caller = caller(OTHER)
+    expected = '"1-1"' if header == "if-match" else "*"
+    answer = tenants.api.send(json_event("PUT", path, {}, headers={header: expected}))
+    assert refused(answer), answer.text
+
+
 def test_a_job_keeps_the_tag_by_which_it_is_reached(tenants: Tenants) -> None:
     api = tenants.api
     api.caller = caller(TAG)
@@ -195,6 +226,34 @@ def test_a_workflow_over_a_job_of_another_tag_is_refused_though_the_document_has
     answer = tenants.api.send(json_event("PUT", "/v1/workflows/fresh", workflow(tags=[TAG])))
     assert refused(answer)
     assert tenants.of_the_owner() == before
+
+
+@pytest.mark.parametrize("query", [{}, {"dry_run": "true"}])
+def test_what_is_wrong_with_a_put_of_a_workflow_is_told_only_to_who_reaches_it(
+    tenants: Tenants, query: dict[str, str]
+) -> None:
+    tenants.api.caller = jwt_caller(OWNER, *SCOPES)
+    assert tenants.api.send(json_event("POST", f"/v1/jobs/{WORKFLOW}/pause", {"note": SECRET})).status == 200
+    put = json_event("PUT", f"/v1/workflows/{WORKFLOW}", workflow() | {"paused_because": "a guess"}, query=query)
+    tenants.api.caller = caller(TAG)
+    assert SECRET in tenants.api.send(put).errors["/paused_because"]
+    tenants.api.caller = caller(OTHER)
+    answer = tenants.api.send(put)
+    assert refused(answer), answer.text
+    assert SECRET not in answer.text
+
+
+def test_the_explanation_of_a_job_shows_no_run_of_a_workflow_out_of_reach(tenants: Tenants) -> None:
+    member = replace(made_job("", id="extract", at=NOON - 7200, workflow=WORKFLOW), tenant=OWNER, tags=(OTHER,))
+    assert tenants.api.jobs.create(member, cursor(member))
+    tenants.api.caller = caller(OTHER)
+    answer = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
+    assert (answer.status, answer.json["verdict"], answer.json["run"]) == (200, "not_an_occurrence", None)
+    assert answer.json["sentence"] == f"It runs in the workflow {WORKFLOW}, which the caller's scopes do not reach."
+    assert "http.500" not in answer.text
+    tenants.api.caller = caller(OTHER, TAG)
+    shown = tenants.api.get("/v1/jobs/extract/explain", at=to_iso(int(NOON)))
+    assert shown.json["run"]["job_id"] == WORKFLOW
 
 
 def test_a_caller_with_several_tags_names_the_one_to_list(tenants: Tenants) -> None:

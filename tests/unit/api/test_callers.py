@@ -55,10 +55,14 @@ def test_scopes_are_understood_as_issuers_and_the_gateway_write_them(name: str, 
     [
         *("jobs:readers", "xjobs:read", "duecourse/duecourse/ops", "JOBS:READ", "other/ops", ""),
         *("ops:tag=a", "jobs:read:tag=", "jobs:read:tag=ä", "jobs:read:tag=" + "a" * 65, "jobs:write:owner=a"),
+        *("jobs:read:tag=a,b", "jobs:read:tag=a,ops", "[jobs:read:tag=a,ops other]", '["other,ops"]', '["other ops"]'),
+        *("other,ops", "other[ops]", 'other"ops', "[ops", '["ops', '["ops"] x]', ["other ops"], [["ops"]], [None]),
     ],
 )
-def test_a_scope_that_is_nearly_one_of_ours_is_none(claim: str) -> None:
-    assert caller_of(jwt_caller("acme", claim), TOKENS).scopes == frozenset()
+def test_a_scope_that_is_nearly_one_of_ours_is_none(claim: Any) -> None:
+    for name in ("scope", "scp"):
+        authorizer = jwt_caller("acme", **{"scope": "", name: claim})
+        assert caller_of(authorizer, TOKENS).scopes == frozenset(), name
 
 
 def test_a_scope_may_be_narrowed_to_a_tag() -> None:

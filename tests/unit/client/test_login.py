@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from duecourse.client import AsyncClient, Client, UnauthorizedError
-from duecourse.client.access import access
+from duecourse.client.access import Access, access
 from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory, Tokens, TokenStore
 from tests.unit.client.test_client import JOB
 
@@ -183,6 +183,20 @@ def test_who_is_not_logged_in_or_was_logged_out_is_told_so() -> None:
     world.status, world.answer = 400, {"error": "invalid_grant"}
     with pytest.raises(UnauthorizedError, match=r"the issuer answered 400: .*invalid_grant.*; log in"):
         world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
+
+
+def test_an_answer_that_is_not_understood_is_not_repeated_since_it_may_hold_a_token() -> None:
+    world = World(access_token="s3cret", expires_in="soon")
+    with pytest.raises(UnauthorizedError, match="the issuer's answer is not understood") as caught:
+        world.client(TokenMemory(Tokens("old", NOW, "again"))).get_job("nightly")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_secrets_and_tokens_are_not_written_out_with_what_holds_them() -> None:
+    tokens = Tokens("s3cret", NOW, "s3cret")
+    issuer = Issuer("https://login", "app", account="reports", secret="s3cret")
+    held = (tokens, TokenMemory(tokens), issuer, Access("https://api", token="s3cret", issuer=issuer))
+    assert not [each for each in held if "s3cret" in repr(each)]
 
 
 def test_kept_tokens_can_be_read_by_their_owner_alone(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +14,7 @@ from duecourse.api.bodies.jsontext import MAX_DEPTH
 from duecourse.api.problems.problems import bad_header, malformed
 from duecourse.api.request import Request
 from duecourse.domain.jobs.job import Job
-from duecourse.usecases.jobs.job_errors import ANYTHING, Precondition
+from duecourse.usecases.jobs.job_errors import Precondition
 from duecourse.usecases.jobs.jobs import RequestKey
 
 _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e]*"(?:[ \t]*,[ \t]*(?:W/)?"[\x21\x23-\x7e]*")*')
@@ -30,16 +31,17 @@ def etag_of(job: Job) -> str:
 
 
 def read_expected(request: Request) -> Precondition:
-    """What If-Match says of the job. A weak tag matches nothing. Raises Problem (400)."""
-    text = request.headers.get("if-match")
+    """What the caller's scopes and If-Match say of the job. A weak tag matches nothing. Raises Problem (400)."""
+    reached, text = Precondition(tags=request.tags), request.headers.get("if-match")
     if text is None:
-        return ANYTHING
+        return reached
     text = text.strip()
     if text == "*":
-        return Precondition(exists=True)
+        return replace(reached, exists=True)
     if _TAGS.fullmatch(text) is None:
         raise bad_header("if-match", _FORM)
-    return Precondition(frozenset(version for weak, version in _TAG.findall(text) if not weak), exists=True)
+    versions = frozenset(version for weak, version in _TAG.findall(text) if not weak)
+    return replace(reached, versions=versions, exists=True)
 
 
 def read_absent(request: Request) -> bool:

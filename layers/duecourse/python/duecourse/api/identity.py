@@ -4,6 +4,7 @@ that a caller wrote is believed.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,6 @@ DEFAULT_TENANT = "default"
 _PREFIX = "duecourse/"
 _NAMES = ("sub", "client_id", "azp", "appid")
 """Claims that name who asks, the best first: tokens of machines often have no subject of their own."""
-_BETWEEN = re.compile(r"[\s,\[\]\"]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,25 @@ def caller_of(authorizer: Mapping[str, Any], settings: ApiSettings) -> Principal
 
 
 def _scopes(claim: object) -> frozenset[str]:
-    """Ours among those of a claim. API Gateway writes a list as `[a b]`; Cognito puts the API's name before each."""
-    words = claim if isinstance(claim, list) else _BETWEEN.split(str(claim or ""))
-    named = {str(word).removeprefix(_PREFIX) for word in words}
+    """Ours among those of a claim. Cognito puts the API's name before each."""
+    named = {str(word).removeprefix(_PREFIX) for word in _words(claim)}
     return frozenset(name for name in named if name in SCOPES or NARROWED.fullmatch(name))
+
+
+def _words(claim: object) -> Sequence[object]:
+    """The scopes of a claim: a text with spaces between them, or a list, which API Gateway writes as `[a b]`. A comma
+    or bracket within a scope is part of it (RFC 6749 section 3.3): `other,ops` is not ours.
+    """
+    if isinstance(claim, list):
+        return claim
+    text = str(claim or "")
+    if not (text.startswith("[") and text.endswith("]")):
+        return text.split()
+    try:
+        listed = json.loads(text)
+    except ValueError:
+        return text[1:-1].split()
+    return listed if isinstance(listed, list) else ()
 
 
 def tags_of(needed: frozenset[str], granted: frozenset[str]) -> frozenset[str] | None:

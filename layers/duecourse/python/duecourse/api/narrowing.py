@@ -9,13 +9,13 @@ from urllib.parse import unquote
 
 from duecourse.api.api import Api, Route
 from duecourse.api.identity import READ, WRITE, insufficient_scope
-from duecourse.api.problems.problems import FieldFault
+from duecourse.api.problems.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.api.run_query import read_tag
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
 from duecourse.usecases.jobs.draft import Draft
-from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.runs.runs import RunUnknownError
 
 
@@ -36,8 +36,13 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
     _check(request, job.tags, f"The job {name}", route.scopes)
 
 
+def out_of_reach(error: JobReachError) -> Problem:
+    """403: a job that was to be written, or acted upon, has none of the caller's tags."""
+    return insufficient_scope(f"The job {error.job_id} {_remedy(error.tags)}.", frozenset({WRITE}))
+
+
 def check_tags(request: Request, tags: Sequence[str]) -> None:
-    """Raises Problem (403), naming /tags, where a job that is written, or has been, has none of the caller's."""
+    """Raises Problem (403), naming /tags, where a job that is written has none of the caller's."""
     _check(request, tags, "The job", frozenset({WRITE}), "/tags")
 
 
@@ -56,7 +61,8 @@ def listed_tag(request: Request) -> str | None:
     if tag is None and len(request.tags) == 1:
         (tag,) = request.tags
         return tag
-    fault = FieldFault(f"must be one of the tags of the caller's scopes: {_named(request)}", parameter="tag")
+    named = ", ".join(sorted(request.tags))
+    fault = FieldFault(f"must be one of the tags of the caller's scopes: {named}", parameter="tag")
     raise insufficient_scope(f"The query parameter tag {fault.detail}.", frozenset({READ}), [fault])
 
 
@@ -73,10 +79,10 @@ def _check(
 ) -> None:
     if request.tags is None or not request.tags.isdisjoint(tags):
         return
-    remedy = f"must have one of the tags of the caller's scopes: {_named(request)}"
+    remedy = _remedy(request.tags)
     faults = [] if pointer is None else [FieldFault(remedy, pointer)]
     raise insufficient_scope(f"{what} {remedy}.", needed, faults)
 
 
-def _named(request: Request) -> str:
-    return ", ".join(sorted(request.tags or ()))
+def _remedy(tags: frozenset[str]) -> str:
+    return f"must have one of the tags of the caller's scopes: {', '.join(sorted(tags))}"

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class Access:
     """
 
     api: str
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     sign: bool | None = None
     profile: str | None = None
     issuer: Issuer | None = None

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Protocol, TypeVar
@@ -32,9 +32,9 @@ DISCOVERY = "/.well-known/openid-configuration"
 class Tokens:
     """An access token with its end (UTC seconds), and what renews it."""
 
-    access_token: str
+    access_token: str = field(repr=False)
     expires_at: float
-    refresh_token: str | None = None
+    refresh_token: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], now: float, before: Tokens | None = None) -> Tokens:
@@ -119,7 +119,7 @@ class Issuer:
     client_id: str
     scope: str | None = None
     audience: str | None = None
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)
     account: str | None = None
 
     @property
@@ -219,12 +219,13 @@ def cognito_tokens(result: Mapping[str, Any], now: float, before: Tokens | None 
 
 
 def _read(answer: httpx.Response, read: Callable[[], T]) -> T:
+    """What is read of an answer; one that is not understood is not shown: it may hold a token."""
+    if not answer.is_success:
+        raise _logged_out(f"the issuer answered {answer.status_code}: {' '.join(answer.text.split())[:200]}")
     try:
-        if answer.is_success:
-            return read()
+        return read()
     except (KeyError, TypeError, ValueError, AttributeError):
-        pass
-    raise _logged_out(f"the issuer answered {answer.status_code}: {' '.join(answer.text.split())[:200]}")
+        raise _logged_out("the issuer's answer is not understood") from None
 
 
 def _logged_out(why: str) -> UnauthorizedError:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from duecourse.api.headers import IDEMPOTENCY_KEY as HEADER
+from duecourse.api.narrowing import out_of_reach
 from duecourse.api.problems.problems import (
     FieldFault,
     Problem,
@@ -27,6 +28,7 @@ from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.job_errors import (
     JobChangedError,
     JobExistsError,
+    JobReachError,
     JobUnknownError,
     JobUnreadableError,
     JobVersionError,
@@ -92,6 +94,8 @@ def _of_job(error: Exception, path: Mapping[str, str], settings: ApiSettings) ->
             return unknown_workflow(unquote(path["workflow_id"]))
         case JobUnknownError():
             return unknown_job(str(error))
+        case JobReachError():
+            return out_of_reach(error)
         case JobVersionError():
             return _version(error)
         case JobChangedError() | KeyUsedError():

@@ -211,10 +211,8 @@ def rules_of_stage(api: Api) -> Rules:
 
 def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | None) -> Draft:
     """The draft, over the job that stands, of a value that may leave out its id, or must repeat the path's. Raises
-    Problem with all its faults, or where the job has none of the caller's tags, before or afterwards.
+    Problem with all its faults, or where the job would have none of the caller's tags.
     """
-    if job is not None:
-        check_tags(request, job.tags)
     if job is not None and isinstance(job.target, WorkflowTarget):
         raise Problem("is-workflow", f"{job_id} is a workflow; change it by PUT /v1/workflows/{job_id}.")
     check, rules = api.editing.check_over(job), rules_of_stage(api)

@@ -113,7 +113,7 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """
     job_id = job_id_in(parameters)
     at = _at(request.query or {})
-    explained = api.explain(request.tenant, job_id, at)
+    explained = api.explain(request.tenant, job_id, at, request.tags)
     found = explained.found
     body = ExplainedAnswer(
         at=to_iso(at),

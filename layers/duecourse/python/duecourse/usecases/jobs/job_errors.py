@@ -34,6 +34,15 @@ class JobVersionError(Exception):
         self.absent = absent
 
 
+class JobReachError(Exception):
+    """A job has none of the `tags` to which the caller's scopes are narrowed."""
+
+    def __init__(self, job_id: str, tags: frozenset[str]) -> None:
+        super().__init__(job_id)
+        self.job_id = job_id
+        self.tags = tags
+
+
 class KeyReusedError(Exception):
     """The caller's key was used for another request."""
 
@@ -45,19 +54,23 @@ class KeySpentError(Exception):
 @dataclass(frozen=True, slots=True)
 class Precondition:
     """A caller's expectation of the job. `versions`: one of these (None: any). `exists`: the job must exist, in a
-    request that could create it. `absent`: it must not exist.
+    request that could create it. `absent`: it must not exist. `tags`: the caller reaches jobs with one of these alone.
     """
 
     versions: frozenset[str] | None = None
     exists: bool = False
     absent: bool = False
+    tags: frozenset[str] | None = None
 
     def check(self, job: Job | None) -> None:
-        """Raises JobVersionError if the job (None: there is none) is not as expected."""
+        """Raises JobReachError, JobVersionError if the job (None: there is none) is not as expected."""
         if job is None:
             if self.exists:
                 raise JobVersionError(None)
-        elif self.absent or (self.versions is not None and job.version not in self.versions):
+            return
+        if self.tags is not None and self.tags.isdisjoint(job.tags):
+            raise JobReachError(job.id, self.tags)
+        if self.absent or (self.versions is not None and job.version not in self.versions):
             raise JobVersionError(job.version, absent=self.absent)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
@@ -56,8 +57,10 @@ class Explain:
     horizon_seconds: int
     run_retention_days: int
 
-    def __call__(self, tenant: str, job_id: str, at: int) -> Explained:
-        """Why it ran at `at` (UTC seconds), or did not. Raises JobUnknownError if nothing is known of the job."""
+    def __call__(self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None) -> Explained:
+        """Why it ran at `at` (UTC seconds), or did not; `tags` are those to which the caller's scopes are narrowed.
+        Raises JobUnknownError if nothing is known of the job.
+        """
         # The cursor is read before the records, so that a run that starts meanwhile is seen as started.
         job = self.jobs.snapshot(tenant, job_id)
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
@@ -68,11 +71,19 @@ class Explain:
         now = self.clock.now()
         found = explain(at, job, cursor, record, self._around(at, job, record, searched, now), now=now)
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
-            return self._as_member(job, job.workflow, at, found)
+            if self._reached(tenant, job.workflow, tags):
+                return self._as_member(job, job.workflow, at, found)
+            sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not reach."
+            return Explained(replace(found, sentence=sentence), None)
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
             return Explained(found, queued_run(job, at, job.occurrences().due(at)))
         view = None if found.run is None or found.run.state is not RunState.WAITING else self._view(found.run)
         return Explained(found if view is None else waiting_for(found, view, now=now), found.run)
+
+    def _reached(self, tenant: str, workflow: str, tags: Set[str] | None) -> bool:
+        """Whether a caller with these tags may learn of the workflow's runs; nothing is read for one without."""
+        job = None if tags is None else self.jobs.get(tenant, workflow)
+        return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
     def _as_member(self, job: Job, workflow: str, at: int, alone: Explanation) -> Explained:
         """Of a job without a record then: what the run of its workflow says of it, or why its workflow did not run."""

@@ -14,14 +14,7 @@ from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, member_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Member, WorkflowRef
 from duecourse.domain.workflows.results import result_faults
-from duecourse.ports import (
-    Clock,
-    Executor,
-    GraphMissingError,
-    JobQuotaError,
-    TenantLimits,
-    WorkflowStore,
-)
+from duecourse.ports import Clock, Executor, GraphMissingError, JobQuotaError, TenantLimits, WorkflowStore
 from duecourse.usecases.jobs.draft import Draft
 from duecourse.usecases.jobs.edit_jobs import Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
@@ -69,8 +62,8 @@ class ManageWorkflows:
         except JobUnknownError:
             expected.check(None)
             return None
-        ref = ref_of(view.job)
         expected.check(view.job)
+        ref = ref_of(view.job)
         try:
             return Workflow(view, self.workflows.graph(tenant, ref))
         except GraphMissingError:
@@ -116,14 +109,12 @@ class ManageWorkflows:
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
-        self._claim(tenant, workflow_id, jobs)
+        self._claim(tenant, workflow_id, draft, jobs)
         graph, replaced = self._graph(draft, jobs), None
 
         def own(job: Job | None) -> Draft:
             nonlocal replaced
             replaced = job
-            if job is not None:
-                draft.reach(job)
             kept = None if job is None else ref_of(job)  # an ordinary job that was created in this moment stays one
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
                 kept = self.workflows.put_graph(tenant, workflow_id, graph)
@@ -139,7 +130,7 @@ class ManageWorkflows:
             members = self.workflows.jobs(tenant, list(graph.numbers))
             if faults := member_faults(workflow_id, graph.members, {}, members):
                 raise WorkflowInvalidError(faults)
-            self._claim(tenant, workflow_id, members)
+            self._claim(tenant, workflow_id, draft, members)
         return WorkflowPut(
             edited.view,
             graph,
@@ -169,9 +160,9 @@ class ManageWorkflows:
             raise WorkflowInvalidError(faults)
         found = self.workflows.jobs(tenant, [member.id for member in draft.members])
         standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
-        for each in (standing, definition, *draft.inline.values(), *found.values()):
-            if each is not None:
-                draft.reach(each)
+        wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
+        for each in wanted:
+            draft.reach(each)
         own = _made(definition, standing, workflow_id, now)
         graph = Graph(draft.members, own.schedule.timezone)
         faults = [
@@ -221,11 +212,14 @@ class ManageWorkflows:
             if job.workflow not in (None, workflow_id) and membership.graph(job) is not None
         ]
 
-    def _claim(self, tenant: str, workflow_id: str, jobs: Mapping[str, Job]) -> None:
-        """Make all of them members. Raises JobChangedError, WorkflowInvalidError."""
+    def _claim(self, tenant: str, workflow_id: str, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> None:
+        """Make all of them members. Raises JobChangedError, WorkflowInvalidError, what `reach` of the draft raises."""
         wanted = dict(jobs)
         for _ in range(CLAIM_TRIES):
-            refused = self.workflows.claim([job for job in wanted.values() if job.workflow != workflow_id], workflow_id)
+            strangers = [job for job in wanted.values() if job.workflow != workflow_id]
+            for job in strangers:
+                draft.reach(job)
+            refused = self.workflows.claim(strangers, workflow_id)
             if not refused:
                 return
             wanted = self.workflows.jobs(tenant, refused)
