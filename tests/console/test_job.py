@@ -128,7 +128,11 @@ def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_ques
     create(scheduler, schedule="0 0 1 1 *")
     page = open_page(console, "/jobs/report")
     asked: list[Route] = []
-    page.route(re.compile("/pause$"), lambda route: asked.append(route))
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    page.route(re.compile("/pause$"), hold)
     page.get_by_role("button", name="Pause").click()
     with page.expect_request(re.compile("/pause$")):
         page.get_by_role("dialog").get_by_role("button", name="Pause").click()
