@@ -15,9 +15,9 @@ import { loadSettings } from "./app/settings";
 import { applyTheme } from "./app/theme";
 
 async function start(): Promise<void> {
-  applyTheme();
   const root = createRoot(document.getElementById("root") as HTMLElement);
   try {
+    applyTheme(); // fails where the browser keeps nothing
     const settings = await loadSettings();
     const session = await begin(settings);
     if (session === null) return; // on the way to the issuer

@@ -229,6 +229,35 @@ def test_a_creation_whose_answer_was_lost_makes_one_job(
     assert len(list(scheduler.client.list_jobs())) == 1
 
 
+def test_an_edit_whose_answer_was_lost_is_saved_once_and_is_nobody_elses(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    signed = {"id": "shared", "schedule": "0 3 * * *", "target": {**TARGET, "sign": {"secret": "hooks"}}}
+    before = scheduler.client.create_job(signed)
+    page = open_page(console, "/jobs/shared/edit")
+    write(page, **{"Signed with the secret": ""})
+
+    def lost(route: Route) -> None:
+        if route.request.method == "PUT" and "dry_run" not in route.request.url:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/v1/jobs/shared*", lost)
+    page.get_by_role("button", name="Review changes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The API cannot be reached")).to_be_visible()
+    page.unroute("**/v1/jobs/shared*")
+    page.get_by_role("button", name="Review changes").click()
+
+    expect(page.get_by_text("Saved shared")).to_be_visible()
+    expect(page).to_have_url(re.compile("#/jobs/shared$"))
+    after = scheduler.client.get_job("shared")
+    assert before.target["sign"] == {"secret": "hooks"}
+    assert not after.target.get("sign")
+
+
 def test_what_cannot_be_edited_is_said(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.put_workflow("flow", {"schedule": None, "jobs": {"member": {"job": {"target": TARGET}}}})
     scheduler.client.create_job({"id": "over", "schedule": "at(2026-03-28T12:30:00)", "target": TARGET})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
@@ -106,6 +106,9 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     dialog.get_by_label("Payload").fill('{"day": ')
     dialog.get_by_role("button", name="Run now").click()
     expect(dialog.get_by_text("The payload is not JSON")).to_be_visible()
+    dialog.get_by_label("Payload").fill('{"order": 12345678901234567890}')
+    dialog.get_by_role("button", name="Run now").click()
+    expect(dialog.get_by_text("They would be sent rounded: /order.")).to_be_visible()
     dialog.get_by_label("Payload").fill('{"day": 7}')
     dialog.get_by_role("button", name="Run now").click()
 
@@ -117,6 +120,32 @@ def test_it_runs_now_with_a_payload_of_its_own_and_is_deleted(
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
     expect(page.get_by_text("report is deleted.")).to_be_visible()
+
+
+def test_an_answer_that_comes_after_its_question_was_closed_leaves_the_next_question_as_it_is(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    create(scheduler, schedule="0 0 1 1 *")
+    page = open_page(console, "/jobs/report")
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    page.route(re.compile("/pause$"), hold)
+    page.get_by_role("button", name="Pause").click()
+    with page.expect_request(re.compile("/pause$")):
+        page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Run now").click()
+    payload = page.get_by_role("dialog").get_by_label("Payload")
+    payload.fill('{"day": 7}')
+    page.mouse.click(5, 600)  # beside the dialog
+    asked[0].fulfill(status=409, json={"title": "Conflict", "detail": "It is being changed."})
+
+    expect(page.get_by_text("Conflict: It is being changed.")).to_be_visible()
+    expect(payload).to_have_value('{"day": 7}')
+    expect(page.get_by_role("dialog").get_by_text("Conflict")).to_be_hidden()
 
 
 def test_its_timeline_says_what_became_of_each_occurrence(sampled: ServedConsole, open_page: Open) -> None:

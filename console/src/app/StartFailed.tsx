@@ -10,11 +10,17 @@ export function StartFailed({ error }: { error: unknown }) {
         <Alert
           type="error"
           header="The console could not start"
-          action={<Button onClick={() => location.replace(location.pathname)}>Try again</Button>}
+          action={<Button onClick={tryAgain}>Try again</Button>}
         >
           <span className="text">{error instanceof Error ? error.message : String(error)}</span>
         </Alert>
       </main>
     </Box>
   );
+}
+
+/** Without the issuer's answer, and with what was to be looked at. */
+function tryAgain(): void {
+  history.replaceState(null, "", location.pathname + location.hash);
+  location.reload();
 }

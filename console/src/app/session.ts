@@ -1,6 +1,7 @@
 import type { User, UserManager } from "oidc-client-ts";
 import { claimsOf, scopesOf, text } from "./claims";
 import { PAGE, type Settings } from "./settings";
+import { single } from "./single";
 
 export type Scope = "jobs:read" | "jobs:write" | "ops";
 
@@ -60,12 +61,13 @@ export async function begin(settings: Settings): Promise<Session | null> {
 function session(users: UserManager, first: User, leave: () => Promise<void>): Session {
   const claims = claimsOf(first.access_token);
   const scopes = scopesOf(claims);
+  // A refresh token may be good for one use: the requests of a page share it.
+  const renew = single(() => users.signinSilent().catch(() => null));
   return {
     async token() {
       const user = await users.getUser();
       // What cannot be renewed is shown all the same: the API refuses it, and the page says what to do.
-      const renewed =
-        user?.expired && user.refresh_token ? await users.signinSilent().catch(() => null) : null;
+      const renewed = user?.expired && user.refresh_token ? await renew() : null;
       return (renewed ?? user)?.access_token ?? null;
     },
     name: text(claims.email) ?? text(claims.username) ?? text(claims.sub),

@@ -14,7 +14,7 @@ import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useFilters } from "../shared/useFilters";
 import { Groups } from "./Groups";
-import { groupsOf, patternOf } from "./groups";
+import { groupsOf } from "./groups";
 import { RedriveDialog } from "./RedriveDialog";
 import type { Plan } from "./useRedrive";
 
@@ -25,10 +25,11 @@ export default function DeadLettersPage() {
     queryFn: ({ pageParam, signal }) => read(filters, pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor,
+    refetchOnWindowFocus: false, // it would be every page that was loaded
   });
   const runs = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
   const groups = useMemo(() => groupsOf(runs), [runs]);
-  const shown = group === undefined ? runs : runs.filter((run) => patternOf(run.error) === group);
+  const shown = group === undefined ? runs : (groups.find((each) => each.pattern === group)?.runs ?? []);
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [plan, setPlan] = useState<Plan | null>(null);
   const [mayOne, mayAll] = [useRefusal("jobs:write"), useRefusal("ops")];

@@ -27,7 +27,7 @@ export function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
     <Modal
       visible
       header="Redrive dead runs"
-      onDismiss={close}
+      onDismiss={({ detail }) => detail.reason !== "overlay" && close()}
       footer={
         <Box float="right">
           <SpaceBetween direction="horizontal" size="xs">

@@ -1,15 +1,14 @@
 import Box from "@cloudscape-design/components/box";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { keepPreviousData } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { api, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { clockNote } from "../shared/clockNote";
 import { useNow } from "../shared/Instant";
 import { relative } from "../shared/time";
+import { useSettled } from "../shared/useSettled";
 import { type Doc, written } from "./document";
 
-const PAUSE_MS = 300;
 const ASKED = ["schedule", "timezone", "dst_gap", "dst_fold", "anchor", "start", "end"];
 const SHAPING = ["exclude", "jitter_seconds", "max_runs"];
 
@@ -84,14 +83,4 @@ export function Preview({ doc, preview }: { doc: Doc; preview: ReturnType<typeof
       {shaped.length > 0 && <Box variant="small">Without what {shaped.join(", ")} change of it.</Box>}
     </section>
   );
-}
-
-/** A text, once it has not changed for a while. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
 }

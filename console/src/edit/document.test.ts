@@ -45,4 +45,5 @@ test("whole numbers that would be sent as others are named", () => {
   expect(inexact(read('{"payload": {"ids": [1, 12345678901234567890]}, "x": 9007199254740991}'))).toEqual([
     "/payload/ids/1",
   ]);
+  expect(inexact(read('{"payload": {"x": 1e400, "y": 1.5}}'))).toEqual(["/payload/x"]); // infinite: sent as null
 });

@@ -72,10 +72,14 @@ function ordered(value: Json | undefined): Json | undefined {
   );
 }
 
-/** Whole numbers that a browser cannot keep exactly, by their places: it would send others. */
+/** Whole numbers that a browser cannot keep exactly, and those too large for it, by their places: it would send others,
+ * or null.
+ */
 export function inexact(value: Json | undefined, place = ""): string[] {
-  if (typeof value === "number")
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? [place] : [];
+  if (typeof value === "number") {
+    const kept = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    return kept ? [] : [place];
+  }
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => inexact(inner, `${place}/${name}`));
 }

@@ -1,3 +1,4 @@
+import type { Session } from "../app/session";
 import { PAGE } from "../app/settings";
 import type { Doc } from "./document";
 
@@ -25,9 +26,9 @@ export interface Draft {
   at: string;
 }
 
-/** Where the unsaved edit of a job is kept (null: of a new one): in this tab, apart by stage and tenant. */
-export const placeOf = (tenant: string | null, jobId: string | null): string =>
-  `duecourse-draft ${PAGE.pathname} ${tenant ?? ""} ${jobId ?? "(new)"}`;
+/** Where the unsaved edit of a job is kept (null: of a new one): in this tab, apart by stage and by who writes it. */
+export const placeOf = ({ tenant, name }: Pick<Session, "tenant" | "name">, jobId: string | null): string =>
+  `duecourse-draft ${PAGE.pathname} ${tenant ?? ""} ${name ?? ""} ${jobId ?? "(new)"}`;
 
 export function draftAt(place: string): Draft | null {
   try {

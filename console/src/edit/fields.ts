@@ -3,7 +3,7 @@ import type { Doc, Path } from "./document";
 export interface Field {
   path: Path;
   label: string;
-  kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag";
+  kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag" | "secret";
   /** What it means, or an example. */
   hint?: string;
   /** What holds where nothing is said. */
@@ -137,7 +137,7 @@ export const TARGETS: Record<string, { label: string; fields: Field[]; first: Do
       }),
       field("target/headers", "Headers", "pairs", { hint: "A line each: X-Team: sales" }),
       field("target/expect", "Success is", "list", { standard: "2xx", hint: "Statuses: 2xx, 404" }),
-      field("target/sign/secret", "Signed with the secret", "text", { hint: "Its name in the stage." }),
+      field("target/sign", "Signed with the secret", "secret", { hint: "Its name in the stage." }),
     ],
   },
   sqs: {

@@ -7,6 +7,7 @@ test.each([
   ["number", "5x", "5x"],
   ["list", "2xx, 404", ["2xx", "404"]],
   ["pairs", "X-Team: sales\nX-Of: a:b", { "X-Team": "sales", "X-Of": "a:b" }],
+  ["secret", "hooks", { secret: "hooks" }],
   ["json", '{\n  "a": [\n    1\n  ]\n}', { a: [1] }],
 ] as const)("%s: %s is the text of its value", (kind, text, value) => {
   expect(meant(kind, text)).toEqual(value);
@@ -14,7 +15,7 @@ test.each([
 });
 
 test("nothing is no value, and what is no JSON means nothing", () => {
-  for (const kind of ["text", "number", "list", "pairs", "json"] as const) {
+  for (const kind of ["text", "number", "list", "pairs", "secret", "json"] as const) {
     expect(meant(kind, "")).toBeUndefined();
     expect(shown(kind, undefined)).toBe("");
     expect(shown(kind, null)).toBe("");

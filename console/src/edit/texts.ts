@@ -5,6 +5,7 @@ import type { Field } from "./fields";
 export function shown(kind: Field["kind"], value: Json | undefined): string {
   if (value === undefined || value === null) return "";
   if (kind === "json") return written(value);
+  if (kind === "secret" && isDoc(value)) return shown("text", value.secret);
   if (kind === "list" && Array.isArray(value)) return value.map(plain).join(", ");
   if (kind === "pairs" && isDoc(value)) {
     return Object.entries(value)
@@ -18,6 +19,7 @@ export function shown(kind: Field["kind"], value: Json | undefined): string {
 export function meant(kind: Field["kind"], text: string): Json | undefined {
   if (kind === "json") return text.trim() === "" ? undefined : (JSON.parse(text) as Json);
   if (text === "") return undefined;
+  if (kind === "secret") return { secret: text };
   if (kind === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
   if (kind === "list") {
     return text

@@ -32,7 +32,7 @@ const of = (doc: Doc): Written => ({ text: textOf(doc), doc, syntax: null, broke
 /** What is being written about a job, kept in this tab until it is saved. */
 export function useEditor(jobId: string | null, first: Doc, stored: Base | null): Editor {
   const { session } = useStage();
-  const place = placeOf(session.tenant, jobId);
+  const place = placeOf(session, jobId);
   const [draft] = useState(() => draftAt(place));
   const [found, setFound] = useState(draft?.at ?? null);
   const [base, setBase] = useState(draft?.base ?? stored);

@@ -3,7 +3,7 @@ import Button from "@cloudscape-design/components/button";
 import Modal from "@cloudscape-design/components/modal";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { fetcher, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
@@ -11,7 +11,7 @@ import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
 import { ChangesTable } from "./ChangesTable";
 import { changed, changesOf, conflicts } from "./changes";
-import { type Doc, definitionOf } from "./document";
+import { type Doc, definitionOf, same } from "./document";
 import type { Base } from "./draft";
 import { readStored, type Stored } from "./stored";
 import type { Editor } from "./useEditor";
@@ -38,10 +38,20 @@ export function useSaving(jobId: string, editor: Editor) {
     if (data === undefined) throw new SyntaxError("an empty answer");
     return data;
   };
+  const sent = useRef<Doc>(null);
+  const saved = (job: Schemas["Job"]) => {
+    editor.saved();
+    notices.done(`Saved ${job.id}`);
+    void client.invalidateQueries();
+    void navigate(to.job(job.id).slice(1));
+  };
   const refused = async (error: unknown) => {
     setStep(null);
-    if (asProblem(error).status === 412) setStep({ is: "meanwhile", theirs: await readStored(jobId) });
-    else editor.refuse(asProblem(error).fields);
+    if (asProblem(error).status !== 412) return editor.refuse(asProblem(error).fields);
+    const theirs = await readStored(jobId);
+    // The answer to the save before may have been lost.
+    if (sent.current !== null && same(theirs.doc, sent.current)) saved(theirs.job);
+    else setStep({ is: "meanwhile", theirs });
   };
   const trial = useMutation({
     mutationFn: () => put(true),
@@ -49,13 +59,11 @@ export function useSaving(jobId: string, editor: Editor) {
     onError: refused,
   });
   const saving = useMutation({
-    mutationFn: () => put(false),
-    onSuccess: (job) => {
-      editor.saved();
-      notices.done(`Saved ${job.id}`);
-      void client.invalidateQueries();
-      void navigate(to.job(job.id).slice(1));
+    mutationFn: (wanted: Schemas["Job"]) => {
+      sent.current = definitionOf(wanted);
+      return put(false);
     },
+    onSuccess: saved,
     onError: refused,
   });
   const failed = saving.error ?? trial.error;
@@ -69,7 +77,7 @@ export function useSaving(jobId: string, editor: Editor) {
 
   return {
     busy: trial.isPending || saving.isPending,
-    error: failed === null || asProblem(failed).status === 412 ? null : failed,
+    error: step?.is === "meanwhile" ? null : failed,
     review() {
       saving.reset();
       trial.mutate();
@@ -81,7 +89,7 @@ export function useSaving(jobId: string, editor: Editor) {
           wanted={step.wanted}
           busy={saving.isPending}
           close={close}
-          save={() => saving.mutate()}
+          save={() => saving.mutate(step.wanted)}
         />
       ) : step?.is === "meanwhile" ? (
         <Meanwhile base={base} mine={editor.doc} theirs={step.theirs} close={close} decide={decide} />

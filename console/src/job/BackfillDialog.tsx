@@ -77,7 +77,7 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
     <Modal
       visible
       header={`Backfill ${job.id}`}
-      onDismiss={onClose}
+      onDismiss={({ detail }) => detail.reason !== "overlay" && onClose()}
       footer={
         <Box float="right">
           <SpaceBetween direction="horizontal" size="xs">

@@ -10,6 +10,7 @@ import { ApiProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
+import { inexact, type Json } from "../edit/document";
 import { inZone } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import { BackfillDialog } from "./BackfillDialog";
@@ -199,10 +200,20 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
   );
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string): Json {
+  let payload: Json;
   try {
-    return JSON.parse(text);
+    payload = JSON.parse(text) as Json;
   } catch (error) {
     throw new ApiProblem(0, "The payload is not JSON", error instanceof Error ? error.message : "");
   }
+  const rounded = inexact(payload).map((place) => place || "the payload itself");
+  if (rounded.length > 0) {
+    throw new ApiProblem(
+      0,
+      "A browser cannot keep these numbers",
+      `They would be sent rounded: ${rounded.join(", ")}. Write them as texts in quotes, or use the command duecourse jobs.`,
+    );
+  }
+  return payload;
 }

@@ -2,7 +2,7 @@ import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Table from "@cloudscape-design/components/table";
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../api/client";
 import { clockNote } from "../shared/clockNote";
 import { Time } from "../shared/Instant";
@@ -15,7 +15,7 @@ const SHOWN = 10;
 /** The next ten occurrences, what daylight saving does to them, and which of them will not run. */
 export function NextTab({ job }: { job: Schemas["Job"] }) {
   const query = useQuery({
-    queryKey: ["next", job.id, job.updated_at],
+    queryKey: ["next", job.id, job.updated_at, job.next_occurrence],
     queryFn: async ({ signal }) => {
       const after = new Date().toISOString();
       const [coming, runs] = await Promise.all([
@@ -24,6 +24,7 @@ export function NextTab({ job }: { job: Schemas["Job"] }) {
       ]);
       return { coming, skipped: new Set(runs.items.map((run) => Date.parse(run.occurrence))) };
     },
+    placeholderData: keepPreviousData,
     enabled: job.schedule !== null,
   });
   if (job.schedule === null) return <Box>It has no schedule: it runs on request or with its workflow.</Box>;

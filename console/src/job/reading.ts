@@ -1,7 +1,7 @@
 import { fetcher, type Schemas } from "../api/client";
 import { isExcluded } from "./occurrences";
 
-const PER_PAGE = 100;
+export const PER_PAGE = 100;
 const MOST_PAGES = 10;
 const MOST_PREVIEWS = 5;
 const ALL_STATES = "QUEUED,RUNNING,WAITING,RETRYING,SUCCEEDED,DEAD,CANCELLED,SKIPPED";

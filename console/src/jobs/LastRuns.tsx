@@ -20,7 +20,7 @@ const OVER = new Set(["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]);
 // A page of jobs must not take the requests of everybody else of the tenant.
 const limited = atMost(4);
 
-/** A job's last ten runs as marks, read once they can be seen, and again when the job has moved on. */
+/** A job's last ten runs as marks, read while they can be seen, and again when the job has moved on. */
 export function LastRuns({ job }: { job: Schemas["Job"] }) {
   const place = useRef<HTMLSpanElement>(null);
   const seen = useSeen(place);
@@ -70,13 +70,13 @@ export function LastRuns({ job }: { job: Schemas["Job"] }) {
   );
 }
 
-/** Whether something has been on the screen. */
+/** Whether something is on the screen. */
 function useSeen(place: { current: Element | null }): boolean {
   const [seen, setSeen] = useState(false);
   useEffect(() => {
     if (place.current === null) return;
     const observer = new IntersectionObserver((entries) => {
-      if (entries.some((each) => each.isIntersecting)) setSeen(true);
+      setSeen(entries.at(-1)?.isIntersecting ?? false);
     });
     observer.observe(place.current);
     return () => observer.disconnect();

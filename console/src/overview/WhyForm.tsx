@@ -14,6 +14,7 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { RunStatus } from "../shared/Status";
 import { HERE, wall } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
+import { useSettled } from "../shared/useSettled";
 import { instantOf } from "../shared/wallInput";
 
 const SUGGESTED = 20;
@@ -24,8 +25,9 @@ export default function WhyForm() {
   const [typed, setTyped] = useState(job ?? "");
   const [when, setWhen] = useState<string | null>(null);
   const [refused, setRefused] = useState<{ job?: string; when?: string }>({});
+  const prefix = useSettled(typed);
   const suggested = api.useQuery("get", "/v1/jobs", {
-    params: { query: { limit: SUGGESTED, ...(typed === "" ? {} : { prefix: typed }) } },
+    params: { query: { limit: SUGGESTED, ...(prefix === "" ? {} : { prefix }) } },
   });
   const known = suggested.data?.items.find((each) => each.id === typed);
   const zone = known?.timezone ?? HERE;
@@ -56,7 +58,7 @@ export default function WhyForm() {
                 suggested.data?.items.map((each) => ({ value: each.id, description: each.name ?? "" })) ?? []
               }
               filteringType="manual"
-              statusType={suggested.isFetching ? "loading" : "finished"}
+              statusType={suggested.isFetching || prefix !== typed ? "loading" : "finished"}
               loadingText="Looking"
               enteredTextLabel={(value) => `Ask about ${value}`}
               empty="No job's id begins so."

@@ -117,6 +117,7 @@ function Run({ runId }: { runId: string }) {
       >
         Run {run.id}
       </Header>
+      <ProblemBox error={found.error} retry={() => void found.refetch()} />
       <Facts run={run} zone={zone} />
       <Progress run={run} zone={zone} />
       <Failure run={run} />

@@ -16,16 +16,17 @@ export function PagedTable<Item>({
   empty: ReactNode;
 }) {
   const several = pages.pagination.pagesCount > 1;
+  const problem = <ProblemBox error={pages.error} retry={pages.refresh} />;
   if (pages.error !== null && pages.items.length === 0) {
     return (
       <>
         {table.header}
         {table.filter}
-        <ProblemBox error={pages.error} retry={pages.refresh} />
+        {problem}
       </>
     );
   }
-  return (
+  const list = (
     <Table<Item>
       variant="full-page"
       wrapLines
@@ -46,5 +47,11 @@ export function PagedTable<Item>({
         )
       }
     />
+  );
+  return (
+    <>
+      {problem}
+      {list}
+    </>
   );
 }

@@ -2,7 +2,8 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Modal from "@cloudscape-design/components/modal";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useNotices } from "../app/notices";
 import { ProblemBox } from "./ProblemBox";
 
 export interface Question {
@@ -15,33 +16,45 @@ export interface Question {
 }
 
 /** Asks before something is lost or many things change: `ask({...})`, and the modal to be drawn. A failure is shown in
- * the modal, which stays open.
+ * the modal, which stays open; where it was closed meanwhile, in a notice.
  */
 export function useConfirm(): { ask(question: Question): void; modal: ReactNode } {
   const [question, setQuestion] = useState<Question | null>(null);
+  // What was asked since then stays.
+  const close = () => setQuestion((present) => (present === question ? null : present));
+  return { ask: setQuestion, modal: question && <Confirmation question={question} close={close} /> };
+}
+
+function Confirmation({ question, close }: { question: Question; close(): void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const close = () => {
-    setQuestion(null);
-    setError(null);
-  };
+  const notices = useNotices();
+  const shown = useRef(true);
+  useEffect(() => {
+    shown.current = true;
+    return () => {
+      shown.current = false;
+    };
+  }, []);
   const run = async () => {
     setBusy(true);
     setError(null);
     try {
-      await question?.run();
+      await question.run();
       close();
     } catch (failure) {
-      setError(failure);
+      if (shown.current) setError(failure);
+      else notices.failed(`${question.action}: it failed`, failure);
     } finally {
       setBusy(false);
     }
   };
-  const modal = question && (
+  return (
     <Modal
       visible
       header={question.header}
-      onDismiss={close}
+      // What was typed is not lost by a click beside it.
+      onDismiss={({ detail }) => detail.reason !== "overlay" && close()}
       footer={
         <Box float="right">
           <SpaceBetween direction="horizontal" size="xs">
@@ -61,5 +74,4 @@ export function useConfirm(): { ask(question: Question): void; modal: ReactNode 
       </SpaceBetween>
     </Modal>
   );
-  return { ask: setQuestion, modal };
 }
