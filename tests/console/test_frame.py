@@ -39,6 +39,13 @@ def test_the_menu_leads_to_every_page(sampled: ServedConsole, open_page: Open) -
         expect(page.get_by_role("heading", level=1, name=re.compile(name))).to_be_visible()
 
 
+def test_the_title_names_what_is_looked_at(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/jobs/hourly-sync")
+    expect(page).to_have_title("hourly-sync · Jobs · Duecourse test")
+    page.get_by_role("navigation").get_by_role("link", name="Runs", exact=True).click()
+    expect(page).to_have_title("Runs · Duecourse test")
+
+
 def test_an_address_of_nothing_says_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()

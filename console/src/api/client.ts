@@ -12,6 +12,8 @@ const RETRIES = 3;
 const LONGEST_WAIT_MS = 30_000;
 
 let session: Session | null = null;
+/** What the API has refused (401): polling must not ask with it for ever. */
+let refused: string | null = null;
 
 /** Whose token the requests show from now on. */
 export function speakAs(who: Session): void {
@@ -21,10 +23,13 @@ export function speakAs(who: Session): void {
 const checked: Middleware = {
   async onRequest({ request }) {
     const token = await session?.token();
+    if (token && token === refused) throw await problemOf(new Response("{}", { status: 401 }));
     if (token) request.headers.set("Authorization", `Bearer ${token}`);
     return request;
   },
-  async onResponse({ response }) {
+  async onResponse({ request, response }) {
+    if (response.status === 401)
+      refused = request.headers.get("Authorization")?.slice("Bearer ".length) ?? null;
     if (!response.ok) throw await problemOf(response);
     const kind = response.headers.get("content-type") ?? "";
     if (response.status !== 204 && !kind.includes("json")) {

@@ -3,7 +3,7 @@ import Flashbar from "@cloudscape-design/components/flashbar";
 import SideNavigation from "@cloudscape-design/components/side-navigation";
 import Spinner from "@cloudscape-design/components/spinner";
 import TopNavigation from "@cloudscape-design/components/top-navigation";
-import { Suspense, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { Route, Routes, useLocation } from "react-router";
 import { NotFound } from "../shared/NotFound";
 import { PageFailed } from "../shared/PageFailed";
@@ -72,6 +72,11 @@ function Frame() {
   const [open, setOpen] = useState(() => matchMedia("(min-width: 688px)").matches);
   const menu = MENU.filter((each) => settings.workflows === "on" || each.href !== "#/workflows");
   const active = menu.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
+  useEffect(() => {
+    const place = menu.find((each) => each.href === active)?.text ?? "";
+    const [, , id] = pathname.split("/");
+    document.title = [id && decoded(id), place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
+  });
   return (
     <AppLayout
       headerSelector="#top-bar"
@@ -100,4 +105,13 @@ function Frame() {
       }
     />
   );
+}
+
+/** A part of an address as text; as it stands where it is none. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

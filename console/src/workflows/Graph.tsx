@@ -18,8 +18,25 @@ interface JobNode extends Record<string, unknown> {
   member: GraphMember;
 }
 
+/** The layout of more takes the browser many seconds, and nobody could read them. */
+const MOST = 300;
+
+interface Shown {
+  members: readonly GraphMember[];
+  label: string;
+}
+
 /** The jobs of a workflow, read only; each is a link. A table beside it has the same facts. */
-export default function Graph({ members, label }: { members: readonly GraphMember[]; label: string }) {
+export default function Graph(shown: Shown) {
+  if (shown.members.length <= MOST) return <Drawn {...shown} />;
+  return (
+    <p>
+      {shown.members.length} jobs are too many for a picture (at most {MOST}); the table has them all.
+    </p>
+  );
+}
+
+function Drawn({ members, label }: Shown) {
   const shape = members.map(({ id, after }) => `${id}<${after.join(",")}`).join(";");
   // biome-ignore lint/correctness/useExhaustiveDependencies: states change while the places stay
   const places = useMemo(() => layout(members), [shape]);
