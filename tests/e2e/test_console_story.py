@@ -20,12 +20,15 @@ def fill(page: Page, **fields: str) -> None:
         page.get_by_role("textbox", name=name.replace("_", " "), exact=True).fill(text)
 
 
-def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(system: System, browser: Browser) -> None:
+def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(
+    system: System, browser: Browser, request: pytest.FixtureRequest
+) -> None:
     status = 500
 
     def behave(handler: BaseHTTPRequestHandler) -> None:
         answering(status)(handler)
 
+    request.addfinalizer(lambda: system.client.delete_job("by-hand"))
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
@@ -53,4 +56,3 @@ def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(system: Sys
         expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
         assert {seen.path for seen in target.seen} == {"/work"}
     context.close()
-    system.client.delete_job("by-hand")

@@ -28,7 +28,7 @@ export function LastRuns({ job }: { job: Schemas["Job"] }) {
     queryKey: ["jobs", "last runs", job.id, job.next_occurrence],
     queryFn: ({ signal }) =>
       limited(async () => {
-        const params = { path: { job_id: job.id }, query: { limit: 10 } };
+        const params = { path: { job_id: job.id }, query: { limit: 10, to: new Date().toISOString() } };
         const answer = await fetcher.GET("/v1/jobs/{job_id}/runs", { params, signal });
         return (answer.data?.items ?? []).toReversed();
       }),
