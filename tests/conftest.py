@@ -29,7 +29,6 @@ ONE_SYSTEM = {
         "archive",
         "cdk_app",
         "console",
-        "console_story",
         "fuzzed_stack",
         "jobs_as_files",
         "main_job",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from duecourse.client.signing import Bearer
 from tests.support.browser import PATIENCE_MS
 from tests.support.deployed import SOON_ONCE, Template, deploy, functions
 from tests.support.emulators import client, ministack
+from tests.support.http_target import answering, http_target
 from tests.support.issuer import AUDIENCE, Issuer, issuing
 from tests.support.pages import follow, shell
 from tests.support.template import ROOT
@@ -236,3 +239,35 @@ def test_who_may_only_read_finds_the_reason_at_the_buttons(deployed: Deployed, b
         create.hover()
         expect(create).to_have_attribute("aria-disabled", "true")
         expect(page.get_by_text("Your login lacks the scope jobs:write.").first).to_be_attached()
+
+
+def test_a_job_made_with_the_form_fires_dies_and_is_redriven_by_hand(deployed: Deployed, browser: Browser) -> None:
+    status = 500
+
+    def behave(handler: BaseHTTPRequestHandler) -> None:
+        answering(status)(handler)
+
+    with console(deployed, browser, "console-e") as page, http_target(behave) as target:
+        page.get_by_role("link", name="Create job").first.click()
+        for name, text in (("Id", "by-hand"), ("URL", target.url("/work")), ("Attempts", "1")):
+            page.get_by_role("textbox", name=name, exact=True).fill(text)
+        page.get_by_role("button", name="Every", exact=True).click()
+        page.get_by_role("textbox", name="How many", exact=True).fill("5")
+        page.get_by_role("button", name="Of what").click()
+        page.get_by_role("option", name="seconds").click()
+        page.get_by_role("button", name="Create job").click()
+        expect(page).to_have_url(re.compile("#/jobs/by-hand$"))
+
+        page.get_by_role("tab", name="Runs").click()
+        dead = page.get_by_role("row").filter(has_text="DEAD")
+        expect(dead.first).to_be_visible()
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+        expect(page.get_by_text("PAUSED")).to_be_visible()
+
+        status = 200
+        dead.first.get_by_role("link").first.click()
+        page.get_by_role("button", name="Redrive").click()
+        page.get_by_role("dialog").get_by_role("button", name="Redrive").click()
+        expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
+        assert {seen.path for seen in target.seen} == {"/work"}
