@@ -21,11 +21,12 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-import httpx
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.about import about
 from benchmarks.arguments import positive
+from duecourse.client import Client
+from duecourse.client.bodies import JobRequest, SqsTarget
 from tests.support.browser import browsing
 from tests.support.deployed import deploy
 from tests.support.emulators import ministack
@@ -51,7 +52,7 @@ def main() -> int:
         outputs = deploy(endpoint)
         api = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}"
         print(f"making {given.jobs} jobs ...", file=sys.stderr)
-        make(f"{api}/v1/jobs/batch", given.jobs)
+        make(api, given.jobs)
         with browsing() as browser:
             first_page(browser, api)  # the functions' cold starts are nobody's browser
             visits = [first_page(browser, api) for _ in range(given.visits)]
@@ -73,12 +74,14 @@ def main() -> int:
 
 def make(address: str, count: int) -> None:
     """Jobs that never come due while this runs."""
-    target = {"type": "sqs", "queue": "nobody"}
-    with httpx.Client(trust_env=False, timeout=120) as http:
+    target: SqsTarget = {"type": "sqs", "queue": "nobody"}
+    with Client(address, trust_env=False, timeout=120) as client:  # waits where the API asks it to
         for begin in range(0, count, BATCH):
             numbers = range(begin, min(begin + BATCH, count))
-            jobs = [{"id": f"job-{number:05}", "schedule": "0 3 1 1 *", "target": target} for number in numbers]
-            http.post(address, json={"jobs": jobs}).raise_for_status()
+            jobs: list[JobRequest] = [
+                {"id": f"job-{number:05}", "schedule": "0 3 1 1 *", "target": target} for number in numbers
+            ]
+            client.create_jobs(jobs)
 
 
 @contextmanager
