@@ -16,10 +16,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
@@ -29,11 +31,16 @@ from duecourse.client import Client
 from duecourse.client.bodies import JobRequest, SqsTarget
 from tests.support.browser import browsing
 from tests.support.deployed import deploy
-from tests.support.emulators import ministack
+from tests.support.emulators import client, ministack
 
 MAX_TRANSFER_BYTES = 350_000
 MAX_INTERACTIVE_SECONDS = 2.0
-BATCH = 100
+MADE = 100
+"""Jobs that the API makes, with one request."""
+
+MOST_WRITTEN = 25
+"""Items of a BatchWriteItem (Amazon DynamoDB API Reference)."""
+
 COUNTED = re.compile(r"^Dead letters: \d")
 """A figure of the overview that the API has to answer for; it is a link, so the page can be used then."""
 WATCH_LONG_TASKS = """
@@ -52,7 +59,7 @@ def main() -> int:
         outputs = deploy(endpoint)
         api = f"{endpoint}/_aws/execute-api/{outputs['ApiId']}"
         print(f"making {given.jobs} jobs ...", file=sys.stderr)
-        make(api, given.jobs)
+        make(endpoint, api, outputs["JobsTable"], given.jobs)
         with browsing() as browser:
             first_page(browser, api)  # the functions' cold starts are nobody's browser
             visits = [first_page(browser, api) for _ in range(given.visits)]
@@ -72,16 +79,42 @@ def main() -> int:
     return 0 if all(kept.values()) else 1
 
 
-def make(address: str, count: int) -> None:
-    """Jobs that never come due while this runs."""
-    target: SqsTarget = {"type": "sqs", "queue": "nobody"}
-    with Client(address, trust_env=False, timeout=120) as client:  # waits where the API asks it to
-        for begin in range(0, count, BATCH):
-            numbers = range(begin, min(begin + BATCH, count))
-            jobs: list[JobRequest] = [
-                {"id": f"job-{number:05}", "schedule": "0 3 1 1 *", "target": target} for number in numbers
-            ]
-            client.create_jobs(jobs)
+def make(endpoint: str, api: str, table: str, count: int) -> None:
+    """Daily jobs that come due in the hours from the second to the 22nd after this one. Raises AssertionError with a
+    refusal.
+
+    The API makes some, whose records are copied under other ids: a transaction copies the emulator's whole table.
+    """
+    hour = datetime.now(UTC).hour
+    target: SqsTarget = {"type": "sqs", "queue": "duecourse-target-nobody"}
+    jobs: list[JobRequest] = [
+        {"id": f"job-{number:05}", "schedule": f"{number % 60} {(hour + 2 + number % 20) % 24} * * *", "target": target}
+        for number in range(min(count, MADE))
+    ]
+    with Client(api, trust_env=False) as caller:
+        refused = [made.problem for made in caller.create_jobs(jobs).items if made.problem]
+    assert not refused, refused[0]
+    dynamodb = client("dynamodb", endpoint)
+    models = [json.dumps(records(dynamodb, table, job["id"])) for job in jobs]
+    copies = [
+        {"PutRequest": {"Item": item}}
+        for number in range(len(jobs), count)
+        for item in json.loads(models[number % len(jobs)].replace(f"job-{number % len(jobs):05}", f"job-{number:05}"))
+    ]
+    for begin in range(0, len(copies), MOST_WRITTEN):
+        left = dynamodb.batch_write_item(RequestItems={table: copies[begin : begin + MOST_WRITTEN]})["UnprocessedItems"]
+        assert not left, left
+
+
+def records(dynamodb: Any, table: str, job: str) -> list[dict[str, Any]]:
+    """What the jobs table keeps under a job."""
+    found = dynamodb.query(
+        TableName=table,
+        KeyConditionExpression="PK = :job",
+        ExpressionAttributeValues={":job": {"S": f"JOB#default#{job}"}},
+    )
+    items: list[dict[str, Any]] = found["Items"]
+    return items
 
 
 @contextmanager
