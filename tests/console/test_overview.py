@@ -34,6 +34,20 @@ def test_the_load_to_come_names_the_fullest_minutes_and_their_jobs(sampled: Serv
     expect(fullest.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
 
 
+def test_jobs_that_are_late_or_do_not_fire_are_named(sampled: ServedConsole, open_page: Open) -> None:
+    def troubled(route: Route) -> None:
+        wrong = {"late": 4, "late_jobs": ["month-end", "b", "c", "d"], "uncounted": 1, "uncounted_jobs": ["broken"]}
+        route.fulfill(json={**route.fetch().json(), **wrong})
+
+    page = open_page(sampled, "/nowhere")
+    page.route("**/v1/upcoming**", troubled)
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    late, silent = page.get_by_title("A run is due for a minute"), page.get_by_title("Their place in the schedule")
+    expect(late).to_have_text(re.compile(r"Late now\s*4\s*month-end\s*b\s*c\s*and 1 more"))
+    expect(late.get_by_role("link", name="month-end")).to_have_attribute("href", "#/jobs/month-end")
+    expect(silent.get_by_role("link", name="broken")).to_have_attribute("href", "#/jobs/broken")
+
+
 def test_a_paused_job_is_explained_by_a_time_of_its_own_zone(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

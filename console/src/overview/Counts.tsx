@@ -3,28 +3,29 @@ import ColumnLayout from "@cloudscape-design/components/column-layout";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
-import { api, type Schemas } from "../api/client";
+import type { Schemas } from "../api/client";
+import { to } from "../app/routes";
+import type { Named } from "./load";
 import { counted, total } from "./outcomes";
+import type { Coming } from "./useLoad";
 import type { Unsuccessful } from "./useUnsuccessful";
 
-const EVERY = 60_000;
-/** More of them are counted as "at least". */
-const PAGE = 20;
+const NAMED = 3;
 
 /** What somebody may have to look at: each number is a link to what it counts. */
 export function Counts({
   dead,
   unsuccessful,
+  load,
 }: {
   dead: Schemas["DeadCount"] | undefined;
   unsuccessful: Unsuccessful | undefined;
+  load: Coming | undefined;
 }) {
-  const params = { query: { state: "PAUSED" as const, limit: PAGE } };
-  const paused = api.useQuery("get", "/v1/jobs", { params }, { refetchInterval: EVERY }).data;
   const since = encodeURIComponent(unsuccessful?.since ?? "");
   return (
     <Container header={<Header variant="h2">To look at</Header>}>
-      <ColumnLayout columns={4} minColumnWidth={140}>
+      <ColumnLayout columns={3} minColumnWidth={140}>
         <Count label="Failed for good in the last 24 hours" href={`#/runs?state=DEAD&since=${since}`}>
           {unsuccessful && counted(total(unsuccessful.hours, "DEAD"), unsuccessful.cut)}
         </Count>
@@ -35,8 +36,14 @@ export function Counts({
           {dead && counted(dead.count, dead.at_least)}
         </Count>
         <Count label="Paused jobs" href="#/jobs?state=PAUSED">
-          {paused && counted(paused.items.length, paused.next_cursor !== null)}
+          {load && counted(load.paused, load.cut)}
         </Count>
+        <JobCount label="Late now" title="A run is due for a minute and in no lane yet">
+          {load && { ...load.late, text: counted(load.late.count, load.cut) }}
+        </JobCount>
+        <JobCount label="Do not fire" title="Their place in the schedule cannot be read: edit or resume them">
+          {load && { ...load.silent, text: counted(load.silent.count, load.cut) }}
+        </JobCount>
       </ColumnLayout>
     </Container>
   );
@@ -53,6 +60,32 @@ function Count({ label, href, children }: { label: string; href: string; childre
           {children}
         </Link>
       )}
+    </div>
+  );
+}
+
+/** Some jobs that no list can be asked for: the first ones are linked. */
+function JobCount({
+  label,
+  title,
+  children: found,
+}: {
+  label: string;
+  title: string;
+  children: (Named & { text: string }) | undefined;
+}) {
+  return (
+    <div title={title}>
+      <Box variant="awsui-key-label">{label}</Box>
+      <Box variant={found === undefined ? "span" : "h3"} tagOverride="div" padding="n">
+        {found?.text ?? "-"}
+      </Box>
+      {found?.ids.slice(0, NAMED).map((id) => (
+        <div key={id}>
+          <Link href={to.job(id)}>{id}</Link>
+        </div>
+      ))}
+      {found !== undefined && found.count > NAMED && <Box>and {found.count - NAMED} more</Box>}
     </div>
   );
 }

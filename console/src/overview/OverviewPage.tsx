@@ -6,20 +6,23 @@ import { ClockBox } from "./ClockBox";
 import { Counts } from "./Counts";
 import { LoadBox } from "./LoadBox";
 import { OutcomesBox } from "./OutcomesBox";
+import { useLoad } from "./useLoad";
 import { useUnsuccessful } from "./useUnsuccessful";
 import { WhyBox } from "./WhyBox";
 
 export default function OverviewPage() {
   const stats = api.useQuery("get", "/v1/stats", {}, { refetchInterval: LIVE });
   const unsuccessful = useUnsuccessful();
+  // The long way through all jobs begins when what a person waits for is there.
+  const load = useLoad(stats.isFetched && unsuccessful.isFetched);
   return (
     <SpaceBetween size="l">
       <Header variant="h1">Overview</Header>
       <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
       <ClockBox stats={stats.data} />
-      <Counts dead={stats.data?.dead_runs} unsuccessful={unsuccessful.data} />
+      <Counts dead={stats.data?.dead_runs} unsuccessful={unsuccessful.data} load={load.data} />
       <WhyBox />
-      <LoadBox />
+      <LoadBox load={load} />
       <OutcomesBox query={unsuccessful} />
     </SpaceBetween>
   );

@@ -6,7 +6,11 @@ const page = (buckets: { at: string; runs: number; jobs: { id: string; runs: num
   to: "2026-03-28T13:00:00Z",
   buckets,
   jobs: 100,
+  paused: 3,
+  late: 2,
+  late_jobs: ["l", "m"],
   uncounted: 1,
+  uncounted_jobs: ["u"],
 });
 const at = (minute: string, runs: number, id: string) => ({
   at: `2026-03-28T12:${minute}:00Z`,
@@ -17,7 +21,9 @@ const at = (minute: string, runs: number, id: string) => ({
 test("every ten minutes have a bar, and the pages are added up", () => {
   const load = loadOf([page([at("05", 2, "a"), at("31", 1, "a")]), page([at("05", 3, "b")])]);
   expect(load.bars.map((bar) => bar.runs)).toEqual([5, 0, 0, 1, 0, 0]);
-  expect([load.runs, load.jobs, load.uncounted]).toEqual([6, 200, 2]);
+  expect([load.runs, load.jobs, load.paused]).toEqual([6, 200, 6]);
+  expect(load.late).toEqual({ count: 4, ids: ["l", "m", "l", "m"] });
+  expect(load.silent).toEqual({ count: 2, ids: ["u", "u"] });
 });
 
 test("the fullest minutes are marked, with the jobs that have the most runs in them first", () => {
@@ -34,5 +40,5 @@ test("where there is little room a bar stands for more", () => {
 });
 
 test("without pages there is nothing", () => {
-  expect(loadOf([])).toEqual({ bars: [], hot: [], runs: 0, jobs: 0, uncounted: 0 });
+  expect(loadOf([])).toMatchObject({ bars: [], hot: [], runs: 0, jobs: 0, paused: 0 });
 });

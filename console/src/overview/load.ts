@@ -2,7 +2,14 @@
 
 import type { Schemas } from "../api/client";
 
-export type Upcoming = Pick<Schemas["Upcoming"], "from" | "to" | "buckets" | "jobs" | "uncounted">;
+export type Upcoming = Pick<Schemas["Upcoming"], "from" | "to" | "buckets" | "jobs" | "paused"> &
+  Pick<Schemas["Upcoming"], "late" | "late_jobs" | "uncounted" | "uncounted_jobs">;
+
+/** So many jobs, the first of them by their ids. */
+export interface Named {
+  count: number;
+  ids: readonly string[];
+}
 
 export interface Minute {
   at: Date;
@@ -17,7 +24,11 @@ export interface Load {
   hot: readonly Minute[];
   runs: number;
   jobs: number;
-  uncounted: number;
+  paused: number;
+  /** A run is due and in no lane yet. */
+  late: Named;
+  /** Their place in the schedule cannot be read. */
+  silent: Named;
 }
 
 const HOT_MINUTES = 5;
@@ -60,7 +71,9 @@ export function loadOf(pages: readonly Upcoming[], minutesOfBar = 10): Load {
     hot,
     runs: bars.reduce((all, bar) => all + bar.runs, 0),
     jobs: sum((page) => page.jobs),
-    uncounted: sum((page) => page.uncounted),
+    paused: sum((page) => page.paused),
+    late: { count: sum((page) => page.late), ids: pages.flatMap((page) => page.late_jobs) },
+    silent: { count: sum((page) => page.uncounted), ids: pages.flatMap((page) => page.uncounted_jobs) },
   };
 }
 

@@ -175,6 +175,19 @@ def test_pages_of_jobs_come_by_id_with_their_cursors_and_nothing_twice(any_table
     assert seen == names
 
 
+def test_a_page_of_one_state_looks_at_many_jobs_for_those_in_it(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    for number in range(12):
+        made = job(id=f"job-{number:02}", state=JobState.PAUSED if number in {2, 9, 10} else JobState.ACTIVE)
+        store.create(made, cursor(made))
+    page = store.page("default", limit=2, after=None, state=JobState.PAUSED)
+    assert [(of.id, found == cursor(of)) for of, found in page.items] == [("job-02", True), ("job-09", True)]
+    rest = store.page("default", limit=2, after=page.following, state=JobState.PAUSED)
+    assert ([of.id for of, _ in rest.items], rest.following) == (["job-10"], None)
+    none = store.page("default", limit=2, after=None, prefix="job-0", state=JobState.COMPLETED)
+    assert (none.items, none.following) == ((), None)
+
+
 def test_an_item_that_cannot_be_read_takes_no_page_with_it(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for name in ("bad-cursor", "bad-job", "good"):

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from duecourse.domain.instants import from_iso
+from duecourse.domain.jobs.upcoming import LATE_SECONDS, Window
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.jobs import upcoming
+from duecourse.usecases.jobs.upcoming import Upcoming
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.jobs import NOON
 from tests.support.limits import MemoryLimits
@@ -62,12 +63,23 @@ def test_hot_minutes_are_found_by_a_step_of_a_minute(api: ApiClient) -> None:
     assert [bucket["runs"] for bucket in found["buckets"]] == [4, 1, 1, 1, 1]
 
 
-def test_paused_and_deleted_jobs_do_not_count(api: ApiClient) -> None:
+def test_paused_and_deleted_jobs_have_no_runs_to_come(api: ApiClient) -> None:
     for name in ("kept", "paused", "deleted"):
         create(api, name, "0 * * * *")
     api.ask("/v1/jobs/paused/pause")
     api.delete("/v1/jobs/deleted")
-    assert {job["id"] for bucket in counted(api)["buckets"] for job in bucket["jobs"]} == {"kept"}
+    found = counted(api)
+    assert {job["id"] for bucket in found["buckets"] for job in bucket["jobs"]} == {"kept"}
+    assert (found["jobs"], found["paused"]) == (2, 1)
+
+
+def test_a_job_is_late_from_a_minute_after_its_run_was_due_in_no_lane(api: ApiClient) -> None:
+    create(api, "hourly", "0 * * * *")
+    create(api, "nightly", "0 3 * * *")
+    api.clock.advance(3600 + LATE_SECONDS)
+    assert (counted(api)["late"], counted(api)["late_jobs"]) == (0, [])
+    api.clock.advance(1)
+    assert (counted(api)["late"], counted(api)["late_jobs"]) == (1, ["hourly"])
 
 
 def test_another_tenants_jobs_do_not_count(api: ApiClient, tables: Tables) -> None:
@@ -86,23 +98,23 @@ def test_a_job_whose_cursor_cannot_be_read_is_told_apart(api: ApiClient, tables:
     key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
     tables.client.delete_item(TableName=tables.jobs, Key=key)
     found = counted(api)
-    assert (found["jobs"], found["uncounted"], found["runs"]) == (2, 1, 48)
+    assert (found["jobs"], found["uncounted"], found["uncounted_jobs"], found["runs"]) == (2, 1, ["broken"], 48)
 
 
-def test_pages_add_up(api: ApiClient) -> None:
-    names = [f"job-{number:03d}" for number in range(upcoming.JOBS_READ + 20)]
-    for begin in range(0, len(names), 60):
-        jobs = [BODY | {"id": name, "schedule": "0 */6 * * *"} for name in names[begin : begin + 60]]
-        assert api.post({"jobs": jobs}, "/v1/jobs/batch").status == 200
-    first = counted(api, step="21600")
-    assert (first["jobs"], first["next_cursor"] is None) == (upcoming.JOBS_READ, False)
-    span = {"from": first["from"], "to": first["to"], "step": "21600"}
-    second = counted(api, cursor=first["next_cursor"], **span)
-    assert (second["jobs"], second["next_cursor"]) == (20, None)
-    total: Counter[str] = Counter()
+def test_pages_add_up(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    api = ApiClient(tables.job_store(clock), tables.run_store(), clock)
+    for number in range(5):
+        create(api, f"job-{number}", "0 */6 * * *")
+    coming = Upcoming(tables.job_store(clock), clock, jobs_read=3)
+    window = Window(int(NOON), int(NOON) + 48 * 3600, 21600, int(NOON))
+    first = coming.page("default", window, after=None)
+    second = coming.page("default", window, after=first.following)
+    assert (first.jobs, first.following, second.jobs, second.following) == (3, "job-2", 2, None)
+    total: Counter[int] = Counter()
     for page in (first, second):
-        total.update({bucket["at"]: bucket["runs"] for bucket in page["buckets"]})
-    assert set(total.values()) == {len(names)}
+        total.update({bucket.at: bucket.runs for bucket in page.buckets})
+    assert set(total.values()) == {5}
     assert len(total) == 8
 
 

@@ -28,7 +28,8 @@ class Stage:
         self.asked.append(query)
         at, last = query.get("cursor", ""), "cursor" in query
         window = {"from": "2026-11-22T18:00:00Z", "to": "2026-11-23T18:00:00Z", "step": 3600}
-        return {**window, "buckets": PAGES[at], "uncounted": 0, "next_cursor": None if last else "2"}
+        wrong = {"late": 1, "late_jobs": [f"late{at}"], "uncounted": 11 if last else 0, "uncounted_jobs": ["broken"] if last else []}
+        return {**window, **wrong, "buckets": PAGES[at], "next_cursor": None if last else "2"}
 
 
 def test_the_pages_of_all_jobs_are_one_chart() -> None:
@@ -55,3 +56,12 @@ def test_a_step_that_is_none_is_said_so() -> None:
     with served(Stage()) as api:
         assert "--step: 'often' is none; write 1m, 10m or 1h" in duecourse(api, "upcoming", "--step", "often").stderr
         assert "--step: must be from 1m" in duecourse(api, "upcoming", "--step", "1s").stderr
+
+
+def test_jobs_that_are_late_or_do_not_fire_are_named() -> None:
+    with served(Stage()) as api:
+        said = duecourse(api, "upcoming").stderr.splitlines()
+    assert said == [
+        "2 jobs are late (a run is due, and in no lane yet): late, late2",
+        "11 jobs do not fire (their place in the schedule cannot be read): broken, ...",
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import cursor_for
-from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, dues
+from duecourse.domain.jobs.upcoming import LATE_SECONDS, Bucket, Histogram, Window, dues, is_late
 from duecourse.domain.schedules import ScheduleError
 from tests.support.jobs import NOON, job
 
@@ -78,3 +78,11 @@ def test_a_cursor_that_cannot_be_compiled_adds_nothing() -> None:
     with pytest.raises(ScheduleError):
         histogram.add(replace(good, schedule=replace(good.schedule, expression="61 * * * *")))
     assert (histogram.runs, histogram.buckets()) == (0, ())
+
+
+def test_a_job_is_late_where_its_run_is_due_for_a_minute_and_not_enqueued() -> None:
+    standing = cursor_for(job("*/30 * * * *"), NOON)
+    assert standing.due == AT + 1800
+    assert not is_late(standing, AT + 1800 + LATE_SECONDS)
+    assert is_late(standing, AT + 1800 + LATE_SECONDS + 1)
+    assert not is_late(replace(standing, occurrence=None, due=None), AT + 10_000)

@@ -758,7 +758,8 @@ class Methods(ABC):
         of so many seconds (left out: 3600). A page looks at some jobs and counts theirs alone: follow
         `next_cursor`, with `from` and `to` as the first page says them, and add up what the pages say. With a step
         of a minute the largest buckets are the hot minutes. Counted is what the present schedules name from now on,
-        without runs on request, backfills and the runs of a workflow's jobs.
+        without runs on request, backfills and the runs of a workflow's jobs. Told, too, is how many of the jobs are
+        paused, are late at this moment, or do not fire.
 
         `from_`: only what comes at this instant or later.
 

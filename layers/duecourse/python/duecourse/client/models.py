@@ -624,8 +624,16 @@ class Upcoming(Answer):
     runs: int
     jobs: int
     """How many jobs were looked at."""
+    paused: int
+    """How many of them are paused: they have no runs to come."""
+    late: int
+    """How many have a run that was due 60 s ago and is in no lane yet."""
+    late_jobs: tuple[str, ...]
+    """The first of them."""
     uncounted: int
-    """How many of them cannot be read."""
+    """How many do not fire: their place in the schedule cannot be read."""
+    uncounted_jobs: tuple[str, ...]
+    """The first of them."""
     next_cursor: str | None
 
 

@@ -170,8 +170,12 @@ class JobStore(Protocol):
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
         """The changes under that id, newest first, also of a deleted job. Strongly consistent."""
 
-    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        """Jobs of a tenant whose id begins with `prefix` and sorts after `after`."""
+    def page(
+        self, tenant: str, *, limit: int, after: str | None, prefix: str = "", state: JobState | None = None
+    ) -> JobPage:
+        """Jobs of a tenant whose id begins with `prefix` and sorts after `after`. With `state` those alone that are in
+        it: a bounded number of jobs is looked at, so the page may be short or empty and still have a next page.
+        """
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         """The same for jobs with the tag."""

@@ -132,8 +132,12 @@ UPCOMING: Document = {
         {"at": "2026-11-22T02:00:00Z", "runs": 13, "jobs": [{"id": "ledger", "runs": 12}, {"id": JOB_ID, "runs": 1}]}
     ],
     "runs": 13,
-    "jobs": 2,
-    "uncounted": 0,
+    "jobs": 4,
+    "paused": 1,
+    "late": 1,
+    "late_jobs": ["ledger"],
+    "uncounted": 1,
+    "uncounted_jobs": ["broken"],
     "next_cursor": None,
 }
 

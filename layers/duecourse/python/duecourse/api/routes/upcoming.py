@@ -20,12 +20,18 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.upcoming import (
     DEFAULT_STEP_SECONDS,
     LARGEST_JOBS,
+    LATE_SECONDS,
     MAX_WINDOW_SECONDS,
     MIN_STEP_SECONDS,
     Window,
 )
 
 PARAMETERS = ("from", "to", "step", "cursor")
+
+NAMED = 10
+"""Jobs of each kind that a page names."""
+
+_Names = Annotated[list[JobId], Field(max_length=NAMED, description="The first of them.")]
 
 
 class UpcomingJobAnswer(TypedDict):
@@ -54,7 +60,16 @@ UpcomingAnswer = TypedDict(
         "buckets": Annotated[list[BucketAnswer], Field(description="Those with runs, in order of time.")],
         "runs": Count,
         "jobs": Annotated[int, Field(ge=0, description="How many jobs were looked at.")],
-        "uncounted": Annotated[int, Field(ge=0, description="How many of them cannot be read.")],
+        "paused": Annotated[int, Field(ge=0, description="How many of them are paused: they have no runs to come.")],
+        "late": Annotated[
+            int,
+            Field(ge=0, description=f"How many have a run that was due {LATE_SECONDS} s ago and is in no lane yet."),
+        ],
+        "late_jobs": _Names,
+        "uncounted": Annotated[
+            int, Field(ge=0, description="How many do not fire: their place in the schedule cannot be read.")
+        ],
+        "uncounted_jobs": _Names,
         "next_cursor": str | None,
     },
 )
@@ -69,7 +84,7 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     many seconds (left out: 3600). A page looks at some jobs and counts theirs alone: follow `next_cursor`, with `from`
     and `to` as the first page says them, and add up what the pages say. With a step of a minute the largest buckets are
     the hot minutes. Counted is what the present schedules name from now on, without runs on request, backfills and the
-    runs of a workflow's jobs.
+    runs of a workflow's jobs. Told, too, is how many of the jobs are paused, are late at this moment, or do not fire.
     """
     query = request.query or {}
     window, after = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query)
@@ -88,7 +103,11 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
         ],
         "runs": page.runs,
         "jobs": page.jobs,
-        "uncounted": page.uncounted,
+        "paused": page.paused,
+        "late": len(page.late),
+        "late_jobs": list(page.late[:NAMED]),
+        "uncounted": len(page.uncounted),
+        "uncounted_jobs": list(page.uncounted[:NAMED]),
         "next_cursor": None if page.following is None else job_page_token(page.following),
     }
     return Answer(HTTPStatus.OK, "upcoming_counted", body, facts={"jobs": page.jobs, "runs": page.runs})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +22,27 @@ from duecourse.client import Client
 
 MOST_HOURS = 48
 JOBS_SHOWN = 3
+NAMED = 10
 BAR_COLUMNS = 30
+
+
+@dataclass
+class Named:
+    """So many jobs, of which the API names some."""
+
+    count: int = 0
+    jobs: list[str] = field(default_factory=list)
+
+    def add(self, count: int | None, jobs: Iterable[str] | None) -> None:
+        """Those of a page; a release of before names none."""
+        self.count += count or 0
+        self.jobs += jobs or ()
+
+    def tell(self, what: str) -> None:
+        """Say it where there are any."""
+        if self.count:
+            named = ", ".join(self.jobs[:NAMED]) + (", ..." if self.count > NAMED else "")
+            click.echo(f"{self.count} {what}{': ' if named else ''}{named}", err=True)
 
 
 @dataclass
@@ -30,7 +51,8 @@ class Load:
 
     runs: Counter[datetime] = field(default_factory=Counter)
     jobs: dict[datetime, Counter[str]] = field(default_factory=dict)
-    uncounted: int = 0
+    late: Named = field(default_factory=Named)
+    uncounted: Named = field(default_factory=Named)
 
 
 @click.command(cls=Command, example="duecourse upcoming --hours 24 --hot 10")
@@ -52,7 +74,7 @@ def upcoming(hours: float, step: str, hot: int | None, api: str | None, sign: bo
         items = [
             {"at": moment(at).replace(" ", "T"), "runs": load.runs[at], "jobs": dict(load.jobs[at])} for at in chosen
         ]
-        print_json({"items": items, "next_cursor": None, "uncounted": load.uncounted})
+        print_json({"items": items, "next_cursor": None, "late": load.late.count, "uncounted": load.uncounted.count})
         return
     _print(load, chosen)
 
@@ -65,7 +87,8 @@ def _counted(client: Client, begin: datetime, end: datetime, step: int) -> Load:
         for bucket in page.buckets:
             load.runs[bucket.at] += bucket.runs
             load.jobs.setdefault(bucket.at, Counter()).update({job.id: job.runs for job in bucket.jobs})
-        load.uncounted += page.uncounted
+        load.late.add(page.late, page.late_jobs)
+        load.uncounted.add(page.uncounted, page.uncounted_jobs)
         cursor = page.next_cursor
         if cursor is None:
             return load
@@ -85,8 +108,8 @@ def _print(load: Load, chosen: list[datetime]) -> None:
         bar = Bar(most, 0, runs, width=BAR_COLUMNS, color="red" if runs == most and len(chosen) > 1 else "cyan")
         table.add_row(moment(at, zone), f"{runs:,}", bar, Text(plain(named)))
     console.print(table)
-    if load.uncounted:
-        click.echo(f"{load.uncounted} jobs could not be counted: their place in the schedule cannot be read", err=True)
+    load.late.tell("jobs are late (a run is due, and in no lane yet)")
+    load.uncounted.tell("jobs do not fire (their place in the schedule cannot be read)")
 
 
 def _seconds(text: str) -> int:

@@ -17,6 +17,11 @@ DEFAULT_STEP_SECONDS = 3600
 LARGEST_JOBS = 3
 """Jobs that are named of a bucket, those with the most runs in it."""
 
+LATE_SECONDS = 60
+"""A run is enqueued minutes before it is due. One that is not for so long afterwards was missed by a tick at least; the
+cursor that says so may itself be read some seconds old.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -28,6 +33,11 @@ class Window:
     end: int
     step: int
     since: int
+
+
+def is_late(cursor: Cursor, now: float) -> bool:
+    """Whether the next run of an active job came due LATE_SECONDS before `now` (UTC seconds) and is not enqueued."""
+    return cursor.due is not None and cursor.due + LATE_SECONDS < now
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,8 +148,10 @@ class MemoryJobStore:
         following = places[limit - 1] if len(places) > limit else None
         return ChangePage(tuple(changes[place] for place in places[:limit]), following)
 
-    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        return self._page(tenant, None, limit, after, prefix)
+    def page(
+        self, tenant: str, *, limit: int, after: str | None, prefix: str = "", state: JobState | None = None
+    ) -> JobPage:
+        return self._page(tenant, None, limit, after, prefix, state)
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         return self._page(tenant, tag, limit, after, prefix)
@@ -163,12 +165,20 @@ class MemoryJobStore:
         found = ((job_id, self.get(tenant, job_id)) for job_id in job_ids)
         return {job_id for job_id, job in found if job is not None and tag in job.tags}
 
-    def _page(self, tenant: str, tag: str | None, limit: int, after: str | None, prefix: str) -> JobPage:
+    def _page(
+        self,
+        tenant: str,
+        tag: str | None,
+        limit: int,
+        after: str | None,
+        prefix: str,
+        state: JobState | None = None,
+    ) -> JobPage:
         with self._items.lock:
             ids = sorted(
                 job.id
                 for (owner, _), job in self._items.jobs.items()
-                if owner == tenant and (tag is None or tag in job.tags)
+                if owner == tenant and (tag is None or tag in job.tags) and state in (None, job.state)
             )
             ids = [job_id for job_id in ids if job_id.startswith(prefix) and (after is None or job_id > after)]
             found = [self.get_both(tenant, job_id) for job_id in ids[:limit]]

@@ -175,7 +175,7 @@ class Jobs:
         where = JobFilter() if where is None else where
         looked_at = max(limit, SIFTED) if where.sifts else limit
         if where.tag is None:
-            page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix)
+            page = self.store.page(tenant, limit=looked_at, after=after, prefix=where.prefix, state=where.state)
         else:
             page = self.store.page_tag(tenant, where.tag, limit=looked_at, after=after, prefix=where.prefix)
         found = [(job, cursor) for job, cursor in page.items if where.passes(job)]

@@ -5,31 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from duecourse.domain.jobs.policies import JobState
-from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window
+from duecourse.domain.jobs.upcoming import Bucket, Histogram, Window, is_late
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import Clock, JobStore
 from duecourse.usecases.jobs.limits import Charge, free
 
-JOBS_READ = 100
-"""Jobs of a page, at most."""
+JOBS_READ = 1000
+"""Jobs of a page, at most: about as many as a query of 1 MB answers (Amazon DynamoDB Developer Guide, "Querying")."""
 
 RUNS_COUNTED = 50_000
 """After so many a page ends with the job that it is at: each is computed from its schedule."""
 
-
 RUNS_A_REQUEST = 1000
 """So many counted runs cost a tenant as much as a request: some milliseconds of a processor."""
+
+JOBS_A_REQUEST = 100
+"""So many jobs that are looked at do, too: some 80 read units."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpcomingPage:
-    """The histogram of some `jobs`; `uncounted` of them cannot be read. `following` continues after the last one."""
+    """The histogram of some `jobs`, of which `paused` have no runs to come. `late` are those whose next run came due
+    and is not enqueued, `uncounted` those that do not fire, since their place in the schedule cannot be read: their
+    ids, in order. `following` continues after the last job.
+    """
 
     buckets: tuple[Bucket, ...]
     runs: int
     jobs: int
-    uncounted: int
+    paused: int
+    late: tuple[str, ...]
+    uncounted: tuple[str, ...]
     following: str | None
 
 
@@ -39,26 +46,33 @@ class Upcoming:
 
     jobs: JobStore
     clock: Clock
+    jobs_read: int = JOBS_READ
 
     def page(self, tenant: str, window: Window, *, after: str | None, charge: Charge = free) -> UpcomingPage:
         """The jobs whose id sorts after `after`. Raises what `charge` raises for the work that was done."""
-        page = self.jobs.page_cursors(tenant, limit=JOBS_READ, after=after)
-        histogram = Histogram(window)
-        looked_at = uncounted = 0
+        page = self.jobs.page_cursors(tenant, limit=self.jobs_read, after=after)
+        histogram, now = Histogram(window), self.clock.now()
+        looked_at = paused = 0
+        late: list[str] = []
+        uncounted: list[str] = []
         following = page.following
         for entry in page.items:
             looked_at += 1
             try:
                 if entry.state is JobState.PAUSED:
+                    paused += 1
                     continue
                 if entry.cursor is None or entry.cursor.error is not None:
-                    uncounted += 1
-                else:
-                    histogram.add(entry.cursor)
+                    uncounted.append(entry.job_id)
+                    continue
+                histogram.add(entry.cursor)
+                if is_late(entry.cursor, now):
+                    late.append(entry.job_id)
             except (ScheduleError, ExclusionError):
-                uncounted += 1
+                uncounted.append(entry.job_id)
             if histogram.runs >= RUNS_COUNTED:
                 following = entry.job_id if looked_at < len(page.items) else page.following
                 break
-        charge(histogram.runs // RUNS_A_REQUEST)
-        return UpcomingPage(histogram.buckets(), histogram.runs, looked_at, uncounted, following)
+        charge(histogram.runs // RUNS_A_REQUEST + looked_at // JOBS_A_REQUEST)
+        buckets, runs = histogram.buckets(), histogram.runs
+        return UpcomingPage(buckets, runs, looked_at, paused, tuple(late), tuple(uncounted), following)

@@ -16,6 +16,11 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.policies import JobState
 from duecourse.ports import CursorPage, JobCursor, JobPage
 
+LOOKED_AT = 1000
+"""Jobs that are looked at for a page of those in one state, beyond as many as the page may have: a query of them reads
+1 MB at most, some 400 jobs (Amazon DynamoDB Developer Guide, "Querying tables").
+"""
+
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
@@ -28,10 +33,19 @@ class JobPages:
         self._table = table
         self._read = read
 
-    def of_tenant(self, tenant: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
-        last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
-        items, more = self._query("tenant", tenant, "job_id", prefix, limit, last, IndexName="tenant")
-        return self._page(items, None if more is None else more["job_id"]["S"])
+    def of_tenant(self, tenant: str, *, limit: int, after: str | None, prefix: str, state: JobState | None) -> JobPage:
+        """See ports.JobStore.page."""
+        found: list[Item] = []
+        for size in (limit,) if state is None else (limit, LOOKED_AT):
+            last = None if after is None else job_key(tenant, after, JOB) | _indexed(tenant, after)
+            items, more = self._query("tenant", tenant, "job_id", prefix, size, last, state=state, IndexName="tenant")
+            found += items
+            after = None if more is None else more["job_id"]["S"]
+            if after is None or len(found) >= limit:
+                break
+        if len(found) > limit:
+            after = found[limit - 1]["job_id"]["S"]
+        return self._page(found[:limit], after)
 
     def of_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str) -> JobPage:
         partition = tag_partition(tenant, tag)
@@ -71,10 +85,11 @@ class JobPages:
         last: Item | None,
         *,
         read: Sequence[str] = (),
+        state: JobState | None = None,
         **where: str,
     ) -> tuple[list[Item], Item | None]:
         """A page of items, of which all is read or these attributes, and the key of its last one, where there is
-        more.
+        more. With `state` those alone that are in it: `limit` is of all that are looked at.
         """
         condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
         if prefix:
@@ -84,6 +99,10 @@ class JobPages:
         if read:
             where["ProjectionExpression"] = ", ".join(f"#{name}" for name in read)
             names |= {f"#{name}": name for name in read}
+        if state is not None:
+            where["FilterExpression"] = "#state = :state"
+            names["#state"] = "state"
+            stand[":state"] = {"S": state}
         answer = self._client.query(
             TableName=self._table,
             KeyConditionExpression=condition,

@@ -32,6 +32,7 @@ from duecourse.adapters.dynamodb.writing import transact
 from duecourse.domain.jobs.change_record import ChangeRecord
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Gone, Job, JobSnapshot
+from duecourse.domain.jobs.policies import JobState
 from duecourse.domain.jobs.seats import Seats
 from duecourse.domain.runs.run import Run
 from duecourse.ports import (
@@ -207,8 +208,10 @@ class DynamoJobStore:
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
         return change_items.page(self._client, self._table, tenant, job_id, limit, before)
 
-    def page(self, tenant: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
-        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix)
+    def page(
+        self, tenant: str, *, limit: int, after: str | None, prefix: str = "", state: JobState | None = None
+    ) -> JobPage:
+        return self._pages.of_tenant(tenant, limit=limit, after=after, prefix=prefix, state=state)
 
     def page_tag(self, tenant: str, tag: str, *, limit: int, after: str | None, prefix: str = "") -> JobPage:
         return self._pages.of_tag(tenant, tag, limit=limit, after=after, prefix=prefix)

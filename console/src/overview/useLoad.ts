@@ -1,0 +1,59 @@
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { fetcher } from "../api/client";
+import { useNow } from "../shared/Instant";
+import { type Load, loadOf, type Upcoming } from "./load";
+
+const MINUTE = 60_000;
+const TEN_MINUTES = 10 * MINUTE;
+const DAY = 86_400_000;
+/** Of some 400 jobs each; what more jobs add is not worth a person's waiting for it. */
+const PAGES = 40;
+
+export const BAR_MINUTES = 10;
+
+export interface Coming extends Load {
+  /** There are more jobs than were looked at. */
+  cut: boolean;
+}
+
+/** The runs that come due in the next 24 hours, and which jobs are paused, late or do not fire: one walk through all
+ * jobs. One page is walked every minute, more of them every ten. `soFar`: jobs looked at while it walks.
+ */
+export function useLoad(enabled: boolean) {
+  const now = useNow(MINUTE);
+  const begin = Math.floor(now / TEN_MINUTES) * TEN_MINUTES;
+  const client = useQueryClient();
+  const query = useQuery<Coming & { pages: number }>({
+    queryKey: ["load", begin],
+    enabled,
+    placeholderData: keepPreviousData,
+    staleTime: MINUTE,
+    refetchInterval: ({ state }) => (state.data !== undefined && state.data.pages > 1 ? false : MINUTE),
+    queryFn: async ({ signal }) => {
+      const window = {
+        from: new Date(begin).toISOString(),
+        to: new Date(begin + DAY).toISOString(),
+        step: 60,
+      };
+      const pages: Upcoming[] = [];
+      let cursor: string | undefined;
+      do {
+        const { data } = await fetcher.GET("/v1/upcoming", {
+          params: { query: { ...window, cursor } },
+          signal,
+        });
+        if (data !== undefined) pages.push(data);
+        cursor = data?.next_cursor ?? undefined;
+        client.setQueryData(
+          SO_FAR,
+          pages.reduce((all, page) => all + page.jobs, 0),
+        );
+      } while (cursor !== undefined && pages.length < PAGES);
+      return { ...loadOf(pages, BAR_MINUTES), cut: cursor !== undefined, pages: pages.length };
+    },
+  });
+  const soFar = useQuery<number>({ queryKey: SO_FAR, enabled: false, initialData: 0 });
+  return { ...query, soFar: soFar.data };
+}
+
+const SO_FAR = ["load so far"];
