@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from duecourse.client.bodies import HttpTarget
 from duecourse.testing import Scheduler
+from duecourse.usecases.jobs.jobs import SIFTED
 from tests.console.conftest import Open
 from tests.support.console import ServedConsole
 
@@ -42,6 +43,15 @@ def act(page: Page, action: str, confirmed: str) -> None:
     page.get_by_role("button", name="Actions").click()
     page.get_by_role("menuitem", name=action).click()
     page.get_by_role("dialog").get_by_role("button", name=confirmed).click()
+
+
+def test_pages_without_a_job_that_is_asked_for_are_passed_over(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    make(scheduler, SIFTED + 20)
+    scheduler.client.create_job({"id": "last", "owner": "finance", "schedule": None, "target": TARGET})
+    page = open_page(console, "/jobs?owner=finance")
+    expect(page.get_by_role("rowheader").get_by_role("link")).to_have_text(["last"])
 
 
 def test_a_job_is_told_in_a_row(sampled: ServedConsole, open_page: Open) -> None:

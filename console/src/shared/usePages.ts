@@ -2,6 +2,11 @@ import { type QueryKey, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { LIVE } from "../api/client";
 
+/** A list with a filter may have pages without anything, which go on: so many are passed over at once. */
+const PASSED_OVER = 20;
+/** How often a page is asked for again that took more than one request (ms). */
+const LONG = 60_000;
+
 interface Page<Item> {
   items: Item[];
   next_cursor: string | null;
@@ -35,8 +40,15 @@ export function usePages<Item>(
   const cursor = here.cursors[here.page - 1];
   const query = useQuery({
     queryKey: [...key, "page", cursor ?? null],
-    queryFn: ({ signal }) => read(cursor, signal),
-    refetchInterval: every,
+    queryFn: async ({ signal }) => {
+      let page = await read(cursor, signal);
+      let passed = 0;
+      for (; page.items.length === 0 && page.next_cursor !== null && passed < PASSED_OVER; passed += 1) {
+        page = await read(page.next_cursor, signal);
+      }
+      return { ...page, passed };
+    },
+    refetchInterval: ({ state }) => (every !== false && state.data?.passed ? Math.max(every, LONG) : every),
     enabled,
   });
   const next = query.data?.next_cursor ?? null;
