@@ -28,7 +28,9 @@ class Stage:
         self.asked.append(query)
         at, last = query.get("cursor", ""), "cursor" in query
         window = {"from": "2026-11-22T18:00:00Z", "to": "2026-11-23T18:00:00Z", "step": 3600}
-        wrong = {"late": 1, "late_jobs": [f"late{at}"], "uncounted": 11 if last else 0, "uncounted_jobs": ["broken"] if last else []}
+        wrong = {"late": 1, "late_jobs": [f"late{at}"], "uncounted": 0, "uncounted_jobs": []}
+        if last:
+            wrong |= {"uncounted": 11, "uncounted_jobs": ["broken"]}
         return {**window, **wrong, "buckets": PAGES[at], "next_cursor": None if last else "2"}
 
 

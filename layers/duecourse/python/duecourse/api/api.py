@@ -32,6 +32,7 @@ from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
 from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.run_payload import RunPayloads
 from duecourse.usecases.runs.run_search import RunSearch
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
@@ -51,6 +52,7 @@ class Api:
     history: History
     job_history: JobHistory
     runs: Runs
+    run_payloads: RunPayloads
     search: RunSearch
     callbacks: Callbacks
     commands: Commands

@@ -44,6 +44,7 @@ from duecourse.usecases.runs.health import Health
 from duecourse.usecases.runs.history import History
 from duecourse.usecases.runs.manual import Manual
 from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.run_payload import RunPayloads
 from duecourse.usecases.runs.run_search import RunSearch
 from duecourse.usecases.runs.runs import Runs
 from duecourse.usecases.runs.skip_next import SkipNext
@@ -51,6 +52,7 @@ from duecourse.usecases.runs.stage_checks import StageChecks
 from duecourse.usecases.runs.stats import Stats
 from duecourse.usecases.workflows.cancel_runs import CancelRuns
 from duecourse.usecases.workflows.manage import ManageWorkflows
+from duecourse.usecases.workflows.payloads import Payloads
 from duecourse.usecases.workflows.view import WorkflowRuns
 
 
@@ -97,6 +99,7 @@ def api_of(ports: ApiPorts, settings: ApiSettings) -> Api:
         history=history,
         job_history=JobHistory(store),
         runs=single,
+        run_payloads=RunPayloads(single, store, Payloads(workflows, store, inputs)),
         search=search,
         callbacks=Callbacks(runs, store, clock, orders),
         commands=Commands(single, store, orders),

@@ -22,6 +22,7 @@ from duecourse.client.models import (
     Preview,
     Redriven,
     Run,
+    RunPayload,
     SingleRun,
     Skipped,
     Stage,
@@ -648,6 +649,16 @@ class Methods(ABC):
             ),
             Heartbeat,
         )
+
+    def get_run_payload(self, run_id: str) -> RunPayload:
+        """Read what a run sends.
+
+        The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the
+        run and the present definition of its job.
+
+        `run_id`: the run's id: job, occurrence (UTC) and, for runs made by hand, a suffix.
+        """
+        return self._send(Call("GET", Call.at("runs/{run_id}/payload", run_id=run_id)), RunPayload)
 
     def redrive_run(self, run_id: str) -> Accepted:
         """Send a dead run again.

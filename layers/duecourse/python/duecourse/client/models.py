@@ -511,6 +511,21 @@ class RetryShown(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunPayload(Answer):
+    """What a run sends to its target."""
+
+    payload: Any
+    """With its templates filled in, but for `callback_token`."""
+    idempotency_key: str | None
+    own: bool
+    """Whether it was given when the run was asked for; else it is the job's."""
+    changed: bool
+    """Whether the job was changed after the attempt began, which may have sent another one."""
+    problem: str | None
+    """Why it cannot be told; then there is no payload."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sign(Answer):
     """With which secret of the tenant's calls are signed."""
 

@@ -35,7 +35,7 @@ from duecourse.api.routes.job_history import ChangeAnswer
 from duecourse.api.routes.manual import BackfillAnswer, BackfillBody, RunBody, SkipBody, SkippedAnswer
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.preview import PreviewAnswer, PreviewBody
-from duecourse.api.routes.runs import ExplainedAnswer
+from duecourse.api.routes.runs import ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import HealthAnswer, StatsAnswer
 from duecourse.api.routes.stage import StageAnswer
 from duecourse.api.routes.upcoming import UpcomingAnswer
@@ -217,6 +217,13 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     JobAnswer: JOB,
     RunAnswer: RUN,
     SingleRunAnswer: RUN | {"attempt_list": [ATTEMPT]},
+    RunPayloadAnswer: {
+        "payload": {"day": "2026-11-21"},
+        "idempotency_key": f"default/{RUN['id']}",
+        "own": False,
+        "changed": False,
+        "problem": None,
+    },
     ChangeAnswer: CHANGE,
     AcceptedAnswer: {"run": RUN, "accepted": "cancel"},
     BackfillAnswer: BACKFILL,

@@ -42,6 +42,37 @@ def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     return Answer(HTTPStatus.OK, "run_read", body, facts={"run_id": run_id})
 
 
+class RunPayloadAnswer(TypedDict):
+    """What a run sends to its target."""
+
+    payload: Annotated[Any, Field(description="With its templates filled in, but for `callback_token`.")]
+    idempotency_key: str | None
+    own: Annotated[bool, Field(description="Whether it was given when the run was asked for; else it is the job's.")]
+    changed: Annotated[
+        bool, Field(description="Whether the job was changed after the attempt began, which may have sent another one.")
+    ]
+    problem: Annotated[str | None, Field(description="Why it cannot be told; then there is no payload.")]
+
+
+@route("GET", "/v1/runs/<run_id>/payload", "runs", {200: RunPayloadAnswer}, problems=("job-deleted",))
+def get_run_payload(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Read what a run sends.
+
+    The payload of its last attempt, or of the first one to come. It is not kept, but computed again from the run and
+    the present definition of its job.
+    """
+    run_id = run_id_in(parameters)
+    sent = api.run_payloads.of(request.tenant, run_id)
+    body: RunPayloadAnswer = {
+        "payload": sent.payload,
+        "idempotency_key": sent.idempotency_key,
+        "own": sent.own,
+        "changed": sent.changed,
+        "problem": sent.problem,
+    }
+    return Answer(HTTPStatus.OK, "run_payload_read", body, facts={"run_id": run_id})
+
+
 @route("POST", "/v1/runs/<run_id>/cancel", "runs", {202: AcceptedAnswer}, problems=("run-ended", "lane-unavailable"))
 def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Cancel a run.

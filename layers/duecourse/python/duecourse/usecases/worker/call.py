@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from traceback import format_tb
 
 from duecourse.domain.jobs.job import Job
@@ -12,24 +11,13 @@ from duecourse.domain.runs.rendering import idempotency_key
 from duecourse.domain.runs.run import Run
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import Call, Caller, Clock, Inputs
+from duecourse.ports import Call, Caller, Clock
 from duecourse.usecases.worker.work_item import WorkItem
+from duecourse.usecases.workflows.payloads import Payloads, Prepared
 from duecourse.usecases.workflows.workflows import Workflows
 
 FINISH_MARGIN_SECONDS = 3
 """The time of an invocation that a worker reserves to record the end of an attempt."""
-
-PAYLOAD_GONE = Failed(
-    "the payload that was given for this run is not kept any more", retryable=False, code="payload_gone"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A job as a run calls it, and what its templates may name of the run's workflow."""
-
-    job: Job
-    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +25,16 @@ class Calls:
     """Calls targets, with the run's own payload if its request had one."""
 
     caller: Caller
-    inputs: Inputs
+    payloads: Payloads
     clock: Clock
     workflows: Workflows
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
         """The job as this run calls it, or why it cannot be called: what its payload is made of is not there."""
-        if run.is_member:
-            try:
-                return Prepared(*self.workflows.filled(job, run))
-            except TemplateError as problem:
-                return Failed(str(problem), retryable=False, code=problem.code)
-        if not run.own_payload:
-            return Prepared(job)
-        given = self.inputs.get(run.tenant, run.job_id, run.suffix)
-        return PAYLOAD_GONE if given is None else Prepared(replace(job, payload=given.payload))
+        try:
+            return self.payloads.prepared(job, run)
+        except TemplateError as problem:
+            return Failed(str(problem), retryable=False, code=problem.code)
 
     def call(self, item: WorkItem, run: Run, prepared: Prepared | Failed) -> Outcome:
         """The outcome of the call. Never raises: after any error the attempt has ended."""

@@ -36,6 +36,7 @@ from duecourse.usecases.worker.requeue import Requeue
 from duecourse.usecases.worker.side_effects import SideEffects
 from duecourse.usecases.worker.start import Starter
 from duecourse.usecases.worker.work_item import WorkerRules
+from duecourse.usecases.workflows.payloads import Payloads
 from duecourse.usecases.workflows.workflows import Workflows
 
 
@@ -82,5 +83,6 @@ def worker_of(ports: WorkerPorts, caller: Caller, rules: WorkerRules) -> LaneWor
     transitions, coverage = transitions_of(ports, rules.lane), Coverage(ports.runs)
     workflows = transitions.effects.workflows
     requeue = Requeue(ports.runs, ports.clock, ports.randomness, transitions.effects.forwarder, rules)
-    starter = Starter(Calls(caller, ports.inputs, ports.clock, workflows), transitions, requeue, coverage)
+    payloads = Payloads(ports.workflows, ports.jobs, ports.inputs)
+    starter = Starter(Calls(caller, payloads, ports.clock, workflows), transitions, requeue, coverage)
     return LaneWorker(ports.jobs, starter, transitions, requeue, coverage, workflows)

@@ -7,20 +7,16 @@ start the last one to be noted sees all others, since each is noted before the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
 from duecourse.domain.runs.member import MEMBERS_FAILED
 from duecourse.domain.runs.records import stopped_by_workflow
 from duecourse.domain.runs.run import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Succeeded
-from duecourse.domain.workflows.ends import End, MemberEnds, end_of
+from duecourse.domain.workflows.ends import MemberEnds, end_of
 from duecourse.domain.workflows.graph import Graph, read_ref
-from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
@@ -94,31 +90,6 @@ class Workflows:
         named = [f"{run.job_id} ({run.code or run.reason or run.state})" for run in failed[:NAMED_FAILURES]]
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
-
-    def filled(self, job: Job, run: Run) -> tuple[Job, Mapping[str, str]]:
-        """A member as it is called in this run: with what its payload takes of other members, and on the calendar of
-        its workflow's time zone; and what its templates may name besides. Raises UpstreamResultError.
-        """
-        graph, workflow = self._graph(run), read_ref(run.workflow or "").workflow
-        job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
-        taken = [each for _, _, each in taken_by(job.payload) if each is not None]
-        if not taken:
-            return job, {}
-        named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
-        records = {record.job_id: record for record in self._records(run, graph, sorted(named))}
-        for member in (graph.members[number] for number in named):
-            if member.id not in records and member.given is not None and member.given.end is End.OK:
-                raise UpstreamResultError(f"the record of {member.id}.{member.given.run} is not kept any more")
-        found = filled(job.payload, records, cache(lambda: self._payload(run, workflow)))
-        return replace(job, payload=found.payload), found.texts
-
-    def _payload(self, run: Run, workflow: str) -> object:
-        """The payload of the workflow's run: its own, where it was given one."""
-        asked = self.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
-        if asked is not None and asked.own_payload:
-            return asked.payload
-        job = self.jobs.get(run.tenant, workflow)
-        return None if job is None else job.payload
 
     def begin(self, run: Run, report: Report) -> Outcome:
         """Start the members that are to be started; of a run that was redriven itself, redrive those that are dead."""

@@ -1,0 +1,57 @@
+"""What a run sends to its target, computed again: it is not kept, but follows from the run and its job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from duecourse.domain.runs.rendering import idempotency_key, render_document, values_for
+from duecourse.domain.targets.template import TemplateError
+from duecourse.ports import GraphMissingError, JobStore
+from duecourse.usecases.runs.commands import JobGoneError
+from duecourse.usecases.runs.runs import Runs
+from duecourse.usecases.workflows.payloads import Payloads
+
+TOKEN = "{{callback_token}}"
+"""Stands for itself: whoever has a run's token may end the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentPayload:
+    """A run's payload with its templates filled in for the last attempt, or why they cannot be (`problem`).
+
+    `own`: it was given when the run was asked for. `changed`: the job was changed after the attempt began, which may
+    have sent something else.
+    """
+
+    payload: Any
+    idempotency_key: str | None
+    own: bool
+    changed: bool
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPayloads:
+    """Computes what runs send by the present definitions of their jobs."""
+
+    runs: Runs
+    jobs: JobStore
+    payloads: Payloads
+
+    def of(self, tenant: str, run_id: str) -> SentPayload:
+        """What the run's last attempt sent, or its first one will. Raises RunUnknownError, JobGoneError."""
+        run = self.runs.get(tenant, run_id)
+        job = self.jobs.get(tenant, run.job_id)
+        if job is None:
+            raise JobGoneError(run)
+        changed = run.started_at is not None and job.updated_at > run.started_at
+        try:
+            prepared = self.payloads.prepared(job, run)
+            key = idempotency_key(run, prepared.job)
+            values = values_for(run, prepared.job) | dict(prepared.taken)
+            values |= {"idempotency_key": key, "callback_token": TOKEN}
+            payload = render_document(prepared.job.payload, values)
+        except (TemplateError, GraphMissingError) as problem:
+            return SentPayload(None, None, run.own_payload, changed, str(problem))
+        return SentPayload(payload, key, run.own_payload, changed)

@@ -1,0 +1,106 @@
+"""What a run sends, told by the API: the same as its target receives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from duecourse.client import ConflictError, NotFoundError
+from duecourse.client.bodies import HttpTarget, JobRequest
+from duecourse.testing import Scheduler
+
+TARGET: HttpTarget = {"type": "http", "url": "https://example.com/hook"}
+NIGHTLY: JobRequest = {
+    "id": "nightly",
+    "schedule": "30 2 * * *",
+    "timezone": "Europe/Berlin",
+    "target": TARGET,
+    "payload": {"day": "{{date}}", "attempt": "{{attempt}}", "key": "{{idempotency_key}}"},
+}
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    with Scheduler(now="2026-03-28T00:00:00Z") as scheduler:
+        yield scheduler
+
+
+def told(scheduler: Scheduler, run_id: str) -> Any:
+    return scheduler.client.get_run_payload(run_id)
+
+
+def test_templates_are_filled_in_as_for_the_last_attempt(scheduler: Scheduler) -> None:
+    scheduler.answer("nightly", status=503)
+    scheduler.client.create_job(NIGHTLY)
+    *_, last = scheduler.advance(days=1)
+    found = told(scheduler, last.run_id)
+    assert found.payload == last.payload
+    assert found.payload["attempt"] == "4"
+    assert (found.idempotency_key, found.own, found.changed) == ("default/nightly.20260328T013000Z", False, False)
+
+
+def test_a_run_that_has_not_begun_is_told_as_it_will_be(scheduler: Scheduler) -> None:
+    scheduler.client.create_job({**NIGHTLY, "schedule": "rate(5 minutes)"})
+    scheduler.advance(minutes=1)  # a tick enqueues what is due within five minutes
+    queued = scheduler.client.list_runs("nightly").items[-1]
+    assert queued.state == "QUEUED"
+    before = told(scheduler, queued.id)
+    call = scheduler.advance(minutes=5)[0]
+    assert (call.run_id, before.payload["day"]) == (queued.id, call.payload["day"])
+
+
+def test_a_payload_that_was_given_with_the_request_is_told(scheduler: Scheduler) -> None:
+    scheduler.client.create_job({**NIGHTLY, "schedule": None})
+    scheduler.client.run_job("nightly", payload={"only": "{{job_id}}"})
+    (call,) = scheduler.advance(seconds=1)
+    found = told(scheduler, call.run_id)
+    assert (found.payload, found.own) == (call.payload, True)
+
+
+def test_a_job_that_was_changed_since_is_said_so(scheduler: Scheduler) -> None:
+    scheduler.client.create_job(NIGHTLY)
+    (call,) = scheduler.advance(days=1)
+    scheduler.client.patch_job("nightly", {"payload": "other"})
+    found = told(scheduler, call.run_id)
+    assert (found.payload, found.changed) == ("other", True)
+
+
+def test_the_token_of_a_run_is_told_to_nobody(scheduler: Scheduler) -> None:
+    scheduler.client.create_job({**NIGHTLY, "completion": "callback", "payload": ["{{callback_token}}", "{{run_id}}"]})
+    (call,) = scheduler.advance(hours=2)
+    token, run_id = call.payload
+    assert told(scheduler, call.run_id).payload == ["{{callback_token}}", run_id]
+    assert token != "{{callback_token}}"
+
+
+def test_what_a_member_takes_of_another_one_is_told(scheduler: Scheduler) -> None:
+    scheduler.answer("extract", body={"rows": 12})
+    scheduler.client.put_workflow(
+        "month-end",
+        {
+            "schedule": "0 3 1 * *",
+            "jobs": {
+                "extract": {"job": {"target": TARGET}},
+                "load": {
+                    "after": ["extract"],
+                    "job": {"target": TARGET, "payload": {"rows": "{{upstream.extract.result.body.rows}}"}},
+                },
+            },
+        },
+    )
+    calls = scheduler.advance_to("2026-04-01T04:00:00Z")
+    load = next(call for call in calls if call.job_id == "load")
+    assert told(scheduler, load.run_id).payload == load.payload == {"rows": 12}
+
+
+def test_why_it_cannot_be_told_is_said(scheduler: Scheduler) -> None:
+    scheduler.client.create_job(NIGHTLY)
+    (call,) = scheduler.advance(days=1)
+    with pytest.raises(NotFoundError):
+        told(scheduler, "nightly.20260101T000000Z")
+    scheduler.client.delete_job("nightly")
+    with pytest.raises(ConflictError) as refused:
+        told(scheduler, call.run_id)
+    assert "was deleted" in str(refused.value)
