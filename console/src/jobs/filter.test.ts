@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { filtersOf, queryOf } from "./filter";
 
 test("filters are the same after they were tokens", () => {
-  const filters = { prefix: "night", tag: "crm", state: "PAUSED", owner: "sales" };
+  const filters = { prefix: "night", name: "report", tag: "crm", state: "PAUSED", owner: "sales" };
   expect(filtersOf(queryOf(filters))).toEqual(filters);
 });
 
@@ -14,6 +14,7 @@ test("text alone is the beginning of an id, and of two the later counts", () => 
   ];
   expect(filtersOf({ operation: "and", tokens })).toEqual({
     prefix: "second",
+    name: undefined,
     tag: undefined,
     state: "PAUSED",
     owner: undefined,

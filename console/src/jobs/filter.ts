@@ -1,15 +1,18 @@
 import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
 
 /** What jobs are searched by, as the API and the page's address name it. */
-export const FILTERS = ["prefix", "tag", "state", "owner"] as const;
+export const FILTERS = ["prefix", "name", "tag", "state", "owner"] as const;
 export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 export const PROPERTIES: PropertyFilterProps.FilteringProperty[] = [
   { key: "prefix", propertyLabel: "Id", groupValuesLabel: "Ids", operators: ["^"], defaultOperator: "^" },
+  { key: "name", propertyLabel: "Name", groupValuesLabel: "Names", operators: [":"], defaultOperator: ":" },
   { key: "tag", propertyLabel: "Tag", groupValuesLabel: "Tags", operators: ["="] },
   { key: "state", propertyLabel: "State", groupValuesLabel: "States", operators: ["="] },
   { key: "owner", propertyLabel: "Owner", groupValuesLabel: "Owners", operators: ["="] },
 ];
+
+const OPERATORS: Partial<Record<(typeof FILTERS)[number], string>> = { prefix: "^", name: ":" };
 
 /** The filters as Cloudscape's tokens. */
 export function queryOf(filters: Filters): PropertyFilterProps.Query {
@@ -18,7 +21,7 @@ export function queryOf(filters: Filters): PropertyFilterProps.Query {
     tokens: FILTERS.flatMap((name) =>
       filters[name] === undefined
         ? []
-        : [{ propertyKey: name, operator: name === "prefix" ? "^" : "=", value: filters[name] }],
+        : [{ propertyKey: name, operator: OPERATORS[name] ?? "=", value: filters[name] }],
     ),
   };
 }
@@ -33,5 +36,12 @@ export function filtersOf(
     const text = String(value).trim();
     filters[name] = name === "state" ? text.toUpperCase() : text;
   }
-  return { prefix: undefined, tag: undefined, state: undefined, owner: undefined, ...filters };
+  return {
+    prefix: undefined,
+    name: undefined,
+    tag: undefined,
+    state: undefined,
+    owner: undefined,
+    ...filters,
+  };
 }

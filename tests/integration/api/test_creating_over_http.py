@@ -213,9 +213,10 @@ def test_what_is_no_batch_is_refused(api: ApiClient, body: Any, place: str) -> N
     assert ids(api) == []
 
 
-def test_jobs_are_listed_by_prefix_tag_state_and_owner(api: ApiClient) -> None:
+def test_jobs_are_listed_by_prefix_name_tag_state_and_owner(api: ApiClient) -> None:
     for name, tags in (("mail-a", ["x"]), ("mail-b", ["x", "y"]), ("news-a", ["y"]), ("news-b", [])):
-        assert post(api, DAILY | {"id": name, "tags": tags, "owner": "post" if "mail" in name else ""}).status == 201
+        of = {"name": f"The {name.title()}", "owner": "post" if "mail" in name else ""}
+        assert post(api, DAILY | {"id": name, "tags": tags, **of}).status == 201
     api.ask("/v1/jobs/mail-b/pause")
     assert ids(api, prefix="mail") == ["mail-a", "mail-b"]
     assert ids(api, tag="y") == ["mail-b", "news-a"]
@@ -224,14 +225,17 @@ def test_jobs_are_listed_by_prefix_tag_state_and_owner(api: ApiClient) -> None:
     assert ids(api, state="ACTIVE", tag="x") == ["mail-a"]
     assert ids(api, owner="post") == ["mail-a", "mail-b"]
     assert ids(api, owner="pos") == []
+    assert ids(api, name="mail-") == ["mail-a", "mail-b"]
+    assert ids(api, name="THE NEWS", tag="y") == ["news-a"]
+    assert api.get("/v1/jobs", name="").errors.keys() == {"name"}
     assert ids(api, state="COMPLETED") == ids(api, tag="z") == ids(api, prefix="z") == []
 
 
-@pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}])
+@pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}, {"name": "a"}])
 def test_filtered_lists_come_page_by_page(api: ApiClient, query: dict[str, str]) -> None:
     names = [f"job-{number}" for number in range(5)]
     for name in names:
-        post(api, DAILY | {"id": name, "tags": ["all"]})
+        post(api, DAILY | {"id": name, "name": "A job", "tags": ["all"]})
     seen: list[str] = []
     more: dict[str, str] = {}
     while True:

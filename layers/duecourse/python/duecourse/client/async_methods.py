@@ -162,6 +162,7 @@ class AsyncMethods(ABC):
         self,
         *,
         prefix: str | None = None,
+        name: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
@@ -170,9 +171,11 @@ class AsyncMethods(ABC):
     ) -> Awaitable[AsyncPage[Job]]:
         """List jobs.
 
-        The tenant's jobs, ordered by id. With `state` a page may be short and yet have a next.
+        The tenant's jobs, ordered by id. With `name`, `state` or `owner` a page may be short and yet have a next.
 
         `prefix`: only jobs whose ids begin so.
+
+        `name`: only jobs whose name contains this text, in capitals or not.
 
         `tag`: only jobs with this tag.
 
@@ -188,7 +191,15 @@ class AsyncMethods(ABC):
             Call(
                 "GET",
                 "jobs",
-                query={"prefix": prefix, "tag": tag, "state": state, "owner": owner, "limit": limit, "cursor": cursor},
+                query={
+                    "prefix": prefix,
+                    "name": name,
+                    "tag": tag,
+                    "state": state,
+                    "owner": owner,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Job,
         )
@@ -790,6 +801,7 @@ class AsyncMethods(ABC):
         self,
         *,
         prefix: str | None = None,
+        name: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
@@ -801,6 +813,8 @@ class AsyncMethods(ABC):
         The tenant's workflows without their jobs, ordered by id. A page may be short and yet have a next.
 
         `prefix`: only jobs whose ids begin so.
+
+        `name`: only jobs whose name contains this text, in capitals or not.
 
         `tag`: only jobs with this tag.
 
@@ -816,7 +830,15 @@ class AsyncMethods(ABC):
             Call(
                 "GET",
                 "workflows",
-                query={"prefix": prefix, "tag": tag, "state": state, "owner": owner, "limit": limit, "cursor": cursor},
+                query={
+                    "prefix": prefix,
+                    "name": name,
+                    "tag": tag,
+                    "state": state,
+                    "owner": owner,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             WorkflowSummary,
         )

@@ -162,6 +162,7 @@ class Methods(ABC):
         self,
         *,
         prefix: str | None = None,
+        name: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
@@ -170,9 +171,11 @@ class Methods(ABC):
     ) -> Page[Job]:
         """List jobs.
 
-        The tenant's jobs, ordered by id. With `state` a page may be short and yet have a next.
+        The tenant's jobs, ordered by id. With `name`, `state` or `owner` a page may be short and yet have a next.
 
         `prefix`: only jobs whose ids begin so.
+
+        `name`: only jobs whose name contains this text, in capitals or not.
 
         `tag`: only jobs with this tag.
 
@@ -188,7 +191,15 @@ class Methods(ABC):
             Call(
                 "GET",
                 "jobs",
-                query={"prefix": prefix, "tag": tag, "state": state, "owner": owner, "limit": limit, "cursor": cursor},
+                query={
+                    "prefix": prefix,
+                    "name": name,
+                    "tag": tag,
+                    "state": state,
+                    "owner": owner,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             Job,
         )
@@ -788,6 +799,7 @@ class Methods(ABC):
         self,
         *,
         prefix: str | None = None,
+        name: str | None = None,
         tag: str | None = None,
         state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None = None,
         owner: str | None = None,
@@ -799,6 +811,8 @@ class Methods(ABC):
         The tenant's workflows without their jobs, ordered by id. A page may be short and yet have a next.
 
         `prefix`: only jobs whose ids begin so.
+
+        `name`: only jobs whose name contains this text, in capitals or not.
 
         `tag`: only jobs with this tag.
 
@@ -814,7 +828,15 @@ class Methods(ABC):
             Call(
                 "GET",
                 "workflows",
-                query={"prefix": prefix, "tag": tag, "state": state, "owner": owner, "limit": limit, "cursor": cursor},
+                query={
+                    "prefix": prefix,
+                    "name": name,
+                    "tag": tag,
+                    "state": state,
+                    "owner": owner,
+                    "limit": limit,
+                    "cursor": cursor,
+                },
             ),
             WorkflowSummary,
         )

@@ -15,7 +15,7 @@ from duecourse.api.bodies.models import LINE
 from duecourse.api.paging import DEFAULT_LIMIT, MAX_LIMIT
 from duecourse.api.run_query import MAX_ERROR_TEXT
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.jobs.job_limits import MAX_OWNER
+from duecourse.domain.jobs.job_limits import MAX_NAME, MAX_OWNER
 from duecourse.domain.jobs.upcoming import DEFAULT_STEP_SECONDS, MAX_WINDOW_SECONDS, MIN_STEP_SECONDS
 from duecourse.domain.runs.run import RunState
 
@@ -140,6 +140,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
             "default": DEFAULT_STEP_SECONDS,
         },
         60,
+    ),
+    "Name": _query(
+        "name",
+        "Only jobs whose name contains this text, in capitals or not.",
+        _line(MAX_NAME),
+        "report",
     ),
     "Owner": _query(
         "owner",

@@ -7,18 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from duecourse.api.answers import Document
-from duecourse.api.api import Answer, Api, page_answer
+from duecourse.api.api import Answer, Api, charge, page_answer
 from duecourse.api.narrowing import listed_tag
 from duecourse.api.paging import fitting, job_page_token, read_job_page_token, read_limit
 from duecourse.api.problems.problems import bad_parameter
 from duecourse.api.request import Request
 from duecourse.api.run_query import read_line
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.jobs.job_limits import MAX_OWNER
+from duecourse.domain.jobs.job_limits import MAX_NAME, MAX_OWNER
 from duecourse.domain.jobs.policies import JobState
 from duecourse.usecases.jobs.job_view import JobFilter, JobView
+from duecourse.usecases.jobs.jobs import SIFTED
+from duecourse.usecases.jobs.upcoming import JOBS_A_REQUEST
 
-FILTERS = ("prefix", "tag", "state", "owner")
+FILTERS = ("prefix", "name", "tag", "state", "owner")
 
 
 def job_page(
@@ -29,6 +31,8 @@ def job_page(
     where = replace(read_filter(request.query or {}), tag=listed_tag(request), workflows=workflows)
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; begin without a cursor")
+    if where.sifts:
+        charge(api, request, SIFTED // JOBS_A_REQUEST)
     page = api.jobs.page(request.tenant, limit=limit, after=after, where=where)
     items = [document(view) for view in page.items]
     count = fitting(items)
@@ -43,5 +47,5 @@ def read_filter(query: Mapping[str, str]) -> JobFilter:
         raise bad_parameter("prefix", "must be the beginning of an id: 1 to 64 letters (a-z), digits, - or _")
     if state is not None and state not in tuple(JobState):
         raise bad_parameter("state", f"must be one of {', '.join(JobState)}")
-    owner = read_line(query, "owner", MAX_OWNER)
-    return JobFilter(prefix or "", state=None if state is None else JobState(state), owner=owner)
+    name, owner = read_line(query, "name", MAX_NAME), read_line(query, "owner", MAX_OWNER)
+    return JobFilter(prefix or "", name=name, state=None if state is None else JobState(state), owner=owner)

@@ -77,7 +77,7 @@ def created_job(api: Api, request: Request, value: Any, key: str | None, place: 
 def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List jobs.
 
-    The tenant's jobs, ordered by id. With `state` a page may be short and yet have a next.
+    The tenant's jobs, ordered by id. With `name`, `state` or `owner` a page may be short and yet have a next.
     """
     return job_page(api, request, "jobs_listed", job_document)
 

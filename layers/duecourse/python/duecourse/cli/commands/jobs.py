@@ -73,6 +73,7 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
 
 @jobs.command("list", cls=Command, example="duecourse jobs list --tag billing --state PAUSED")
 @click.option("--prefix", help="Only those whose id begins so.")
+@click.option("--name", help="Only those whose name contains this.")
 @click.option("--tag", help="Only those with this tag.")
 @click.option("--state", type=click.Choice(["ACTIVE", "PAUSED", "COMPLETED"]), help="Only those in this state.")
 @click.option("--owner", help="Only those of this owner.")
@@ -82,6 +83,7 @@ def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: b
 @answer_options
 def list_jobs(
     prefix: str | None,
+    name: str | None,
     tag: str | None,
     state: Literal["ACTIVE", "PAUSED", "COMPLETED"] | None,
     owner: str | None,
@@ -94,11 +96,11 @@ def list_jobs(
 ) -> None:
     """List jobs: all of them, or a page."""
     with connected(api, sign) as client:
-        page = client.list_jobs(prefix=prefix, tag=tag, state=state, owner=owner, limit=limit, cursor=cursor)
+        page = client.list_jobs(prefix=prefix, name=name, tag=tag, state=state, owner=owner, limit=limit, cursor=cursor)
         if limit is None:
             page = Page(tuple(page), None)
-    given = (("prefix", prefix), ("tag", tag), ("state", state), ("owner", owner), ("limit", limit))
-    again = [word for name, value in given if value for word in (f"--{name}", str(value))]
+    given = {"prefix": prefix, "name": name, "tag": tag, "state": state, "owner": owner, "limit": limit}
+    again = [word for option, value in given.items() if value for word in (f"--{option}", str(value))]
     print_page(
         page,
         as_json=as_json,

@@ -35,9 +35,12 @@ class JobViewPage:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Selects jobs of a tenant by the beginning of their id (`prefix`), tag, state and owner; only `workflows`."""
+    """Selects jobs of a tenant by the beginning of their id (`prefix`), a part of their name (in any case), tag, state
+    and owner; only `workflows`.
+    """
 
     prefix: str = ""
+    name: str | None = None
     tag: str | None = None
     state: JobState | None = None
     owner: str | None = None
@@ -46,12 +49,13 @@ class JobFilter:
     @property
     def sifts(self) -> bool:
         """Whether jobs are left out that the store finds."""
-        return self.state is not None or self.owner is not None or self.workflows
+        return any(each is not None for each in (self.name, self.state, self.owner)) or self.workflows
 
     def passes(self, job: Job) -> bool:
         """Whether a job that the store has found is asked for."""
         return (
-            self.state in (None, job.state)
+            (self.name is None or self.name.casefold() in job.name.casefold())
+            and self.state in (None, job.state)
             and self.owner in (None, job.owner)
             and (isinstance(job.target, WorkflowTarget) or not self.workflows)
         )

@@ -34,8 +34,8 @@ from duecourse.usecases.report import in_words
 ID_TRIES = 3
 TRIES = 3
 
-SIFTED = 100
-"""Jobs that are read for a page of jobs in one state."""
+SIFTED = 400
+"""Jobs that are read for a page of those in one state, of one owner or name: about as many as one query answers."""
 
 KEY_SECONDS = 86_400
 """How long a caller's idempotency key is remembered."""
@@ -169,8 +169,8 @@ class Jobs:
         return view_of(job, cursor, now=self.clock.now())
 
     def page(self, tenant: str, *, limit: int, after: str | None, where: JobFilter | None = None) -> JobViewPage:
-        """Jobs whose id sorts after `after`. A page of jobs of one state or owner, or of workflows, reads a bounded
-        number of jobs: it may be short or empty and still have a next page.
+        """Jobs whose id sorts after `after`. A page of jobs of one state, name or owner, or of workflows, reads a
+        bounded number of jobs: it may be short or empty and still have a next page.
         """
         where = JobFilter() if where is None else where
         looked_at = max(limit, SIFTED) if where.sifts else limit
