@@ -46,6 +46,18 @@ def test_the_title_names_what_is_looked_at(sampled: ServedConsole, open_page: Op
     expect(page).to_have_title("Runs · Duecourse test")
 
 
+def test_below_a_list_the_way_back_is_shown(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/workflows/month-end/runs/20260322T060000Z")
+    way = page.get_by_role("navigation", name="Breadcrumbs")
+    expect(way.get_by_role("link", name="20260322T060000Z")).to_be_visible()
+    way.get_by_role("link", name="month-end").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="month-end")).to_be_visible()
+    way.get_by_role("link", name="Workflows").click()
+    expect(page.get_by_role("heading", level=1, name="Workflows")).to_be_visible()
+    expect(way).to_have_count(0)
+
+
 def test_an_address_of_nothing_says_so(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/nowhere")
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()

@@ -163,3 +163,27 @@ def test_texts_of_tenants_stay_texts_and_chosen_columns_stay_chosen(
     page.reload()
     expect(page.get_by_role("columnheader", name="Owner")).to_be_visible()
     expect(page.get_by_role("columnheader", name="Target")).to_have_count(0)
+
+
+def test_a_row_has_two_lines_at_most_and_columns_stay_as_wide_as_they_were_made(
+    sampled: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(sampled, "/jobs")
+    expect(page.get_by_role("img", name=re.compile("Last .* runs")).first).to_be_visible()
+    two_lines_and_the_space_around_them = 62
+    heights = [row.bounding_box()["height"] for row in page.get_by_role("row").all()]  # type: ignore[index]
+    assert max(heights) <= two_lines_and_the_space_around_them
+
+    def width() -> float:
+        found = page.get_by_role("columnheader", name="Target").bounding_box()
+        assert found is not None
+        return found["width"]
+
+    before = width()
+    page.get_by_role("columnheader", name="Target").get_by_role("button").press("Enter")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    made = width()
+    page.reload()
+    expect(page.get_by_role("columnheader", name="Target")).to_be_visible()
+    assert (before < made, width()) == (True, made)

@@ -5,6 +5,7 @@ import type { Session } from "../app/session";
 import { API } from "../app/settings";
 import { ApiProblem, asProblem, problemOf } from "./problem";
 import type { components, paths } from "./schema";
+import { timed } from "./timed";
 
 export type Schemas = components["schemas"];
 
@@ -44,7 +45,11 @@ const checked: Middleware = {
 };
 
 /** The API by its document, typed: `fetcher.GET("/v1/jobs/{job_id}", {params: {path: {job_id}}})`. */
-export const fetcher = createFetchClient<paths>({ baseUrl: API.href.replace(/\/$/, ""), cache: "no-cache" });
+export const fetcher = createFetchClient<paths>({
+  baseUrl: API.href.replace(/\/$/, ""),
+  cache: "no-cache",
+  fetch: timed(),
+});
 fetcher.use(checked);
 
 /** The same as hooks: `api.useQuery("get", "/v1/stats")`. Errors are ApiProblem (see asProblem). */
@@ -55,7 +60,8 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
-      retry: (count, error) => count < RETRIES && asProblem(error).passes,
+      // Who has waited for 30 s is told so before anybody waits for longer.
+      retry: (count, error) => count < RETRIES && asProblem(error).passes && !asProblem(error).late,
       retryDelay: (count, error) =>
         Math.min((asProblem(error).retryAfter ?? 2 ** count) * 1_000, LONGEST_WAIT_MS),
       refetchOnWindowFocus: true,

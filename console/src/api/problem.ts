@@ -5,6 +5,7 @@ export interface FieldError {
 }
 
 const UNREACHABLE = "The API cannot be reached";
+const LATE = "The API gave no answer";
 const PASSING = [429, 502, 503, 504];
 
 /** A request that failed: what the API said of it, or what became of it on the way. */
@@ -25,7 +26,12 @@ export class ApiProblem extends Error {
 
   /** Whether the same request may succeed by itself a little later. */
   get passes(): boolean {
-    return this.title === UNREACHABLE || PASSING.includes(this.status);
+    return this.title === UNREACHABLE || this.late || PASSING.includes(this.status);
+  }
+
+  /** Whether it was waited for in vain as long as an answer can take: asked again, it may take as long. */
+  get late(): boolean {
+    return this.title === LATE;
   }
 }
 
@@ -63,6 +69,9 @@ export async function problemOf(answer: Response): Promise<ApiProblem> {
 /** What is thrown, as a problem: of the API, of the network, or of an answer that nobody understands. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new ApiProblem(0, LATE, "It was waited for in vain for 30 seconds. Ask again.");
+  }
   if (error instanceof SyntaxError) {
     return new ApiProblem(
       0,

@@ -1,4 +1,5 @@
 import AppLayout from "@cloudscape-design/components/app-layout";
+import BreadcrumbGroup from "@cloudscape-design/components/breadcrumb-group";
 import Flashbar from "@cloudscape-design/components/flashbar";
 import SideNavigation from "@cloudscape-design/components/side-navigation";
 import Spinner from "@cloudscape-design/components/spinner";
@@ -12,6 +13,7 @@ import { ExpiredLogin } from "./ExpiredLogin";
 import { NoticesProvider, useNotices } from "./notices";
 import { MENU, PAGES } from "./routes";
 import { chooseTheme, isDark } from "./theme";
+import { trailOf } from "./trail";
 
 /** The frame around every page. */
 export function Shell() {
@@ -71,11 +73,11 @@ function Frame() {
   const notices = useNotices();
   const [open, setOpen] = useState(() => matchMedia("(min-width: 688px)").matches);
   const menu = MENU.filter((each) => settings.workflows === "on" || each.href !== "#/workflows");
+  const trail = trailOf(pathname);
   const active = menu.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
   useEffect(() => {
     const place = menu.find((each) => each.href === active)?.text ?? "";
-    const [, , id] = pathname.split("/");
-    document.title = [id && decoded(id), place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
+    document.title = [trail[1]?.text, place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
   });
   return (
     <AppLayout
@@ -90,6 +92,7 @@ function Frame() {
       navigationOpen={open}
       onNavigationChange={({ detail }) => setOpen(detail.open)}
       toolsHide
+      breadcrumbs={trail.length > 0 && <BreadcrumbGroup ariaLabel="Breadcrumbs" items={trail} />}
       notifications={<Flashbar items={notices.items} stackItems={notices.items.length > 3} />}
       content={
         <PageFailed key={pathname}>
@@ -105,13 +108,4 @@ function Frame() {
       }
     />
   );
-}
-
-/** A part of an address as text; as it stands where it is none. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

@@ -10,6 +10,8 @@ export interface Portion {
   refused: number;
   refusals: Refusal[];
   more: boolean;
+  /** What kept it from the rest, which the next portion has again. */
+  failure?: unknown;
 }
 /** Sends up to `count` further runs; the signal ends its waits. */
 export type Send = (count: number, signal: AbortSignal) => Promise<Portion>;
@@ -22,7 +24,7 @@ const TRIES = 5;
 const LONGEST_WAIT = 30;
 
 /** Sends runs at `pace` (runs per second), portion by portion, until there are no more or the signal says stop.
- * `told` hears of each portion. Raises what `send` raises; called again with the same `send` it goes on from there.
+ * `told` hears of each portion. Raises what `send` raises, or its failure; called again with the same `send` it goes on from there.
  */
 export async function paced(
   send: Send,
@@ -35,6 +37,7 @@ export async function paced(
   while (!signal.aborted) {
     const portion = await send(size, signal);
     told(portion);
+    if (portion.failure !== undefined) throw portion.failure;
     if (!portion.more) return;
     await wait((portion.sent + portion.refused) / pace, signal);
   }

@@ -1,38 +1,15 @@
 import { fetcher, type Schemas } from "../api/client";
-import { asProblem } from "../api/problem";
-import { type Portion, patiently, type Refusal, type Send } from "./paced";
+import { sendEach } from "./each";
+import { type Portion, patiently, type Send } from "./paced";
 
 export type Choice = Omit<Schemas["RedriveRequest"], "limit" | "cursor" | "dry_run">;
 
-const AT_ONCE = 8;
 const COUNTED_AT_ONCE = 1_000;
 const MOST_COUNTED = 10_000;
 
-/** Redrives these runs, one request each. A run that is refused is told with the reason and does not hold the others. */
-export function sendRuns(ids: readonly string[]): Send {
-  let next = 0;
-  const one = async (run_id: string, signal: AbortSignal): Promise<Refusal | null> => {
-    try {
-      await patiently(
-        () => fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id } } }),
-        signal,
-      );
-      return null;
-    } catch (error) {
-      const problem = asProblem(error);
-      if (problem.status !== 404 && problem.status !== 409 && !problem.passes) throw error;
-      return { what: run_id, why: problem.detail || problem.title };
-    }
-  };
-  return async (count, signal) => {
-    const portion = ids.slice(next, next + Math.min(count, AT_ONCE));
-    const answers = await Promise.all(portion.map((id) => one(id, signal)));
-    next += portion.length;
-    const refusals = answers.filter((each) => each !== null);
-    const refused = refusals.length;
-    return { sent: portion.length - refused, refused, refusals, more: next < ids.length };
-  };
-}
+/** Redrives these runs. */
+export const sendRuns = (ids: readonly string[]): Send =>
+  sendEach(ids, (run_id) => fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id } } }));
 
 /** Redrives all that a choice has, page by page of the API's own list. */
 export function sendAll(choice: Choice): Send {

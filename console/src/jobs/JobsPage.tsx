@@ -1,99 +1,25 @@
-import Badge from "@cloudscape-design/components/badge";
-import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
 import CollectionPreferences from "@cloudscape-design/components/collection-preferences";
 import Header from "@cloudscape-design/components/header";
-import Link from "@cloudscape-design/components/link";
 import PropertyFilter from "@cloudscape-design/components/property-filter";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import type { TableProps } from "@cloudscape-design/components/table";
 import { useState } from "react";
-import { fetcher, type Schemas } from "../api/client";
+import { fetcher } from "../api/client";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
-import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
-import { JobStatus } from "../shared/Status";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { COLUMNS, type Job } from "./columns";
 import { FILTERS, filtersOf, PROPERTIES, queryOf } from "./filter";
-import { LastRuns } from "./LastRuns";
-import { targetText } from "./texts";
 import { useColumns } from "./useColumns";
 import { useManyJobs } from "./useManyJobs";
 
-type Job = Schemas["Job"];
-
-const COLUMNS: TableProps.ColumnDefinition<Job>[] = [
-  {
-    id: "id",
-    header: "Job",
-    minWidth: 140,
-    isRowHeader: true,
-    cell: (job) => (
-      <>
-        <Link href={to.job(job.id)}>{job.id}</Link>
-        {job.name !== "" && <div className="text">{job.name}</div>}
-      </>
-    ),
-  },
-  {
-    id: "state",
-    header: "State",
-    minWidth: 120,
-    cell: (job) => (
-      <>
-        <JobStatus state={job.state} />
-        {(job.paused_because ?? job.error) !== null && (
-          <Box variant="small" display="block">
-            <span className="text">{job.error ?? job.paused_because}</span>
-          </Box>
-        )}
-      </>
-    ),
-  },
-  { id: "last", header: "Last runs", minWidth: 100, cell: (job) => <LastRuns job={job} /> },
-  {
-    id: "next",
-    header: "Next run",
-    minWidth: 170,
-    cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} />,
-  },
-  {
-    id: "schedule",
-    header: "Schedule",
-    minWidth: 150,
-    cell: (job) => <span className="text">{job.understood_as ?? "only on request"}</span>,
-  },
-  {
-    id: "target",
-    header: "Target",
-    minWidth: 150,
-    cell: (job) => <span className="text">{targetText(job.target)}</span>,
-  },
-  {
-    id: "owner",
-    header: "Owner",
-    minWidth: 90,
-    cell: (job) => <span className="text">{job.owner || "-"}</span>,
-  },
-  {
-    id: "tags",
-    header: "Tags",
-    minWidth: 90,
-    cell: (job) => (
-      <SpaceBetween direction="horizontal" size="xxs">
-        {job.tags.map((tag) => (
-          <Badge key={tag}>{tag}</Badge>
-        ))}
-      </SpaceBetween>
-    ),
-  },
-];
 const STANDARD = {
   pageSize: 50,
   contentDisplay: COLUMNS.map((each) => ({ id: each.id as string, visible: true })),
+  widths: {} as Record<string, number>,
 };
 
 export default function JobsPage() {
@@ -131,7 +57,16 @@ export default function JobsPage() {
           allItemsSelectionLabel: () => "Choose all jobs of this page",
           itemSelectionLabel: (_, job) => `Choose ${job.id}`,
         }}
-        columnDefinitions={COLUMNS}
+        columnDefinitions={COLUMNS.map((each) => ({
+          ...each,
+          width: columns.widths[each.id ?? ""] ?? each.width,
+        }))}
+        resizableColumns
+        onColumnWidthsChange={({ detail }) => {
+          const seen = columns.contentDisplay.filter((each) => each.visible);
+          const widths = seen.map(({ id }, index) => [id, detail.widths[index]]);
+          setColumns({ widths: { ...columns.widths, ...Object.fromEntries(widths) } });
+        }}
         columnDisplay={columns.contentDisplay}
         header={
           <Header
@@ -191,7 +126,9 @@ export default function JobsPage() {
             confirmLabel="Use"
             cancelLabel="Cancel"
             preferences={columns}
-            onConfirm={({ detail }) => setColumns(detail)}
+            onConfirm={({
+              detail: { pageSize = columns.pageSize, contentDisplay = columns.contentDisplay },
+            }) => setColumns({ pageSize, contentDisplay })}
             pageSizePreference={{
               title: "Jobs per page",
               options: [{ value: 20 }, { value: 50 }, { value: 100 }],

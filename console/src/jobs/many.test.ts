@@ -5,7 +5,7 @@ import { atMost, forEach } from "./many";
 const IDS = Array.from({ length: 20 }, (_, index) => `job-${index}`);
 const wait = async () => {};
 
-test("at most eight at a time, and every one of them", async () => {
+test("at most four at a time, and every one of them", async () => {
   let running = 0;
   let most = 0;
   const done: string[] = [];
@@ -21,7 +21,7 @@ test("at most eight at a time, and every one of them", async () => {
     { wait },
   );
   expect(failures).toEqual([]);
-  expect(most).toBe(8);
+  expect(most).toBe(4);
   expect(done.toSorted()).toEqual(IDS.toSorted());
 });
 
@@ -45,6 +45,31 @@ test("what is refused for good is told per job, what passes is tried again after
   );
   expect(failures).toEqual([{ id: "bad", why: "bad is in a workflow." }]);
   expect(waits).toEqual([3]);
+});
+
+test("when the API asks one to wait, all wait", async () => {
+  let resume = () => {};
+  const asked: string[] = [];
+  const busy = new Set(["job-1"]);
+  const all = forEach(
+    IDS,
+    async (id) => {
+      asked.push(id);
+      if (busy.delete(id)) throw new ApiProblem(429, "Too many requests", "", [], null, 3);
+      await Promise.resolve();
+    },
+    {
+      wait: () =>
+        new Promise((resolve) => {
+          resume = resolve;
+        }),
+    },
+  );
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(asked).toEqual(IDS.slice(0, 4));
+  resume();
+  expect(await all).toEqual([]);
+  expect(asked.length).toBe(IDS.length + 1);
 });
 
 test("an expired login ends it: those that have not begun are left", async () => {

@@ -18,19 +18,21 @@ export interface Many {
 }
 
 /** Does the same to each, a few at a time; who failed, and why. What is refused for a while (429, 503, no answer) is
- * tried again, so `work` must be safe to repeat.
+ * tried again, so `work` must be safe to repeat; nothing else is asked for in the meantime.
  */
 export async function forEach(
   ids: readonly string[],
   work: (id: string) => Promise<unknown>,
-  { width = 8, tries = 5, wait, stopped = () => false, progress = () => {} }: Many,
+  { width = 4, tries = 5, wait, stopped = () => false, progress = () => {} }: Many,
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   let begun = 0;
   let done = 0;
   let expired = false;
+  let pause = Promise.resolve();
   const one = async (id: string): Promise<void> => {
     for (let tried = 1; ; tried += 1) {
+      await pause;
       try {
         await work(id);
         return;
@@ -41,12 +43,14 @@ export async function forEach(
           expired ||= problem.status === 401; // the others would fail alike
           return;
         }
-        await wait(problem.retryAfter ?? 2 ** (tried - 1));
+        pause = Promise.all([pause, wait(problem.retryAfter ?? 2 ** (tried - 1))]).then(() => {});
       }
     }
   };
   const worker = async (): Promise<void> => {
-    while (begun < ids.length && !stopped() && !expired) {
+    while (true) {
+      await pause;
+      if (begun === ids.length || stopped() || expired) return;
       const id = ids[begun] as string;
       begun += 1;
       await one(id);

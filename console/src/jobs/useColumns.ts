@@ -1,4 +1,3 @@
-import type { CollectionPreferencesProps } from "@cloudscape-design/components/collection-preferences";
 import { useState } from "react";
 
 const KEPT = "duecourse-jobs-table";
@@ -6,17 +5,17 @@ const KEPT = "duecourse-jobs-table";
 export interface Columns {
   pageSize: number;
   contentDisplay: readonly { id: string; visible: boolean }[];
+  /** In pixels, by column; those that nobody changed are missing. */
+  widths: Readonly<Record<string, number>>;
 }
 
-/** Which columns are shown and how many rows, kept in this browser. `standard` names every column. */
-export function useColumns(
-  standard: Columns,
-): [Columns, (changed: CollectionPreferencesProps.Preferences) => void] {
+/** Which columns are shown, how wide, and how many rows, kept in this browser. `standard` names every column. */
+export function useColumns(standard: Columns): [Columns, (changed: Partial<Columns>) => void] {
   const [columns, setColumns] = useState(() => kept(standard));
   return [
     columns,
     (changed) => {
-      const chosen = { ...columns, ...changed } as Columns;
+      const chosen = { ...columns, ...changed };
       setColumns(chosen);
       localStorage.setItem(KEPT, JSON.stringify(chosen));
     },
@@ -30,7 +29,7 @@ function kept(standard: Columns): Columns {
     const known = new Set(standard.contentDisplay.map((each) => each.id));
     const chosen = (found.contentDisplay ?? []).filter((each) => known.delete(each.id));
     const others = standard.contentDisplay.filter((each) => known.has(each.id));
-    return { pageSize: found.pageSize ?? standard.pageSize, contentDisplay: [...chosen, ...others] };
+    return { ...standard, ...found, contentDisplay: [...chosen, ...others] };
   } catch {
     return standard;
   }

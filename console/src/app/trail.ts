@@ -1,0 +1,30 @@
+import { MENU, to } from "./routes";
+
+export interface Crumb {
+  text: string;
+  href: string;
+}
+
+/** The way to a page below a list, the list first and the page last; nothing for the lists themselves. */
+export function trailOf(pathname: string): Crumb[] {
+  const [list = "", id, part, instant] = pathname.split("/").slice(1).map(decoded);
+  const top = MENU.find(({ href }) => href === `#/${list}`);
+  if (top === undefined || !id) return [];
+  if (list === "runs") return [top, { text: id, href: to.run(id) }];
+  if (list === "workflows") {
+    const workflow = { text: id, href: to.workflow(id) };
+    return instant ? [top, workflow, { text: instant, href: to.workflowRun(id, instant) }] : [top, workflow];
+  }
+  if (id === "new") return [top, { text: "Create job", href: "#/jobs/new" }];
+  const job = { text: id, href: to.job(id) };
+  return part === "edit" ? [top, job, { text: "Edit", href: to.editJob(id) }] : [top, job];
+}
+
+/** A part of an address as text; as it stands where it is none. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

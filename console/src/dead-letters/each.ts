@@ -1,0 +1,34 @@
+import { asProblem } from "../api/problem";
+import { patiently, type Refusal, type Send } from "./paced";
+
+const AT_ONCE = 8;
+
+/** Redrives these runs, one request each, eight at once. A run that is refused is told with the reason and does not
+ * hold the others; what fails otherwise ends the portion, and is sent with the next one.
+ */
+export function sendEach(ids: readonly string[], redrive: (id: string) => Promise<unknown>): Send {
+  let left = ids;
+  return async (count, signal) => {
+    const portion = left.slice(0, Math.min(count, AT_ONCE));
+    const done = new Set<string>();
+    const refusals: Refusal[] = [];
+    let failure: unknown;
+    const ask = async (id: string) => {
+      try {
+        await patiently(() => redrive(id), signal);
+      } catch (error) {
+        const problem = asProblem(error);
+        if (problem.status !== 404 && problem.status !== 409 && !problem.passes) {
+          failure = error;
+          return;
+        }
+        refusals.push({ what: id, why: problem.detail || problem.title });
+      }
+      done.add(id);
+    };
+    await Promise.all(portion.map(ask));
+    left = left.filter((id) => !done.has(id));
+    const refused = refusals.length;
+    return { sent: done.size - refused, refused, refusals, more: left.length > 0, failure };
+  };
+}
