@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -50,6 +52,20 @@ def test_a_run_that_died_is_redriven_by_hand_and_succeeds(
     expect(page.get_by_role("button", name="Redrive")).to_have_count(0)
 
 
+def test_what_a_run_was_sent_with_is_shown_as_its_target_got_it(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, schedule=None, payload=None)
+    scheduler.client.run_job("export", payload={"region": "south", "run": "{{run_id}}"})
+    (call,) = scheduler.advance(seconds=1)
+    page = open_page(console, f"/runs/{call.run_id}")
+    expect(page.get_by_text("The payload that was given when the run was asked for.")).to_be_visible()
+    expect(page.get_by_text(f'"run": "{call.run_id}"')).to_be_visible()
+    scheduler.client.delete_job("export")
+    page.reload()
+    expect(page.get_by_text("The job is not there any more")).to_be_visible()
+
+
 def test_a_run_is_cancelled_while_it_waits_for_its_next_attempt(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
@@ -87,13 +103,14 @@ def test_how_far_a_run_says_to_be_is_followed_while_it_works(
 def test_it_leads_to_its_job_its_workflow_and_its_log_lines(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/runs/refunds.20260322T060000Z")
 
-    def address(name: str) -> str | None:
-        return page.get_by_role("main").get_by_role("link", name=name).get_attribute("href")
+    def leads(name: str, address: str | re.Pattern[str]) -> None:
+        link = page.get_by_role("main").get_by_role("link", name=re.compile(name))
+        expect(link).to_have_attribute("href", address)
 
-    assert address("refunds") == "#/jobs/refunds"
-    assert address("month-end") == "#/workflows/month-end/runs/20260322T060000Z"
-    assert address("Why it ran") == "#/jobs/refunds?tab=why&at=2026-03-22T06%3A00%3A00Z"
-    assert str(address("Log lines")).startswith("https://eu-central-1.console.aws.amazon.com/cloudwatch/")
+    leads("^refunds$", "#/jobs/refunds")
+    leads("^month-end$", "#/workflows/month-end/runs/20260322T060000Z")
+    leads("^Why it ran", "#/jobs/refunds?tab=why&at=2026-03-22T06%3A00%3A00Z")
+    leads("Log lines", re.compile("^https://eu-central-1.console.aws.amazon.com/cloudwatch/"))
 
 
 def test_an_address_of_no_run_says_so(sampled: ServedConsole, open_page: Open) -> None:

@@ -69,21 +69,13 @@ export function Result({ run }: { run: SingleRun }) {
   );
 }
 
-/** What the run's target gets, as far as the API knows: it keeps the job's payload, not that of each run. */
-export function Message({
-  run,
-  job,
-  error,
-}: {
-  run: SingleRun;
-  job: Schemas["Job"] | undefined;
-  error: unknown;
-}) {
+/** What the run's target gets. */
+export function Message({ sent, error }: { sent: Sent | undefined; error: unknown }) {
   return (
     <Container header={<Header>Message</Header>}>
-      {job !== undefined ? (
-        <Payload run={run} job={job} />
-      ) : asProblem(error).status === 404 ? (
+      {sent !== undefined ? (
+        <Payload sent={sent} />
+      ) : asProblem(error).status === 409 ? (
         <Box>The job is not there any more, and its payload with it.</Box>
       ) : (
         <ProblemBox error={error} />
@@ -92,19 +84,24 @@ export function Message({
   );
 }
 
-/** The payload with which the next attempt is sent. */
-export function Payload({ run, job }: { run: SingleRun; job: Schemas["Job"] }) {
+/** The payload with which the run was sent, as the API computes it again. */
+export function Payload({ sent }: { sent: Sent }) {
+  if (sent.problem !== null) return <Box>It cannot be told: {sent.problem}.</Box>;
   return (
     <SpaceBetween size="xs">
       <Box color="text-body-secondary">
-        {/\.m[\w-]+$/.test(run.id)
-          ? "The job's payload. Somebody asked for this run and may have given another one, which is used instead."
-          : "The job's payload as it is now, before its placeholders are filled in."}
+        {sent.own ? "The payload that was given when the run was asked for. " : "The job's payload. "}
+        {sent.changed && "The job was changed since: what the last attempt sent may have been another one."}
       </Box>
-      {job.payload === null ? <Box>It has none.</Box> : <Json value={job.payload} />}
+      {sent.payload === null ? <Box>It has none.</Box> : <Json value={sent.payload} />}
+      <Box color="text-body-secondary">
+        Idempotency key: <code>{sent.idempotency_key}</code>
+      </Box>
     </SpaceBetween>
   );
 }
+
+type Sent = Schemas["RunPayload"];
 
 function Json({ value }: { value: unknown }) {
   return <pre className="pre text">{JSON.stringify(value, null, 2)}</pre>;

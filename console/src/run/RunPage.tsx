@@ -2,7 +2,7 @@ import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useParams } from "react-router";
 import { api, fetcher, LIVE } from "../api/client";
@@ -41,6 +41,14 @@ function Run({ runId }: { runId: string }) {
     { params: { path: { job_id: found.data?.job_id ?? "" } } },
     { enabled: found.data !== undefined },
   );
+  const sent = useQuery({
+    queryKey: ["payload", runId, found.data?.attempts],
+    enabled: found.data !== undefined,
+    queryFn: async ({ signal }) => {
+      const { data } = await fetcher.GET("/v1/runs/{run_id}/payload", { params: { path }, signal });
+      return data;
+    },
+  });
   const notices = useNotices();
   const client = useQueryClient();
   const { ask, modal } = useConfirm();
@@ -80,7 +88,7 @@ function Run({ runId }: { runId: string }) {
       text: (
         <SpaceBetween size="s">
           <div>It is sent again, with up to {run.max_attempts} further attempts.</div>
-          {job.data !== undefined && <Payload run={run} job={job.data} />}
+          {sent.data !== undefined && <Payload sent={sent.data} />}
         </SpaceBetween>
       ),
       action: "Redrive",
@@ -123,7 +131,7 @@ function Run({ runId }: { runId: string }) {
       <Failure run={run} />
       <Attempts run={run} zone={zone} />
       <Result run={run} />
-      {!job.isPending && <Message run={run} job={job.data} error={job.error} />}
+      {!sent.isPending && <Message sent={sent.data} error={sent.error} />}
       {modal}
     </SpaceBetween>
   );
