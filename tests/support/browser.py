@@ -57,7 +57,7 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
     context.on("console", lambda said: faults.append(said.text) if _is_fault(said.type, said.text) else None)
     yield context
     context.close()
-    assert faults == []
+    assert not faults, faults
 
 
 def _is_fault(kind: str, text: str) -> bool:
