@@ -29,6 +29,7 @@ ONE_SYSTEM = {
         "archive",
         "cdk_app",
         "console",
+        "console_stories",
         "fuzzed_stack",
         "jobs_as_files",
         "main_job",

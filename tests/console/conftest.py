@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from duecourse.testing import Scheduler
 from infra.console_files import built_files
-from tests.support.browser import PATIENCE_MS, browsing
+from tests.support.browser import browsing, profile
 from tests.support.console import ServedConsole, built, served_console
 from tests.support.console_samples import fill
 
@@ -57,21 +57,9 @@ def sampled(files: Mapping[str, bytes]) -> Iterator[ServedConsole]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile in Berlin, on a large screen. A page that logs an error or fails fails its test."""
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 900}, timezone_id="Europe/Berlin", locale="en-GB", reduced_motion="reduce"
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    faults: list[str] = []
-    context.on("weberror", lambda fault: faults.append(str(fault.error)))
-    context.on("console", lambda said: faults.append(said.text) if _is_fault(said.type, said.text) else None)
-    yield context
-    context.close()
-    assert faults == []
-
-
-def _is_fault(kind: str, text: str) -> bool:
-    return kind == "error" and "Failed to load resource" not in text  # an answer of the API, which the page shows
+    """A fresh profile. A page that logs an error or fails fails its test."""
+    with profile(browser) as context:
+        yield context
 
 
 @pytest.fixture

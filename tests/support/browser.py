@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.support.template import ROOT
 
@@ -41,6 +41,27 @@ def browsing() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile in Berlin, on a large screen. Raises AssertionError at its end with what its pages logged as an
+    error (so a browser tells of what a content security policy forbids) and with what was thrown in them.
+    """
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, timezone_id="Europe/Berlin", locale="en-GB", reduced_motion="reduce"
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    faults: list[str] = []
+    context.on("weberror", lambda fault: faults.append(str(fault.error)))
+    context.on("console", lambda said: faults.append(said.text) if _is_fault(said.type, said.text) else None)
+    yield context
+    context.close()
+    assert not faults, faults
+
+
+def _is_fault(kind: str, text: str) -> bool:
+    return kind == "error" and "Failed to load resource" not in text  # an answer of the API, which the page shows
 
 
 def accessibility_faults(page: Page) -> list[str]:
