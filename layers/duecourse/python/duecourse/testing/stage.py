@@ -8,12 +8,12 @@ from functools import cached_property
 
 from duecourse.api.api import Api
 from duecourse.api.wiring import ApiPorts, api_of
-from duecourse.checks.facts import Alarms
+from duecourse.checks.facts import Alarms, StageFigures
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
-from duecourse.ports import AlarmsUnavailableError, RegisteredTask
+from duecourse.ports import CloudWatchUnavailableError, RegisteredTask
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.memory.tables import MemoryTables
@@ -91,12 +91,16 @@ class NoTasks:
 
 
 @dataclass
-class NoAlarms:
-    """ports.StageAlarms of a stage without CloudWatch."""
+class NoCloudWatch:
+    """ports.StageAlarms and ports.StageMetrics of a stage without CloudWatch."""
 
     def alarms(self) -> Alarms:
         """See StageAlarms."""
-        raise AlarmsUnavailableError("a stage in memory has none")
+        raise CloudWatchUnavailableError("a stage in memory has none")
+
+    def figures(self) -> StageFigures:
+        """See StageMetrics."""
+        raise CloudWatchUnavailableError("a stage in memory keeps none")
 
 
 class FaultError(RuntimeError):
@@ -138,7 +142,8 @@ class Stage:
             depths=self.wheel,
             counters=tables.limits(),
             mark=self._mark,
-            alarms=NoAlarms(),
+            alarms=NoCloudWatch(),
+            metrics=NoCloudWatch(),
             tasks=NoTasks(),
             results=self.results,
             clock=clock,
