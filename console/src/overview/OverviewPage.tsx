@@ -1,15 +1,18 @@
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { api, LIVE } from "../api/client";
+import { useStage } from "../app/context";
 import { ProblemBox } from "../shared/ProblemBox";
 import { ClockBox } from "./ClockBox";
 import { Counts } from "./Counts";
 import { LoadBox } from "./LoadBox";
+import { MetricsBox } from "./MetricsBox";
 import { OutcomesBox } from "./OutcomesBox";
 import { useUnsuccessful } from "./useUnsuccessful";
 import { WhyBox } from "./WhyBox";
 
 export default function OverviewPage() {
+  const { session } = useStage();
   const stats = api.useQuery("get", "/v1/stats", {}, { refetchInterval: LIVE });
   const unsuccessful = useUnsuccessful();
   return (
@@ -21,6 +24,7 @@ export default function OverviewPage() {
       <WhyBox />
       <LoadBox />
       <OutcomesBox query={unsuccessful} />
+      {stats.data !== undefined && session.may("ops") && <MetricsBox />}
     </SpaceBetween>
   );
 }
