@@ -138,8 +138,8 @@ def test_a_stage_without_figures_has_no_data_yet(sampled: ServedConsole, open_pa
 def test_figures_that_cannot_be_read_are_not_known_and_the_reason_is_told(
     sampled: ServedConsole, open_page: Open
 ) -> None:
-    page = open_page(sampled)
-    expect(page.get_by_text("CloudWatch's metrics could not be read: a stage in memory keeps none")).to_be_visible()
+    page = _with_metrics(open_page(sampled, "/nowhere"), None, "CloudWatch's metrics could not be read: not authorized")
+    expect(page.get_by_text("Not known: CloudWatch's metrics could not be read: not authorized")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("^high")).get_by_role("cell").last).to_have_text("not known")
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from duecourse.api.api import Api
 from duecourse.api.wiring import ApiPorts, api_of
-from duecourse.checks.facts import Alarms, StageFigures
+from duecourse.checks.facts import Alarms
 from duecourse.domain.jobs.policies import Lane, Precision
 from duecourse.domain.jobs.sharding import bucket_of
 from duecourse.domain.targets.allowed_targets import AllowedTargets
@@ -16,6 +16,7 @@ from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
 from duecourse.ports import CloudWatchUnavailableError, RegisteredTask
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.memory.metrics import MemoryMetrics
 from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.testing.targets import Targets
@@ -91,16 +92,12 @@ class NoTasks:
 
 
 @dataclass
-class NoCloudWatch:
-    """ports.StageAlarms and ports.StageMetrics of a stage without CloudWatch."""
+class NoAlarms:
+    """ports.StageAlarms of a stage without CloudWatch."""
 
     def alarms(self) -> Alarms:
         """See StageAlarms."""
         raise CloudWatchUnavailableError("a stage in memory has none")
-
-    def figures(self) -> StageFigures:
-        """See StageMetrics."""
-        raise CloudWatchUnavailableError("a stage in memory keeps none")
 
 
 class FaultError(RuntimeError):
@@ -122,6 +119,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.wheel = Wheel(self.clock)
+        self._metrics = MemoryMetrics(self.clock)
         self._mark = self.tables.tick_mark()
         self._mark.mark(self.clock.now() // MINUTE * MINUTE)
         # As if it had been running for long: a first round looks back further.
@@ -142,8 +140,8 @@ class Stage:
             depths=self.wheel,
             counters=tables.limits(),
             mark=self._mark,
-            alarms=NoCloudWatch(),
-            metrics=NoCloudWatch(),
+            alarms=NoAlarms(),
+            metrics=self._metrics,
             tasks=NoTasks(),
             results=self.results,
             clock=clock,
@@ -211,6 +209,7 @@ class Stage:
     def _handle(self, held: Held) -> None:
         deadline = self.clock.now() + WORKER_SECONDS[held.lane]
         disposition, report = self._workers[held.lane].handle(self.wheel.received(held), deadline)
+        self._metrics.note(report)
         if disposition is Disposition.RETAIN:
             self.wheel.put_back(held)
         if (broken := self.targets.broken) is not None:
